@@ -1,0 +1,1 @@
+"""The service of Underfed: ingest, store, diagnosis, advice, API and page."""

@@ -1,0 +1,506 @@
+"""What the HTTP API says: the shapes of CONTRACT and the page, with units in the names.
+
+Durations are integer microseconds, instants on the run clock likewise (``_us``; the run clock reads 0 at
+``started_at``), wall-clock times RFC 3339 UTC (``_at``), fractions 0–1. ``None``: not measured.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Status = Literal["running", "finished", "crashed", "lost"]
+Bound = Literal["data", "transfer", "compute", "host", "unknown"]
+Level = Literal["healthy", "watch", "limited", "bound", "unknown"]
+ClockName = Literal["gpu", "host"]
+Cause = Literal[
+    "no_workers",
+    "too_few_workers",
+    "cpu_limited",
+    "thread_oversubscription",
+    "storage_wait",
+    "slow_collate",
+    "ipc_copy",
+    "pin_thread",
+    "worker_startup",
+    "slow_samples",
+    "slow_sampler",
+    "unsharded_iterable",
+    "pageable_copy",
+    "memory_pressure",
+    "slow_rank",
+]
+Change = Literal[
+    "num_workers",
+    "prefetch_factor",
+    "persistent_workers",
+    "pin_memory",
+    "non_blocking",
+    "in_order",
+    "threads_per_worker",
+    "tmpfs",
+    "shm_size",
+    "cpu_allocation",
+    "prefetcher",
+    "gpu_decode",
+    "vectorize_collate",
+    "vectorize_getitem",
+    "faster_sampler",
+    "shard_iterable",
+    "multiprocessing_context",
+    "sharing_strategy",
+    "fewer_tensors",
+    "fix_rank",
+]
+Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
+Setting = bool | int | float | str | None
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+class ErrorDetail(Model):
+    code: str
+    message: str
+    field: str | None = None
+    request_id: str | None = None
+
+
+class ErrorBody(Model):
+    """The one shape of every failure."""
+
+    error: ErrorDetail
+
+
+# --- diagnosis ------------------------------------------------------------------------------------
+
+
+class Evidence(Model):
+    """One measured number. ``series`` names the metric of ``/series`` that shows it over time."""
+
+    what: str
+    value: Annotated[float | str | None, Field(union_mode="left_to_right")]
+    unit: Unit
+    series: str | None = None
+
+
+class CauseFinding(Model):
+    cause: Cause
+    cost_fraction: float
+    """Share of step time that goes away with this cause."""
+    sentence: str
+    evidence: list[Evidence]
+
+
+class Anatomy(Model):
+    """Mean judged step, in parts that add up to ``step_us``."""
+
+    step_us: int
+    data_wait_us: int
+    h2d_exposed_us: int | None
+    compute_us: int
+
+
+class Advice(Model):
+    change: Change
+    from_: Annotated[Setting, Field(alias="from")]
+    to: Setting
+    predicted_speedup: float | None
+    low: float | None
+    high: float | None
+    ceiling: float | None
+    """Speed-up with no data wait at all: no change of the loader can gain more."""
+    settings: dict[str, Setting]
+    """The complete loader settings to use, also for ``underfed run --set``."""
+    title: str
+    why: str
+    evidence: list[Evidence]
+    anatomy: Anatomy | None
+    """The predicted mean step."""
+    changes_batch_order: bool
+    risk: str
+    diff: str
+    """Unified-diff body (lines begin with a space, ``-`` or ``+``)."""
+    diff_file: str | None
+    command: str | None
+    """What tries it without touching the code."""
+    assumption: str | None
+    """The assumption that dominates the interval."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Refusal(Model):
+    change: Change
+    title: str
+    why: str
+    evidence: list[Evidence]
+
+
+class Signal(Model):
+    """One row of "why we say so"."""
+
+    signal: str
+    measured: Evidence
+    healthy: str
+    reading: Literal["cause", "symptom", "ruled_out", "not_measured"]
+    says: str
+    """The reading in two or three words."""
+
+
+class RankDiagnosis(Model):
+    rank: int
+    data_stall_fraction: float | None
+    straggler: bool
+
+
+class LedgerEntry(Model):
+    """``run_id`` carried a change that was advised for ``advice_of``."""
+
+    advice_of: str
+    run_id: str
+    change: Change
+    settings: dict[str, Setting]
+    predicted_speedup: float | None
+    low: float | None
+    high: float | None
+    observed_speedup: float | None
+    observed_low: float | None
+    observed_high: float | None
+    inside_interval: bool | None
+
+
+class Diagnosis(Model):
+    run_id: str
+    status: Status
+    steps: int
+    loader: str | None
+    bound: Bound
+    clock: ClockName
+    level: Level
+    confidence: Literal["high", "medium", "low"] | None
+    reason: str | None
+    """Why there is no verdict, or what limits it."""
+    sentence: str
+    """The verdict in one sentence."""
+    why: str | None
+    """The reason in one or two sentences."""
+    judged_steps: int
+    needed_steps: int
+    """Steps (warm-up included) that a first verdict needs."""
+    warmup_steps: int
+    data_stall_fraction: float | None
+    steps_per_s: float | None
+    samples_per_s: float | None
+    instant_data_steps_per_s: float | None
+    hours_lost: float | None
+    """Σ over ranks of stalled time, whatever the rank computes on."""
+    gpu_hours_lost: float | None
+    """The same for ranks that compute on a GPU; ``None`` where there is none."""
+    hours_used: float | None
+    anatomy: Anatomy | None
+    causes: list[CauseFinding]
+    signals: list[Signal]
+    advice: list[Advice]
+    refusals: list[Refusal]
+    ranks: list[RankDiagnosis]
+    ledger: list[LedgerEntry]
+    judged_at: datetime | None
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+class BestAdvice(Model):
+    change: Change
+    from_: Annotated[Setting, Field(alias="from")]
+    to: Setting
+    predicted_speedup: float | None
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class RunSummary(Model):
+    """One line of the runs table."""
+
+    run_id: str
+    project: str
+    name: str
+    job: str
+    tags: dict[str, str]
+    status: Status
+    bound: Bound
+    level: Level
+    cause: Cause | None
+    data_stall_fraction: float | None
+    steps: int
+    steps_per_s: float | None
+    samples_per_s: float | None
+    step_us: int | None
+    hours_lost: float | None
+    gpu_hours_lost: float | None
+    best_advice: BestAdvice | None
+    observed_speedup: float | None
+    """Against the run whose advice this one carries."""
+    spark: list[float | None]
+    """Data-stall fraction over the run's last hour, oldest first, at most 40 points."""
+    num_workers: int | None
+    world_size: int
+    gpus: int | None
+    gpu_name: str | None
+    hostnames: list[str]
+    user: str
+    started_at: datetime
+    last_seen_at: datetime
+    ended_at: datetime | None
+    exit_reason: str | None
+
+
+class StatusCounts(Model):
+    all: int
+    running: int
+    finished: int
+    crashed: int
+    lost: int
+
+
+class CauseHours(Model):
+    cause: Cause | None
+    hours_lost: float
+
+
+class DayHours(Model):
+    day: str
+    """UTC date, ``2026-11-21``."""
+    hours_lost: float
+    hours_used: float
+
+
+class Week(Model):
+    """Rank-hours of the last seven days against the seven before."""
+
+    hours_lost: float
+    hours_used: float
+    previous_hours_lost: float
+    previous_hours_used: float
+    on_gpu: bool
+    """Every rank counted computes on a GPU, so hours are GPU-hours."""
+    by_cause: list[CauseHours]
+    days: list[DayHours]
+    """Fourteen, oldest first."""
+
+
+class RunsPage(Model):
+    runs: list[RunSummary]
+    next_cursor: str | None
+    counts: StatusCounts
+    week: Week
+
+
+class HostFacts(Model):
+    hostname: str
+    cpu_model: str | None
+    cpu_count: int | None
+    allowed_cpus: int | None
+    quota_cores: float | None
+    usable_cores: float | None
+    memory_total_bytes: int | None
+    memory_limit_bytes: int | None
+    swap_total_bytes: int | None
+    shm_total_bytes: int | None
+    shm_free_bytes: int | None
+    cpu_slowdown: list[tuple[float, float]] | None
+
+
+class Device(Model):
+    gpu_index: int
+    uuid: str | None
+    name: str
+    memory_total_bytes: int | None
+
+
+class LoaderInfo(Model):
+    loader: str
+    settings: dict[str, Setting]
+    dataset_type: str | None
+    dataset_kind: Literal["map", "iterable"] | None
+    dataset_length: int | None
+    batches_per_epoch: int | None
+    sampler_type: str | None
+    collate_type: str | None
+    transforms: list[str] | None
+    watched_at: str | None
+    batch_tensors: int | None
+    batch_bytes: int | None
+    not_measured: dict[str, str]
+
+
+class EpochInfo(Model):
+    rank: int
+    loader: str
+    epoch_index: int
+    start_us: int
+    iterator_us: int | None
+    startup_us: int | None
+    first_step_index: int
+    steps: int | None
+    end_us: int | None
+    ended: Literal["exhausted", "broken_off", "error"] | None
+
+
+class Losses(Model):
+    dropped_steps: int
+    dropped_batches: int
+    dropped_windows: int
+    rejected_windows: int
+    agent_errors: int
+
+
+class Run(RunSummary):
+    """One run with everything that does not change from step to step."""
+
+    command: list[str]
+    script: str | None
+    config: dict[str, Setting]
+    overrides: dict[str, Setting]
+    advice_of: str | None
+    agent_version: str | None
+    python_version: str | None
+    torch_version: str | None
+    ranks: list[int]
+    loaders: list[LoaderInfo]
+    hosts: list[HostFacts]
+    devices: list[Device]
+    epochs: list[EpochInfo]
+    """The newest 200."""
+    losses: Losses
+    overhead_us: float | None
+    not_measured: dict[str, str]
+    notes: str
+
+
+# --- series, workers, timeline --------------------------------------------------------------------
+
+
+class Series(Model):
+    """One metric in buckets; all arrays have one length. ``missing`` says why there is nothing."""
+
+    metric: str
+    unit: Unit
+    at_us: list[int]
+    """Start of each bucket on the run clock."""
+    first_index: list[int]
+    """Of the first step (or sample) in each bucket."""
+    count: list[int]
+    mean: list[float | None]
+    min: list[float | None]
+    max: list[float | None]
+    missing: str | None
+
+
+class SeriesPage(Model):
+    run_id: str
+    rank: int
+    loader: str | None
+    started_at: datetime
+    series: list[Series]
+
+
+class WorkerInfo(Model):
+    worker: int | None
+    """``None``: batches loaded in the training process (``num_workers=0``)."""
+    batches: int
+    load_us_p5: int
+    load_us_p50: int
+    load_us_p95: int
+    load_us_mean: int
+    cpu_fraction: float | None
+    runqueue_fraction: float | None
+    blocked_fraction: float | None
+    collate_fraction: float | None
+    read_bytes_per_s: float | None
+
+
+class LoadHeatmap(Model):
+    """How many batches took how long, over the run."""
+
+    at_us: list[int]
+    """Start of each column; the last one ends at ``end_us``."""
+    end_us: int
+    edges_us: list[int]
+    """Logarithmic bin edges, one more than a column has counts."""
+    counts: list[list[int]]
+    """``counts[column][bin]``."""
+
+
+class WorkersPage(Model):
+    run_id: str
+    rank: int
+    loader: str | None
+    workers: list[WorkerInfo]
+    limit_us: int | None
+    """Above this load time per batch the training loop waits: workers × mean work of a step."""
+    heatmap: LoadHeatmap | None
+    missing: str | None
+
+
+class TimelineBatch(Model):
+    epoch_index: int
+    batch_index: int
+    worker: int | None
+    start_us: int
+    load_us: int
+    cpu_us: int | None
+    runqueue_us: int | None
+    blocked_us: int | None
+    collate_us: int | None
+    received_us: int | None
+
+
+class TimelineStep(Model):
+    step_index: int
+    epoch_index: int
+    batch_index: int | None
+    start_us: int
+    data_wait_us: int
+    step_us: int | None
+    queue_depth: int | None
+
+
+class Timeline(Model):
+    run_id: str
+    rank: int
+    loader: str | None
+    from_us: int
+    to_us: int
+    batches: list[TimelineBatch]
+    steps: list[TimelineStep]
+    missing: str | None
+
+
+# --- events and service ---------------------------------------------------------------------------
+
+
+class RunEvent(Model):
+    """Sent on ``/events`` when a run has new windows, a new status or a new diagnosis."""
+
+    topic: str
+    """``runs`` or ``run:RUN_ID``."""
+    run: RunSummary
+    diagnosis_changed: bool
+
+
+class ServiceInfo(Model):
+    """What the page needs to explain itself: the address agents use, and whether a token is asked for."""
+
+    version: str
+    url: str
+    started_at: datetime
+    token_required: bool
+    signed_in: bool
