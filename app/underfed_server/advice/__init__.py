@@ -1,0 +1,1 @@
+"""From facts and verdict to changes: computed from the batches of this run, never canned."""

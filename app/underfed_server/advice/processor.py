@@ -1,0 +1,115 @@
+"""A discrete-event clock with a shared processor: tasks compute, sleep or wait for a queue.
+
+Busy tasks share ``cores`` equally, as the Linux scheduler does over a batch; a task never runs faster than one
+core. ``slowdown(n)`` is how much longer the same work takes with ``n`` cores busy (hyperthreads, caches, clock).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+Slowdown = Callable[[float], float]
+
+NEVER = float("inf")
+
+
+class Queue:
+    """First in, first out; one task waits at a time, as each DataLoader queue has one reader."""
+
+    __slots__ = ("items", "reader")
+
+    def __init__(self) -> None:
+        self.items: deque[int] = deque()
+        self.reader: Task | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    cpu_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    queue: Queue
+
+
+Request = Compute | Sleep | Take
+Task = Generator[Request, Any, None]
+
+
+@dataclass(slots=True)
+class Processor:
+    """Runs tasks until told to stop. Times in microseconds from 0."""
+
+    cores: float
+    slowdown: Slowdown
+    now: float = 0.0
+    busy: list[list[Any]] = field(default_factory=list)
+    asleep: list[tuple[float, int, Task]] = field(default_factory=list)
+    count: int = 0
+
+    def start(self, task: Task) -> None:
+        self.resume(task, None)
+
+    def put(self, queue: Queue, item: int) -> None:
+        reader = queue.reader
+        if reader is None:
+            queue.items.append(item)
+        else:
+            queue.reader = None
+            self.resume(reader, item)
+
+    def resume(self, task: Task, value: int | None) -> None:
+        """Let a task go on until it computes, sleeps, waits or ends."""
+        while True:
+            try:
+                request = task.send(value)
+            except StopIteration:
+                return
+            value = None
+            if isinstance(request, Compute):
+                if request.cpu_us > 0:
+                    self.busy.append([request.cpu_us, task])
+                    return
+            elif isinstance(request, Sleep):
+                if request.us > 0:
+                    self.count += 1
+                    heapq.heappush(self.asleep, (self.now + request.us, self.count, task))
+                    return
+            elif request.queue.items:
+                value = request.queue.items.popleft()
+            else:
+                request.queue.reader = task
+                return
+
+    def rate(self) -> float:
+        """CPU work that each busy task gets done per unit of time."""
+        number = len(self.busy)
+        return min(1.0, self.cores / number) / self.slowdown(min(float(number), self.cores))
+
+    def run(self, is_done: Callable[[], bool]) -> None:
+        while not is_done():
+            first = min(self.busy, key=lambda entry: entry[0]) if self.busy else None
+            rate = self.rate() if first else 1.0
+            until_cpu = first[0] / rate if first else NEVER
+            until_wake = self.asleep[0][0] - self.now if self.asleep else NEVER
+            passed = max(0.0, min(until_cpu, until_wake))
+            if passed == NEVER:
+                raise RuntimeError("every task waits for a queue: the simulated loader is stuck")
+            for entry in self.busy:
+                entry[0] -= passed * rate
+            self.now += passed
+            if first is not None and until_cpu <= until_wake:
+                self.busy.remove(first)
+                self.resume(first[1], None)
+            else:
+                self.resume(heapq.heappop(self.asleep)[2], None)

@@ -1,0 +1,1 @@
+"""What was measured of a run, condensed into one typed record."""

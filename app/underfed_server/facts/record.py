@@ -1,0 +1,171 @@
+"""The record that diagnosis and advice judge by: measured, never guessed.
+
+Arrays hold microseconds as ``float64`` with NaN for "not measured". A field that is ``None`` was not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from underfed_server.model import Setting, Status
+
+Column = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderFacts:
+    """Settings and shape of the judged loader, as found in the process."""
+
+    name: str
+    num_workers: int | None
+    prefetch_factor: int | None
+    batch_size: int | None
+    settings: Mapping[str, Setting]
+    is_iterable: bool | None = None
+    batches_per_epoch: int | None = None
+    batch_tensors: int | None = None
+    batch_bytes: int | None = None
+    watched_at: str | None = None
+
+    @property
+    def prefetch_capacity(self) -> int | None:
+        """Batches that may lie finished and waiting; ``None`` without workers: nothing is prefetched."""
+        if not self.num_workers:
+            return None
+        return self.num_workers * (self.prefetch_factor or 2)
+
+
+@dataclass(frozen=True, slots=True)
+class HostShare:
+    """What the run may use of its host."""
+
+    hostname: str | None = None
+    usable_cores: float | None = None
+    """Affinity ∧ cgroup quota."""
+    cpu_slowdown: tuple[tuple[float, float], ...] | None = None
+    """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
+    shm_free_bytes: int | None = None
+    memory_available_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepColumns:
+    """The judged steps, oldest first: complete ones, warm-up left out; step and wait are always measured."""
+
+    step_us: Column
+    data_wait_us: Column
+    queue_depth: Column
+    gpu_idle_us: Column
+    is_epoch_start: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.step_us)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchColumns:
+    """The batches behind the judged steps, in order of loading. ``worker`` is -1 for the training process."""
+
+    worker: NDArray[np.int64]
+    start_us: Column
+    load_us: Column
+    cpu_us: Column
+    runqueue_us: Column
+    blocked_us: Column
+    collate_us: Column
+    asked_bytes: Column
+    read_bytes: Column
+    samples: Column
+    received_us: Column
+
+    def __len__(self) -> int:
+        return len(self.load_us)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessShare:
+    """CPU of the training process over the judged span, in cores (CPU time per wall time)."""
+
+    main_cores: float | None = None
+    main_runqueue_fraction: float | None = None
+    process_cores: float | None = None
+    workers_cores: float | None = None
+    host_busy_cores: float | None = None
+    """Of the allowed CPUs, by anyone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankFacts:
+    """One rank: its judged steps, the batches behind them, and what the whole run cost it."""
+
+    rank: int
+    steps: StepColumns
+    batches: BatchColumns
+    process: ProcessShare = field(default_factory=ProcessShare)
+    total_steps: int = 0
+    total_step_us: float = 0.0
+    total_data_wait_us: float = 0.0
+    uses_gpu: bool = False
+
+    @property
+    def step_us(self) -> float:
+        """Mean judged step."""
+        return float(np.mean(self.steps.step_us))
+
+    @property
+    def data_wait_us(self) -> float:
+        """Mean wait of a judged step, on the host's clock."""
+        return float(np.mean(self.steps.data_wait_us))
+
+    @property
+    def stall_fraction(self) -> float:
+        """Share of judged step time lost to input: the device's clock where it was read, else the host's."""
+        stalled = self.steps.gpu_idle_us if self.has_device_clock else self.steps.data_wait_us
+        return float(np.mean(stalled)) / self.step_us
+
+    @property
+    def has_device_clock(self) -> bool:
+        return bool(np.isfinite(self.steps.gpu_idle_us).all()) and len(self.steps) > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunFacts:
+    """Everything a verdict on one run stands on."""
+
+    run_id: str
+    status: Status
+    loader: LoaderFacts | None
+    host: HostShare
+    ranks: tuple[RankFacts, ...]
+    warmup_steps: int
+    not_measured: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def median_rank(self) -> RankFacts:
+        """The rank whose share of waiting is the median: one bad rank is a straggler, not the run.
+
+        Raises:
+            ValueError: no rank has a judged step.
+        """
+        judged = [rank for rank in self.ranks if len(rank.steps)]
+        if not judged:
+            raise ValueError("no judged step")
+        return sorted(judged, key=lambda rank: rank.stall_fraction)[(len(judged) - 1) // 2]
+
+    @property
+    def judged_steps(self) -> int:
+        """Of the rank with fewest: a verdict on all ranks needs all of them."""
+        return min((len(rank.steps) for rank in self.ranks), default=0)
+
+    @property
+    def steps(self) -> int:
+        """Seen so far on the rank that is furthest, warm-up included."""
+        return max((rank.total_steps for rank in self.ranks), default=0)
+
+    @property
+    def uses_gpu(self) -> bool:
+        return any(rank.uses_gpu for rank in self.ranks)
