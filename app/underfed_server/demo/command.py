@@ -1,0 +1,238 @@
+"""``underfed demo``: a starved training job, its verdict, the advised change, and what it really gained."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import webbrowser
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from uuid import uuid4
+
+from rich.console import Console
+from rich.status import Status
+from underfed.calibrate import calibrate
+
+from underfed_server.demo.photographs import photograph_files
+from underfed_server.demo.processes import last_words, python, running, wait_for_collector
+from underfed_server.errors import UnderfedError
+from underfed_server.model import Advice, Diagnosis, Setting
+from underfed_server.settings import data_dir
+from underfed_server.terminal import figures
+from underfed_server.terminal.client import Client, RefusedError, ServiceUnreachableError
+from underfed_server.terminal.rendering import render_diagnosis
+
+PROJECT, NAME = "demo", "photographs"
+TRAINING_SCRIPT = Path(__file__).with_name("train.py")
+START_S = 30.0
+SETTLE_S = 20.0
+"""After a training job ended: its last windows are sent and judged well within this."""
+POLL_S = 0.5
+INTERRUPTED = 130
+
+
+class DemoError(UnderfedError):
+    """The demo cannot go on; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where the demo plays: its directory, its service, its terminal."""
+
+    directory: Path
+    client: Client
+    console: Console
+    seconds: float
+
+
+def demo(argv: Sequence[str]) -> int:
+    """Train a starved job on real photographs, diagnose it, apply the advice, train again."""
+    arguments = _parse(argv)
+    console = Console(highlight=False)
+    with _interruptible():
+        try:
+            return _play(arguments, console)
+        except UnderfedError as error:
+            console.print(f"underfed demo: {error}", style="bold", markup=False)
+            return 1
+        except KeyboardInterrupt:
+            console.print("Interrupted: the training job and the service have ended.")
+            return INTERRUPTED
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="underfed demo", description=demo.__doc__)
+    parser.add_argument("--port", type=int, default=7077, help="of the service and its page (default 7077)")
+    parser.add_argument("--seconds", type=float, default=25.0, help="to train each time (default 25)")
+    parser.add_argument("--once", action="store_true", help="end when both jobs are done, with exit code 0")
+    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    arguments = parser.parse_args(argv)
+    if not 1 <= arguments.port <= 65_535:
+        parser.error(f"--port must be between 1 and 65535, not {arguments.port}")
+    if not 5 <= arguments.seconds <= 3_600:
+        parser.error(f"--seconds must be between 5 and 3600, not {arguments.seconds:g}")
+    return arguments
+
+
+def _play(arguments: argparse.Namespace, console: Console) -> int:
+    if find_spec("torch") is None:
+        raise DemoError("PyTorch is not installed here; `pip install 'underfed[demo]'` brings it")
+    _require_free(arguments.port)
+    directory = data_dir() / "demo"
+    directory.mkdir(parents=True, exist_ok=True)
+    client = Client(f"http://127.0.0.1:{arguments.port}", os.environ.get("UNDERFED_TOKEN"))
+    stage = Stage(directory, client, console, arguments.seconds)
+    with running(_service_command(stage, arguments.port), {}, directory / "service.log") as service:
+        _wait_until_up(stage, service)
+        console.print(f"Page      [bold]{client.url}[/bold]")
+        if not (arguments.no_browser or arguments.once):
+            webbrowser.open(client.url)
+        _two_acts(stage)
+        if not arguments.once:
+            console.print(f"\nThe service keeps running at [bold]{client.url}[/bold]; Ctrl-C ends it.")
+            service.wait()
+    return 0
+
+
+def _two_acts(stage: Stage) -> None:
+    with stage.console.status("Making the photographs and measuring the cores, once on this machine") as status:
+        files = photograph_files(stage.directory)
+        calibrate()
+        status.update("")
+    stage.console.print(f"Data      {len(files)} JPEG photographs in {stage.directory}\n")
+    stage.console.rule("First run: the loader as it often is, num_workers=0", align="left")
+    before = _train(stage, {"num_workers": 0})
+    stage.console.print(render_diagnosis(before))
+    advice = next((one for one in before.advice if one.change == "num_workers"), None)
+    if advice is None:
+        stage.console.print("\nNo change of the loader would help on this machine, so there is nothing to try.")
+        return
+    stage.console.print()
+    stage.console.rule(f"Second run: the same job with the advised {_settings(advice)}", align="left")
+    after = _train(stage, advice.settings)
+    stage.console.print(render_diagnosis(after))
+    _conclude(stage, before, after)
+
+
+def _train(stage: Stage, settings: Mapping[str, Setting]) -> Diagnosis:
+    run_id = f"{NAME}-{uuid4().hex[:8]}"
+    environment = {
+        "UNDERFED_URL": stage.client.url,
+        "UNDERFED_DIR": str(stage.directory),
+        "UNDERFED_PROJECT": PROJECT,
+        "UNDERFED_NAME": NAME,
+        "UNDERFED_RUN_ID": run_id,
+    }
+    log = stage.directory / f"{run_id}.log"
+    with running(_training_command(stage, settings), environment, log) as job:
+        _follow(stage, job, run_id)
+    wait_for_collector(run_id)
+    if job.returncode:
+        raise DemoError(f"the training job ended with exit code {job.returncode}:\n{last_words(log)}")
+    log.unlink()
+    return _settled(stage, run_id)
+
+
+def _follow(stage: Stage, job: subprocess.Popen[bytes], run_id: str) -> None:
+    """Show how the verdict forms while the job trains."""
+    with stage.console.status("Training: starting") as status:
+        while job.poll() is None:
+            _show_progress(stage, status, run_id)
+            time.sleep(POLL_S)
+
+
+def _show_progress(stage: Stage, status: Status, run_id: str) -> None:
+    try:
+        seen = stage.client.diagnosis(run_id)
+    except RefusedError:
+        return
+    verdict = seen.sentence if seen.bound != "unknown" else f"measuring, {seen.reason}"
+    status.update(f"Training: step {seen.steps}. {verdict}")
+
+
+def _settled(stage: Stage, run_id: str) -> Diagnosis:
+    """The verdict on the whole run, once its end was seen and judged."""
+    deadline = time.monotonic() + SETTLE_S
+    while time.monotonic() < deadline:
+        seen = stage.client.diagnosis(run_id)
+        if seen.status != "running":
+            return seen
+        time.sleep(POLL_S)
+    raise DemoError(f"run {run_id} was not judged within {SETTLE_S:.0f} s; see {stage.directory / 'service.log'}")
+
+
+def _conclude(stage: Stage, before: Diagnosis, after: Diagnosis) -> None:
+    entry = next((one for one in after.ledger if one.advice_of == before.run_id), None)
+    if entry is None or entry.observed_speedup is None:
+        raise DemoError("the second run could not be compared with the first: too few steps; try a longer --seconds")
+    said, seen = figures.factor(entry.predicted_speedup), figures.factor(entry.observed_speedup)
+    stage.console.print(f"\n[bold]Predicted {said}, observed {seen}.[/bold]")
+    for word, diagnosis in (("before", before), ("after", after)):
+        stage.console.print(f"  {word:<7} {stage.client.url}/runs/{diagnosis.run_id}")
+
+
+def _settings(advice: Advice) -> str:
+    return ", ".join(f"{name}={value}" for name, value in advice.settings.items())
+
+
+def _service_command(stage: Stage, port: int) -> list[str]:
+    database = stage.directory / "underfed.db"
+    return python("underfed_server", "--port", str(port), "--db", f"sqlite:///{database}")
+
+
+def _training_command(stage: Stage, settings: Mapping[str, Setting]) -> list[str]:
+    command = python(str(TRAINING_SCRIPT), "--data", str(stage.directory), "--seconds", str(stage.seconds))
+    command += ["--num-workers", str(settings["num_workers"])]
+    if settings["num_workers"] and settings.get("prefetch_factor"):
+        command += ["--prefetch-factor", str(settings["prefetch_factor"])]
+    return command
+
+
+def _wait_until_up(stage: Stage, service: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        if service.poll() is not None:
+            raise DemoError(f"the service did not start:\n{last_words(stage.directory / 'service.log')}")
+        try:
+            stage.client.runs()
+        except ServiceUnreachableError:
+            time.sleep(0.1)
+        else:
+            return
+    raise DemoError(f"the service did not answer within {START_S:.0f} s; see {stage.directory / 'service.log'}")
+
+
+def _require_free(port: int) -> None:
+    """Raises:
+    DemoError: something listens there already.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise DemoError(f"port {port} is in use ({error.strerror}); choose another with --port") from error
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM and a closed terminal end the demo as Ctrl-C does: in order, with nothing left running."""
+
+    def interrupt(number: int, frame: object) -> None:  # noqa: ARG001
+        raise KeyboardInterrupt
+
+    signals = [signal.SIGTERM] + ([signal.SIGHUP] if sys.platform != "win32" else [])
+    previous = {number: signal.signal(number, interrupt) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

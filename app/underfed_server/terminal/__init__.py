@@ -1,0 +1,1 @@
+"""What the terminal shows: the runs table and one run's diagnosis, read from the service."""

@@ -1,0 +1,96 @@
+"""Reads the service's API for the commands, and turns what can go wrong into one sentence each."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+from underfed_server.errors import UnderfedError
+from underfed_server.model import Diagnosis, Run, RunsPage, RunSummary
+
+DEFAULT_URL = "http://127.0.0.1:7077"
+TIMEOUT_S = 10.0
+MOST_RUNS = 1_000
+
+
+class ServiceUnreachableError(UnderfedError):
+    """Nothing answers at the service's address."""
+
+
+class RefusedError(UnderfedError):
+    """The service answered, and said no."""
+
+
+class RunNotFoundError(UnderfedError):
+    """No run has this id, or several begin with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One service. Every method raises :class:`ServiceUnreachableError` or :class:`RefusedError`."""
+
+    url: str
+    token: str | None = None
+
+    def runs(self, **query: str) -> RunsPage:
+        return RunsPage.model_validate(self._get("/runs", {"limit": str(MOST_RUNS), **query}))
+
+    def run(self, run_id: str) -> Run:
+        return Run.model_validate(self._get(f"/runs/{quote(run_id, safe='')}", {}))
+
+    def diagnosis(self, run_id: str) -> Diagnosis:
+        return Diagnosis.model_validate(self._get(f"/runs/{quote(run_id, safe='')}/diagnosis", {}))
+
+    def find(self, wanted: str) -> RunSummary:
+        """The run that ``wanted`` names: an id, a unique beginning of one, or ``latest``.
+
+        Raises:
+            RunNotFoundError: none, or more than one.
+        """
+        runs = self.runs(sort="-started_at").runs
+        if wanted == "latest":
+            matching = runs[:1]
+        else:
+            exact = [run for run in runs if run.run_id == wanted]
+            matching = exact or [run for run in runs if run.run_id.startswith(wanted)]
+        if len(matching) == 1:
+            return matching[0]
+        if not matching:
+            raise RunNotFoundError("there is no run yet" if wanted == "latest" else f"no run begins with {wanted!r}")
+        names = ", ".join(run.run_id for run in matching[:5])
+        raise RunNotFoundError(f"{len(matching)} runs begin with {wanted!r}: {names}")
+
+    def _get(self, path: str, query: Mapping[str, str]) -> Any:
+        address = f"{self.url}/api/v1{path}" + (f"?{urlencode(query)}" if query else "")
+        request = Request(address, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
+        try:
+            with urlopen(request, timeout=TIMEOUT_S) as answer:
+                return json.load(answer)
+        except HTTPError as error:
+            raise RefusedError(_message(error)) from error
+        except (URLError, OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise ServiceUnreachableError(
+                f"no service answers at {self.url} ({reason}); start one with `underfed serve`, or set UNDERFED_URL"
+            ) from error
+
+
+def client_from_environment() -> Client:
+    url = os.environ.get("UNDERFED_URL", DEFAULT_URL).rstrip("/")
+    if not url.startswith(("http://", "https://")):
+        raise ServiceUnreachableError(f"UNDERFED_URL must begin with http:// or https://, not {url!r}")
+    return Client(url, os.environ.get("UNDERFED_TOKEN"))
+
+
+def _message(error: HTTPError) -> str:
+    try:
+        return str(json.load(error)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"the service answered {error.code} {error.reason}"

@@ -1,0 +1,66 @@
+"""Measured values as text: three significant digits, a unit, and "–" for what was not measured."""
+
+from __future__ import annotations
+
+from underfed_server.model import Evidence
+
+NOT_MEASURED = "–"
+
+
+def duration(us: float | None) -> str:
+    """``41_200`` → ``41.2 ms``."""
+    if us is None:
+        return NOT_MEASURED
+    for limit, divisor, unit in ((1e3, 1.0, "µs"), (1e6, 1e3, "ms"), (60e6, 1e6, "s"), (3.6e9, 60e6, "min")):
+        if us < limit:
+            return f"{_three_digits(us / divisor)} {unit}"
+    return f"{_three_digits(us / 3.6e9)} h"
+
+
+def fraction(value: float | None) -> str:
+    if value is None:
+        return NOT_MEASURED
+    return f"{value * 100:.1f}%" if value < 0.0995 else f"{value * 100:.0f}%"
+
+
+def amount(value: float | None) -> str:
+    return NOT_MEASURED if value is None else _three_digits(value)
+
+
+def factor(value: float | None) -> str:
+    return NOT_MEASURED if value is None else f"× {value:.2f}"
+
+
+def size(value: float | None) -> str:
+    """Decimal units: ``212_000_000`` → ``212 MB``."""
+    if value is None:
+        return NOT_MEASURED
+    for limit, divisor, unit in ((1e3, 1.0, "B"), (1e6, 1e3, "kB"), (1e9, 1e6, "MB"), (1e12, 1e9, "GB")):
+        if value < limit:
+            return f"{_three_digits(value / divisor)} {unit}"
+    return f"{_three_digits(value / 1e12)} TB"
+
+
+def evidence(one: Evidence) -> str:
+    """The value of one piece of evidence with its unit."""
+    value = one.value
+    if value is None or isinstance(value, str):
+        return value or NOT_MEASURED
+    written = {
+        "us": duration,
+        "fraction": fraction,
+        "bytes": size,
+        "factor": factor,
+    }.get(one.unit)
+    if written:
+        return written(value)
+    suffix = {"bytes_per_s": "/s", "per_s": "/s", "w": " W"}.get(one.unit, "")
+    return (size(value) if one.unit == "bytes_per_s" else amount(value)) + suffix
+
+
+def _three_digits(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f}"
+    if value >= 10:
+        return f"{value:.1f}".removesuffix(".0")
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"

@@ -1,0 +1,165 @@
+"""A diagnosis and the runs table as rich renderables: verdict first, then why, then what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from underfed_server.diagnosis.sentence import NAMES
+from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunSummary
+from underfed_server.terminal import figures
+
+WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
+BAR_COLUMNS = 44
+
+KINDS = {
+    "data": ("◆", "Data-bound", WAIT),
+    "transfer": ("◆", "Transfer-bound", WAIT),
+    "compute": ("○", "Compute-bound", "green"),
+    "host": ("◇", "Host-bound", "default"),
+    "unknown": ("◌", "Measuring", QUIET),
+}
+
+
+def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
+    parts: list[RenderableType] = [_headline(diagnosis)]
+    if diagnosis.anatomy:
+        parts += ["", _anatomy(diagnosis.anatomy, diagnosis.advice[0] if diagnosis.advice else None)]
+    if diagnosis.causes:
+        parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
+    for advice in diagnosis.advice:
+        parts += ["", _advice(advice)]
+    for refusal in diagnosis.refusals:
+        parts += ["", _refusal(refusal)]
+    if diagnosis.ledger:
+        parts += ["", _ledger(diagnosis.ledger)]
+    return Group(*parts)
+
+
+def render_runs(runs: Iterable[RunSummary]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, header_style=QUIET)
+    for name in ("run", "status", "verdict", "cause"):
+        table.add_column(name, no_wrap=True)
+    for name in ("data wait", "step", "advice", "steps"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for run in runs:
+        mark, word, style = KINDS[run.bound]
+        best = run.best_advice.predicted_speedup if run.best_advice else None
+        table.add_row(
+            run.run_id,
+            run.status,
+            Text(f"{mark} {word.lower()}", style),
+            NAMES.get(run.cause, run.cause) if run.cause else "",
+            figures.fraction(run.data_stall_fraction),
+            figures.duration(run.step_us),
+            figures.factor(best),
+            f"{run.steps:,}",
+        )
+    return table
+
+
+def _headline(diagnosis: Diagnosis) -> RenderableType:
+    mark, word, style = KINDS[diagnosis.bound]
+    known = diagnosis.bound != "unknown"
+    basis = f"confidence {diagnosis.confidence}, from {diagnosis.judged_steps:,} judged steps" if known else ""
+    lines = [Text.assemble((f"{mark} {word}", f"bold {style}"), "  ", (basis, QUIET)), Text(diagnosis.sentence, LOUD)]
+    lines += [Text(text) for text in (diagnosis.why, diagnosis.reason) if text]
+    return Group(*lines)
+
+
+def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_row("Mean step", _bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), _parts(now))
+    if advice and advice.anatomy:
+        then = advice.anatomy
+        title = f"With {advice.change}={advice.to}"
+        table.add_row(
+            title,
+            _bar(then, now.step_us),
+            Text.assemble((figures.duration(then.step_us), LOUD), f"  {figures.factor(advice.predicted_speedup)}"),
+            Text("predicted", QUIET),
+        )
+    return table
+
+
+def _bar(anatomy: Anatomy, scale_us: int) -> Text:
+    wait = round(BAR_COLUMNS * anatomy.data_wait_us / scale_us)
+    work = round(BAR_COLUMNS * anatomy.compute_us / scale_us)
+    return Text.assemble(("▨" * wait, WAIT), ("█" * work, WORK), " " * max(0, BAR_COLUMNS - wait - work))
+
+
+def _parts(anatomy: Anatomy) -> Text:
+    wait, work = figures.duration(anatomy.data_wait_us), figures.duration(anatomy.compute_us)
+    return Text.assemble((f"▨ {wait} data wait", WAIT), "  ", (f"█ {work} the rest", WORK))
+
+
+def _evidence_of(diagnosis: Diagnosis) -> RenderableType:
+    parts: list[RenderableType] = []
+    for cause in diagnosis.causes:
+        rows = [(one.what, figures.evidence(one)) for one in cause.evidence]
+        title = Text.assemble(
+            f"{cause.sentence}  ", (f"costs {figures.fraction(cause.cost_fraction)} of a step", QUIET)
+        )
+        parts += [Padding(Group(title, _rows(rows)), (0, 0, 0, 2))]
+    return Group(*parts)
+
+
+def _advice(advice: Advice) -> RenderableType:
+    gain = Text.assemble((advice.title, LOUD), "   ", (figures.factor(advice.predicted_speedup), f"bold {WAIT}"))
+    if advice.low is not None and advice.high is not None:
+        gain.append(f"   {advice.low:.2f} to {advice.high:.2f}", QUIET)
+    if advice.ceiling is not None:
+        gain.append(f"   at most {figures.factor(advice.ceiling)} with no wait at all", QUIET)
+    body: list[RenderableType] = [Text(advice.why)]
+    body += [Text(text, QUIET) for text in (advice.assumption, advice.risk) if text]
+    body += [_diff(advice.diff)]
+    return Group(gain, Padding(Group(*body), (0, 0, 0, 2)))
+
+
+def _diff(diff: str) -> Text:
+    styles = {"+": "green", "-": "red"}
+    return Text("\n").join(Text(line, styles.get(line[:1], QUIET)) for line in diff.splitlines())
+
+
+def _refusal(refusal: Refusal) -> RenderableType:
+    return Text.assemble(("Would not help: ", QUIET), (refusal.title, LOUD), f"  {refusal.why}")
+
+
+def _ledger(entries: Sequence[LedgerEntry]) -> RenderableType:
+    parts: list[RenderableType] = [Text("Predicted and observed", LOUD)]
+    for entry in entries:
+        settings = ", ".join(f"{name}={value}" for name, value in entry.settings.items())
+        rows = [
+            ("Change", settings),
+            ("Predicted", _with_interval(entry.predicted_speedup, entry.low, entry.high)),
+            ("Observed", _with_interval(entry.observed_speedup, entry.observed_low, entry.observed_high)),
+            ("Reading", _reading(entry.inside_interval)),
+        ]
+        title = Text.assemble(entry.run_id, (" carries the advice of ", QUIET), entry.advice_of)
+        parts.append(Padding(Group(title, _rows(rows)), (0, 0, 0, 2)))
+    return Group(*parts)
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None or low is None or high is None:
+        return figures.factor(value)
+    return f"{figures.factor(value)}   {low:.2f} to {high:.2f}"
+
+
+def _reading(inside: bool | None) -> str:
+    if inside is None:
+        return "not enough steps yet"
+    return "inside the predicted interval" if inside else "a miss: outside the predicted interval"
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> RenderableType:
+    table = Table.grid(padding=(0, 3))
+    table.add_column(style=QUIET)
+    table.add_column(justify="right")
+    for name, value in rows:
+        table.add_row(name, value)
+    return table

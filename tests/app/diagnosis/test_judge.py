@@ -1,0 +1,81 @@
+"""The judge: levels, silence, and what it refuses to say."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.made_facts import made_run, starved
+from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.limits import LIMITS
+
+
+def test_a_starved_run_is_data_bound_and_says_how_much() -> None:
+    verdict = judge(starved())
+    assert (verdict.bound, verdict.level, verdict.clock) == ("data", "bound", "host")
+    assert verdict.data_stall_fraction == pytest.approx(120 / 170)
+    assert verdict.sentence == "The training loop waits for data 71% of every step."
+    assert verdict.causes[0].cause == "no_workers"
+    assert verdict.instant_data_steps_per_s == pytest.approx(1 / 0.050)
+
+
+@pytest.mark.parametrize(
+    ("wait_ms", "level", "bound"),
+    [(0.0, "healthy", "compute"), (4.9, "healthy", "compute"), (5.1, "watch", "compute"), (9.9, "watch", "compute"),
+     (10.1, "limited", "data"), (19.9, "limited", "data"), (20.1, "bound", "data"), (80.0, "bound", "data")],
+)  # fmt: skip
+def test_levels_follow_the_bands(wait_ms: float, level: str, bound: str) -> None:
+    verdict = judge(made_run(wait_ms=wait_ms, work_ms=100.0 - wait_ms))
+    assert (verdict.level, verdict.bound) == (level, bound)
+
+
+@pytest.mark.parametrize("load_cpu_ms", [0.0, 200.0])
+def test_a_compute_bound_run_is_left_alone_however_slow_its_loads_are(load_cpu_ms: float) -> None:
+    verdict = judge(made_run(wait_ms=1.0, work_ms=100.0, num_workers=4, load_cpu_ms=load_cpu_ms))
+    assert verdict.bound == "compute"
+    assert verdict.causes == ()
+
+
+def test_fewer_than_twenty_judged_steps_give_no_verdict_and_no_figure() -> None:
+    verdict = judge(starved(steps=LIMITS.needed_steps - 1))
+    assert (verdict.bound, verdict.level) == ("unknown", "unknown")
+    assert verdict.data_stall_fraction is None
+    assert verdict.steps_per_s is None
+    assert verdict.reason is not None and "of 25 steps" in verdict.reason
+
+
+def test_an_ended_run_that_was_too_short_says_so() -> None:
+    verdict = judge(starved(steps=3, status="finished"))
+    assert verdict.sentence == "The run ended before a verdict was possible."
+    assert verdict.reason is not None and "needs 25 steps" in verdict.reason
+
+
+def test_the_device_clock_decides_where_there_is_one() -> None:
+    hidden = judge(made_run(wait_ms=40.0, work_ms=60.0, uses_gpu=True, gpu_idle_ms=1.0))
+    assert (hidden.clock, hidden.bound) == ("gpu", "compute")
+
+
+def test_a_gpu_run_on_the_host_clock_is_not_judged_with_high_confidence() -> None:
+    verdict = judge(starved(uses_gpu=True, process_cores=1.0))
+    assert verdict.confidence == "medium"
+    assert verdict.reason is not None and "host's clock" in verdict.reason
+
+
+def test_gpu_hours_are_counted_only_where_there_is_a_gpu() -> None:
+    on_cpu, on_gpu = judge(starved()), judge(starved(uses_gpu=True))
+    assert on_cpu.gpu_hours_lost is None
+    assert on_cpu.hours_lost == pytest.approx(on_gpu.gpu_hours_lost)
+
+
+def test_causes_together_cost_at_most_the_stall() -> None:
+    facts = starved(usable_cores=1.0, busy_cores=1.0, load_blocked_ms=120.0, wait_ms=240.0, read_bytes=1e6)
+    verdict = judge(facts)
+    assert len(verdict.causes) >= 2
+    assert verdict.data_stall_fraction is not None
+    assert sum(cause.cost_fraction for cause in verdict.causes) <= verdict.data_stall_fraction + 1e-9
+
+
+def test_what_was_not_measured_is_said_and_not_ruled_out() -> None:
+    verdict = judge(made_run(wait_ms=50.0, num_workers=2, busy_cores=None, process_cores=None))
+    readings = {signal.signal: signal.reading for signal in verdict.signals}
+    assert readings["Cores in use, of those allowed"] == "not_measured"
+    assert readings["No batch ready when asked"] == "not_measured"

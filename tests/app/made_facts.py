@@ -1,0 +1,129 @@
+"""Facts of made-up runs for rules and advice: a few plain numbers in, a complete record out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from underfed_server.facts.record import (
+    BatchColumns,
+    Column,
+    HostShare,
+    LoaderFacts,
+    ProcessShare,
+    RankFacts,
+    RunFacts,
+    StepColumns,
+)
+from underfed_server.model import Status
+
+
+def made_run(
+    *,
+    wait_ms: float | Sequence[float] = 0.0,
+    work_ms: float = 50.0,
+    steps: int = 300,
+    num_workers: int = 0,
+    prefetch_factor: int | None = None,
+    load_cpu_ms: float = 0.0,
+    load_blocked_ms: float = 0.0,
+    load_runqueue_ms: float = 0.0,
+    load_ms: Sequence[float] | None = None,
+    asked_bytes: float = 1e6,
+    read_bytes: float = 0.0,
+    usable_cores: float | None = 8.0,
+    busy_cores: float | None = None,
+    process_cores: float | None = None,
+    workers_cores: float | None = None,
+    uses_gpu: bool = False,
+    gpu_idle_ms: float | None = None,
+    queue_depth: float | None = None,
+    cpu_slowdown: tuple[tuple[float, float], ...] | None = ((1.0, 1.0), (8.0, 1.0)),
+    status: Status = "running",
+    run_id: str = "made-1",
+    is_iterable: bool = False,
+    batch_bytes: int | None = 1_000_000,
+    shm_free_bytes: int | None = 1_000_000_000,
+) -> RunFacts:
+    """A run of one rank. Waits repeat over the steps; loads repeat over the batches, one batch a step."""
+    waits = _repeat(wait_ms, steps) * 1e3
+    step_us = waits + work_ms * 1e3
+    columns = StepColumns(
+        step_us=step_us,
+        data_wait_us=waits,
+        queue_depth=_constant(queue_depth, steps),
+        gpu_idle_us=_constant(None if gpu_idle_ms is None else gpu_idle_ms * 1e3, steps),
+        is_epoch_start=np.zeros(steps, dtype=bool),
+    )
+    cpu, blocked, runqueue = (_repeat(ms, steps) * 1e3 for ms in (load_cpu_ms, load_blocked_ms, load_runqueue_ms))
+    if load_ms is not None:
+        blocked = _repeat(load_ms, steps) * 1e3
+    load = cpu + blocked + runqueue
+    workers = max(1, num_workers)
+    ends = np.cumsum(step_us)
+    batches = BatchColumns(
+        worker=np.arange(steps, dtype=np.int64) % workers if num_workers else np.full(steps, -1, dtype=np.int64),
+        start_us=ends - step_us,
+        load_us=load,
+        cpu_us=cpu,
+        runqueue_us=runqueue,
+        blocked_us=blocked,
+        collate_us=load * 0.05,
+        asked_bytes=_constant(asked_bytes, steps),
+        read_bytes=_constant(read_bytes, steps),
+        samples=_constant(32.0, steps),
+        received_us=_constant(None, steps),
+    )
+    rank = RankFacts(
+        rank=0,
+        steps=columns,
+        batches=batches,
+        process=ProcessShare(
+            main_cores=process_cores,
+            main_runqueue_fraction=0.0,
+            process_cores=process_cores,
+            workers_cores=workers_cores,
+            host_busy_cores=busy_cores,
+        ),
+        total_steps=steps + 5,
+        total_step_us=float(np.sum(step_us)),
+        total_data_wait_us=float(np.sum(waits)),
+        uses_gpu=uses_gpu,
+    )
+    factor = (prefetch_factor or 2) if num_workers else None
+    loader = LoaderFacts(
+        name="train",
+        num_workers=num_workers,
+        prefetch_factor=factor,
+        batch_size=32,
+        settings={"num_workers": num_workers, "prefetch_factor": factor, "batch_size": 32},
+        is_iterable=is_iterable,
+        batch_tensors=2,
+        batch_bytes=batch_bytes,
+        watched_at="train.py:41",
+    )
+    return RunFacts(
+        run_id=run_id,
+        status=status,
+        loader=loader,
+        host=HostShare(
+            hostname="made", usable_cores=usable_cores, cpu_slowdown=cpu_slowdown, shm_free_bytes=shm_free_bytes
+        ),
+        ranks=(rank,),
+        warmup_steps=5,
+    )
+
+
+def starved(**changes: object) -> RunFacts:
+    """No workers, CPU-bound loading of 120 ms beside 50 ms of work: the demo's kind of run, on eight cores."""
+    usual: dict[str, object] = {"wait_ms": 120.0, "load_cpu_ms": 120.0, "process_cores": 1.0, "busy_cores": 1.0}
+    return made_run(**{**usual, **changes})  # type: ignore[arg-type]  # the keywords are made_run's own
+
+
+def _repeat(values: float | Sequence[float], length: int) -> Column:
+    return np.resize(np.atleast_1d(np.asarray(values, dtype=np.float64)), length)
+
+
+def _constant(value: float | None, length: int) -> Column:
+    return np.full(length, np.nan if value is None else value)

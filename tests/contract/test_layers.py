@@ -1,0 +1,124 @@
+"""Imports point one way: a module imports only from what lies before it on the way of a batch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+SERVER_LINE = (
+    ("errors", "settings", "model"),
+    ("ingest",),
+    ("store",),
+    ("facts",),
+    ("diagnosis",),
+    ("advice",),
+    ("judgement",),
+    ("api",),
+    ("main",),
+    ("terminal",),
+    ("__main__",),
+    ("demo",),
+)
+AGENT_LINE = (
+    ("clock", "errors"),
+    ("guard", "ring", "rank", "config"),
+    ("calibrate", "hooks"),
+    ("collector",),
+    ("launch", "session", "recorder"),
+    ("__init__",),
+    ("cli",),
+)
+PURE = ("diagnosis", "advice")
+IMPURE_LIBRARIES = {"fastapi", "starlette", "uvicorn", "sqlalchemy", "alembic", "socket", "urllib", "http", "time"}
+HEAVY_IN_TRAINING = {"psutil", "pynvml", "torch", "numpy", "json", "urllib", "http", "subprocess", "asyncio"}
+
+
+def modules(package: Path) -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        yield ".".join(parts), ast.parse(path.read_text(), filename=str(path))
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Absolute names of what a module imports anywhere in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_at_import_time(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def place(line: tuple[tuple[str, ...], ...], part: str) -> int | None:
+    return next((index for index, names in enumerate(line) if part in names), None)
+
+
+def backward_imports(package: str, folder: Path, line: tuple[tuple[str, ...], ...]) -> list[str]:
+    found = []
+    for name, tree in modules(folder / package):
+        own = place(line, name.split(".")[0])
+        for target in imported(tree):
+            head, _, rest = target.partition(".")
+            if head != package or not rest:
+                continue
+            theirs = place(line, rest.split(".")[0])
+            if own is None or (theirs is not None and theirs > own):
+                found.append(f"{package}.{name} imports {target}")
+    return found
+
+
+def test_the_service_imports_one_way() -> None:
+    assert backward_imports("underfed_server", ROOT / "app", SERVER_LINE) == []
+
+
+def test_the_agent_imports_one_way() -> None:
+    assert backward_imports("underfed", ROOT / "agent", AGENT_LINE) == []
+
+
+@pytest.mark.parametrize(("package", "folder", "other"), [("underfed", "agent", "underfed_server"),
+                                                          ("underfed_server", "app", "underfed")])  # fmt: skip
+def test_agent_and_service_never_import_each_other(package: str, folder: str, other: str) -> None:
+    # The demo is a user of the agent, as any training job is.
+    crossing = [
+        f"{name} imports {target}"
+        for name, tree in modules(ROOT / folder / package)
+        if not name.startswith("demo.")
+        for target in imported(tree)
+        if target.split(".")[0] == other
+    ]
+    assert crossing == []
+
+
+@pytest.mark.parametrize("part", PURE)
+def test_judgement_and_advice_are_pure(part: str) -> None:
+    impure = [
+        f"{part}.{name} imports {target}"
+        for name, tree in modules(ROOT / "app" / "underfed_server" / part)
+        for target in imported(tree)
+        if target.split(".")[0] in IMPURE_LIBRARIES or target.startswith("underfed_server.store")
+    ]
+    assert impure == []
+
+
+def test_nothing_heavy_is_imported_with_the_agent() -> None:
+    """``import underfed`` in a training process loads the standard library's light half and nothing else."""
+    heavy = [
+        f"underfed.{name} imports {target}"
+        for name, tree in modules(ROOT / "agent" / "underfed")
+        if not name.startswith(("collector.", "cli", "calibrate"))
+        for target in imported_at_import_time(tree)
+        if target.split(".")[0] in HEAVY_IN_TRAINING - {"json"}
+    ]
+    assert heavy == []
