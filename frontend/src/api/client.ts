@@ -1,0 +1,99 @@
+/** Asks the service: typed by its OpenAPI, every failure is one of two errors. */
+import type { ErrorBody } from './names'
+import type { paths } from './schema'
+
+/** The service answered, and the answer is a failure. */
+export class ServiceError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly requestId: string | null,
+  ) {
+    super(message)
+  }
+}
+
+/** Nothing answered: the service is down, restarting, or out of reach. It may answer later. */
+export class NoAnswer extends Error {}
+
+type Readable = {
+  [P in keyof paths]: paths[P] extends {
+    get: { responses: { 200: { content: { 'application/json': unknown } } } }
+  }
+    ? P
+    : never
+}[keyof paths]
+type Answer<P extends Readable> = paths[P] extends {
+  get: { responses: { 200: { content: { 'application/json': infer Body } } } }
+}
+  ? Body
+  : never
+type Asked<P extends Readable> = paths[P] extends { get: { parameters: infer Parameters } }
+  ? Pick<Parameters, Extract<keyof Parameters, 'path' | 'query'>>
+  : never
+
+let clockOffsetMs = 0
+
+/** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use ours. */
+export function serviceNow(): number {
+  return Date.now() + clockOffsetMs
+}
+
+/** Raises: ServiceError, NoAnswer; an AbortError when `signal` fires. */
+export async function get<P extends Readable>(
+  path: P,
+  asked: Asked<P>,
+  signal?: AbortSignal,
+): Promise<Answer<P>> {
+  const response = await answered(address(path, asked), signal ? { signal } : {})
+  return (await response.json()) as Answer<P>
+}
+
+/** Raises: ServiceError with status 401 for a token that is not known; NoAnswer. */
+export async function signIn(token: string): Promise<void> {
+  await answered('/api/v1/session', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ token }),
+  })
+}
+
+/** Fills `{names}` and repeats a query key for each value of a list; `null` is left out. */
+export function address(path: string, asked: { path?: unknown; query?: unknown }): string {
+  const names = (asked.path ?? {}) as Record<string, string>
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(names[name] ?? ''))
+  const query = new URLSearchParams()
+  for (const [key, value] of Object.entries(asked.query ?? {})) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null && one !== undefined) query.append(key, String(one))
+    }
+  }
+  return query.size > 0 ? `${filled}?${query}` : filled
+}
+
+async function answered(url: string, init: RequestInit): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(url, init)
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new NoAnswer('The service does not answer.', { cause: error })
+  }
+  const date = Date.parse(response.headers.get('Date') ?? '')
+  if (!Number.isNaN(date)) clockOffsetMs = date - Date.now()
+  if (!response.ok) throw await failure(response)
+  return response
+}
+
+/** A proxy in between answers without our error shape: then its status line is all there is to say. */
+async function failure(response: Response): Promise<ServiceError> {
+  const said = ((await response.json().catch(() => null)) as ErrorBody | null)?.error
+  const fallback = `The answer was ${response.status} ${response.statusText}`.trim()
+  return new ServiceError(
+    response.status,
+    said?.code ?? `http_${response.status}`,
+    said?.message ?? fallback,
+    said?.request_id ?? null,
+  )
+}

@@ -1,0 +1,37 @@
+/** The shapes of the API under the names that the page uses. */
+import type { components } from './schema'
+
+type Shapes = components['schemas']
+
+export type Advice = Shapes['Advice']
+export type Anatomy = Shapes['Anatomy']
+export type Bound = Shapes['RunSummary']['bound']
+export type Cause = NonNullable<Shapes['RunSummary']['cause']>
+export type Diagnosis = Shapes['Diagnosis']
+export type EpochInfo = Shapes['EpochInfo']
+export type ErrorBody = Shapes['ErrorBody']
+export type Evidence = Shapes['Evidence']
+export type HostFacts = Shapes['HostFacts']
+export type LedgerEntry = Shapes['LedgerEntry']
+export type Level = Shapes['RunSummary']['level']
+export type LoaderInfo = Shapes['LoaderInfo']
+export type LoadHeatmap = Shapes['LoadHeatmap']
+export type Refusal = Shapes['Refusal']
+export type Run = Shapes['Run']
+export type RunEvent = Shapes['RunEvent']
+export type RunsPage = Shapes['RunsPage']
+export type RunSummary = Shapes['RunSummary']
+export type Series = Shapes['Series']
+export type SeriesPage = Shapes['SeriesPage']
+export type ServiceInfo = Shapes['ServiceInfo']
+export type Setting = boolean | number | string | null
+export type Signal = Shapes['Signal']
+export type Status = Shapes['RunSummary']['status']
+export type StatusCounts = Shapes['StatusCounts']
+export type Timeline = Shapes['Timeline']
+export type TimelineBatch = Shapes['TimelineBatch']
+export type TimelineStep = Shapes['TimelineStep']
+export type Unit = Shapes['Evidence']['unit']
+export type Week = Shapes['Week']
+export type WorkerInfo = Shapes['WorkerInfo']
+export type WorkersPage = Shapes['WorkersPage']

@@ -1,0 +1,59 @@
+/** The frame around every page: the bar on top, what is wrong with the service, and the page of the address. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useErrorBoundary } from 'preact/hooks'
+import { MissingPage } from './pages/MissingPage'
+import { RunPage } from './pages/RunPage'
+import { RunsPage } from './pages/RunsPage'
+import { SignInPage } from './pages/SignInPage'
+import { navigate, route } from './router'
+import { bind } from './shortcuts'
+import { signInNeeded } from './store/connection'
+import { text } from './text'
+import { toggleTheme } from './theme'
+import { GoneBanner, StumbleBanner } from './ui/Banner'
+import { KeysDialog } from './ui/KeysDialog'
+import { TopBar } from './ui/TopBar'
+
+export function App() {
+  const showsKeys = useSignal(false)
+  const [stumble] = useErrorBoundary()
+
+  useEffect(
+    () =>
+      bind({
+        t: toggleTheme,
+        '?': () => {
+          showsKeys.value = true
+        },
+        'g r': () => navigate('/'),
+      }),
+    [showsKeys],
+  )
+
+  return (
+    <>
+      <a class="skip" href="#content">
+        {text.skipToContent}
+      </a>
+      <TopBar onKeys={() => (showsKeys.value = true)} />
+      <GoneBanner />
+      <main id="content" class="page" tabIndex={-1}>
+        {stumble ? <StumbleBanner error={stumble as Error} /> : <Page />}
+      </main>
+      {showsKeys.value && <KeysDialog onClose={() => (showsKeys.value = false)} />}
+    </>
+  )
+}
+
+function Page() {
+  if (signInNeeded.value) return <SignInPage />
+  const here = route.value
+  switch (here.page) {
+    case 'runs':
+      return <RunsPage query={here.query} />
+    case 'run':
+      return <RunPage key={here.runId} runId={here.runId} />
+    default:
+      return <MissingPage />
+  }
+}

@@ -1,0 +1,75 @@
+/** The colours of the style sheet, as a canvas wants them, and the hatch that means waiting. */
+
+const TOKENS = [
+  'paper',
+  'sunk',
+  'ink',
+  'ink-2',
+  'ink-3',
+  'rule',
+  'hair',
+  'wait',
+  'wait-fill',
+  'copy',
+  'copy-fill',
+  'compute',
+  'compute-fill',
+  'heat',
+  'load-cpu',
+  'load-runqueue',
+  'load-blocked',
+] as const
+
+export type Palette = Record<(typeof TOKENS)[number], string> & { hatch: CanvasPattern | string }
+
+export const FONT = '11.5px "Plex Sans", system-ui, sans-serif'
+export const LABEL_FONT = '550 12px "Plex Sans", system-ui, sans-serif'
+
+let cached: Palette | null = null
+const redraws = new Set<() => void>()
+
+export function palette(): Palette {
+  cached ??= readPalette()
+  return cached
+}
+
+function readPalette(): Palette {
+  const style = getComputedStyle(document.documentElement)
+  const colours = Object.fromEntries(TOKENS.map(token => [token, style.getPropertyValue(`--${token}`)]))
+  const read = colours as Omit<Palette, 'hatch'>
+  return { ...read, hatch: hatch(read['wait-fill'], read.wait) } as Palette
+}
+
+/** Diagonal lines, so that waiting is told apart without colour. The tile repeats without a seam. */
+function hatch(fill: string, line: string): CanvasPattern | string {
+  const scale = devicePixelRatio
+  const size = Math.round(8 * scale)
+  const tile = document.createElement('canvas')
+  tile.width = size
+  tile.height = size
+  const context = tile.getContext('2d')
+  if (!context) return fill
+  context.fillStyle = fill
+  context.fillRect(0, 0, size, size)
+  context.globalAlpha = 0.5
+  context.strokeStyle = line
+  context.lineWidth = 1.6 * scale
+  context.beginPath()
+  for (const shift of [-size, 0, size]) {
+    context.moveTo(shift, size)
+    context.lineTo(shift + size, 0)
+  }
+  context.stroke()
+  return context.createPattern(tile, 'repeat') ?? fill
+}
+
+/** The theme changed: drawn things know only when told. */
+export function repaint(): void {
+  cached = null
+  for (const redraw of redraws) redraw()
+}
+
+export function onRepaint(redraw: () => void): () => void {
+  redraws.add(redraw)
+  return () => redraws.delete(redraw)
+}

@@ -1,0 +1,275 @@
+/** A panel over run time, by uPlot: stacked areas or one line, epochs as lines, names beside the last values. */
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import type { Crosshair } from './crosshair'
+import { gutters, type Mounted, onFonts, onResize, spread, TIME_SPACE, TIME_STEPS, timeLabel } from './frame'
+import { FONT, LABEL_FONT, onRepaint, type Palette, palette } from './palette'
+
+type Colour = Exclude<keyof Palette, 'hatch'>
+
+export interface Layer {
+  values: readonly (number | null)[]
+  stroke: Colour
+  /** From this layer down to the next one, or to zero for the last. */
+  fill: keyof Palette | null
+  /** Written at the height of the layer's middle (stacked) or of its value (a line), beside its end. */
+  label: string | null
+  labelColour: Colour
+}
+
+export interface Mark {
+  atS: number
+  label: string
+}
+
+export interface TimePanel {
+  height: number
+  fromS: number
+  toS: number
+  atS: readonly number[]
+  /** Stacked ones from the top downwards, each holding the sum of itself and what lies below. */
+  layers: readonly Layer[]
+  isStepped: boolean
+  top: number
+  /** Said where values lie above `top`. */
+  topLabel: string | null
+  tick(value: number, largest: number): string
+  /** Where the value axis has ticks; `null`: where it suits. */
+  ticks: readonly number[] | null
+  hasTimeLabels: boolean
+  startLabel: string
+  marks: readonly Mark[]
+}
+
+export interface TimeDeps {
+  crosshair: Crosshair
+  /** The reader dragged over a span. */
+  onZoom(fromS: number, toS: number): void
+}
+
+/** A drag shorter than this is a click. */
+const DRAG_PX = 6
+const LABEL_ROOM = 15
+/** Between two epoch names. */
+const MARK_ROOM = 64
+
+export function mountTime(element: HTMLElement, first: TimePanel, deps: TimeDeps): Mounted<TimePanel> {
+  let panel = first
+  let plot = create()
+  const stops = [
+    onRepaint(() => plot.redraw(false)),
+    onFonts(() => plot.redraw(false)),
+    onResize(element, rebuild),
+    deps.crosshair.subscribe(showCrosshair),
+  ]
+
+  function create(): uPlot {
+    return new uPlot(
+      options(() => panel, element.clientWidth, deps),
+      aligned(panel),
+      element,
+    )
+  }
+
+  function rebuild(): void {
+    plot.destroy()
+    plot = create()
+  }
+
+  function showCrosshair(atS: number | null): void {
+    const left = atS === null ? -10 : plot.valToPos(atS, 'x')
+    plot.setCursor({ left, top: atS === null ? -10 : 0 }, false)
+  }
+
+  return {
+    update(next) {
+      const sameShape = next.layers.length === panel.layers.length && next.height === panel.height
+      panel = next
+      if (sameShape) plot.setData(aligned(panel))
+      else rebuild()
+    },
+    destroy() {
+      for (const stop of stops) stop()
+      plot.destroy()
+    },
+  }
+}
+
+function aligned(panel: TimePanel): uPlot.AlignedData {
+  return [panel.atS, ...panel.layers.map(layer => layer.values)] as unknown as uPlot.AlignedData
+}
+
+function options(panel: () => TimePanel, width: number, deps: TimeDeps): uPlot.Options {
+  const { left, right } = gutters(width)
+  const shape = panel()
+  return {
+    width,
+    height: shape.height,
+    padding: [shape.hasTimeLabels ? 20 : 8, right, 0, 0],
+    legend: { show: false },
+    scales: {
+      x: { time: false, range: () => [panel().fromS, panel().toS] },
+      y: { range: () => [0, panel().top] },
+    },
+    axes: [timeAxis(panel), valueAxis(panel, left)],
+    series: [{}, ...shape.layers.map((_, index) => layerSeries(panel, index))],
+    bands: shape.layers.slice(1).flatMap((_, index) => layerBand(panel, index)),
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: true, y: false, setScale: false },
+    },
+    hooks: {
+      setCursor: [plot => follow(plot, deps.crosshair)],
+      setSelect: [plot => zoom(plot, deps)],
+      draw: [plot => annotate(plot, panel())],
+    },
+  }
+}
+
+/** Only the chart under the pointer moves the crosshair; the others are moved by it. */
+function follow(plot: uPlot, crosshair: Crosshair): void {
+  if (!plot.over.matches(':hover')) return
+  const left = plot.cursor.left ?? -1
+  crosshair.move(left < 0 ? null : plot.posToVal(left, 'x'))
+}
+
+function zoom(plot: uPlot, deps: TimeDeps): void {
+  const { left, width } = plot.select
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+  if (width >= DRAG_PX) deps.onZoom(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
+}
+
+function timeAxis(panel: () => TimePanel): uPlot.Axis {
+  return {
+    stroke: () => palette()['ink-3'],
+    font: FONT,
+    size: panel().hasTimeLabels ? 24 : 6,
+    gap: 4,
+    incrs: [...TIME_STEPS],
+    space: TIME_SPACE,
+    grid: { stroke: () => palette().hair, width: 1 },
+    ticks: { show: false },
+    values: (_plot, splits) =>
+      panel().hasTimeLabels
+        ? splits.map(at => timeLabel(at, panel().toS, panel().startLabel))
+        : splits.map(() => ''),
+  }
+}
+
+function valueAxis(panel: () => TimePanel, size: number): uPlot.Axis {
+  return {
+    stroke: () => palette()['ink-3'],
+    font: FONT,
+    size,
+    gap: 8,
+    space: panel().height > 150 ? 34 : 22,
+    grid: { stroke: () => palette().hair, width: 1 },
+    ticks: { show: false },
+    ...(panel().ticks ? { splits: () => [...(panel().ticks ?? [])] } : {}),
+    values: (_plot, splits) => splits.map(value => panel().tick(value, splits.at(-1) ?? value)),
+  }
+}
+
+function layerSeries(panel: () => TimePanel, index: number): uPlot.Series {
+  const layer = () => panel().layers[index] as Layer
+  const isLowest = index === panel().layers.length - 1
+  const paths = panel().isStepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined
+  return {
+    stroke: () => palette()[layer().stroke],
+    width: panel().layers.length > 1 ? 0.5 : 1.3,
+    points: { show: false },
+    ...(paths ? { paths } : {}),
+    ...(isLowest && layer().fill ? { fill: () => fillOf(layer()) } : {}),
+  }
+}
+
+/** `series` is `[upper, lower]`: the other way round uPlot draws nothing, without a word. */
+function layerBand(panel: () => TimePanel, index: number): uPlot.Band[] {
+  const layer = panel().layers[index]
+  return layer?.fill
+    ? [{ series: [index + 1, index + 2], fill: () => fillOf(panel().layers[index] as Layer) }]
+    : []
+}
+
+function fillOf(layer: Layer): string | CanvasPattern {
+  return layer.fill ? palette()[layer.fill] : 'transparent'
+}
+
+function annotate(plot: uPlot, panel: TimePanel): void {
+  const context = plot.ctx
+  context.save()
+  context.scale(devicePixelRatio, devicePixelRatio)
+  const box = {
+    left: plot.bbox.left / devicePixelRatio,
+    top: plot.bbox.top / devicePixelRatio,
+    width: plot.bbox.width / devicePixelRatio,
+    height: plot.bbox.height / devicePixelRatio,
+  }
+  drawMarks(context, plot, panel, box)
+  drawLabels(context, plot, panel, box)
+  context.restore()
+}
+
+interface Box {
+  left: number
+  top: number
+  width: number
+  height: number
+}
+
+function drawMarks(context: CanvasRenderingContext2D, plot: uPlot, panel: TimePanel, box: Box): void {
+  context.strokeStyle = palette()['ink-2']
+  context.fillStyle = palette()['ink-2']
+  context.font = FONT
+  context.textAlign = 'left'
+  context.textBaseline = 'alphabetic'
+  context.lineWidth = 1
+  context.setLineDash([2, 2])
+  let free = box.left
+  for (const mark of panel.marks) {
+    const left = box.left + plot.valToPos(mark.atS, 'x')
+    if (left < box.left || left > box.left + box.width) continue
+    context.globalAlpha = panel.marks.length > 30 ? 0.3 : 0.7
+    context.beginPath()
+    context.moveTo(left, box.top)
+    context.lineTo(left, box.top + box.height)
+    context.stroke()
+    context.globalAlpha = 1
+    if (!panel.hasTimeLabels || left < free || left > box.left + box.width - 30) continue
+    context.fillText(mark.label, left, box.top - 7)
+    free = left + MARK_ROOM
+  }
+  context.setLineDash([])
+  if (panel.topLabel) {
+    context.textAlign = 'right'
+    context.fillText(panel.topLabel, box.left + box.width, box.top - 7)
+    context.textAlign = 'left'
+  }
+}
+
+function drawLabels(context: CanvasRenderingContext2D, plot: uPlot, panel: TimePanel, box: Box): void {
+  const named = panel.layers.flatMap((layer, index) => {
+    const value = labelHeight(panel, index)
+    return layer.label === null || value === null ? [] : [{ layer, top: plot.valToPos(value, 'y') }]
+  })
+  const tops = spread(
+    named.map(({ top }) => Math.min(Math.max(top, 6), box.height - 4)),
+    LABEL_ROOM,
+  )
+  context.font = LABEL_FONT
+  named.forEach(({ layer }, index) => {
+    context.fillStyle = palette()[layer.labelColour]
+    context.fillText(layer.label ?? '', box.left + box.width + 8, box.top + (tops[index] ?? 0) + 4)
+  })
+}
+
+/** A line is named at its last value, a stacked layer in the middle of its own part. */
+function labelHeight(panel: TimePanel, index: number): number | null {
+  const at = panel.layers[index]?.values.findLastIndex(value => value !== null) ?? -1
+  if (at < 0) return null
+  const own = Math.min(panel.layers[index]?.values[at] ?? 0, panel.top)
+  if (panel.layers.length === 1) return own
+  const below = panel.layers[index + 1]?.values[at] ?? 0
+  return (own + Math.min(below, panel.top)) / 2
+}

@@ -1,0 +1,167 @@
+/** Numbers as the page prints them. `null` was not measured and prints as "–", never as 0. */
+import type { Evidence, Setting } from './api/names'
+
+export const NOT_MEASURED = '–'
+
+/** Three significant digits at most, thousands set apart, no trailing zeros: `1089.3` → `"1,089"`. */
+export function formatNumber(value: number | null): string {
+  if (value === null) return NOT_MEASURED
+  const rounded = Math.abs(value) >= 1_000 ? Math.round(value) : Number(value.toPrecision(3))
+  return rounded.toLocaleString('en', { maximumFractionDigits: 9 })
+}
+
+/** Of one step or batch, from microseconds: `412_000` → `"412 ms"`, `1_650_000` → `"1.65 s"`. */
+export function formatDuration(us: number | null): string {
+  if (us === null) return NOT_MEASURED
+  const [divisor, unit] = durationUnit(us)
+  return `${formatNumber(us / divisor)} ${unit}`
+}
+
+/** The unit in which `us` has one to three digits before the point; an axis prints all its ticks in one. */
+export function durationUnit(us: number): [us: number, unit: string] {
+  const size = Math.abs(us)
+  if (size >= 999_500) return [1e6, 's']
+  return size >= 999.5 ? [1e3, 'ms'] : [1, 'µs']
+}
+
+/** How long something has been going on, from seconds: `"48 s"`, `"12 min"`, `"3 h 06 min"`, `"2 d 3 h"`. */
+export function formatAge(s: number): string {
+  const whole = Math.max(0, Math.round(s))
+  if (whole < 120) return `${whole} s`
+  const min = Math.floor(whole / 60)
+  if (min < 60) return `${min} min`
+  const h = Math.floor(min / 60)
+  if (h < 48) return `${h} h ${String(min % 60).padStart(2, '0')} min`
+  return `${Math.floor(h / 24)} d ${h % 24} h`
+}
+
+/** The same for a table cell: `"48 s"`, `"12 min"`, `"9.6 h"`, `"3.1 d"`. */
+export function formatAgeCell(s: number): string {
+  if (s < 3_600) return formatAge(s)
+  const h = s / 3_600
+  if (h < 48) return `${h < 10 ? h.toFixed(1) : Math.round(h)} h`
+  return `${(h / 24).toFixed(1)} d`
+}
+
+/** A position on the run clock, in the unit that suits all of `spanS`: `"20 s"`, `"4:30 min"`, `"0:30 h"`. */
+export function formatElapsed(s: number, spanS = s): string {
+  if (spanS < 180) return `${formatNumber(s)} s`
+  const whole = Math.round(s)
+  const [large, small, unit] = spanS < 5_400 ? [60, 1, 'min'] : [3_600, 60, 'h']
+  return `${Math.floor(whole / large)}:${String(Math.floor((whole % large) / small)).padStart(2, '0')} ${unit}`
+}
+
+/** Percent exists on the page only: `0.43` → `"43%"`, below ten with one digit more: `0.009` → `"0.9%"`. */
+export function formatFraction(fraction: number | null): string {
+  if (fraction === null) return NOT_MEASURED
+  const percent = fraction * 100
+  if (percent > 0 && percent < 0.05) return '< 0.1%'
+  return percent > 0 && percent < 9.95 ? `${percent.toFixed(1)}%` : `${Math.round(percent)}%`
+}
+
+/** `1.624` → `"× 1.62"`. */
+export function formatFactor(factor: number | null): string {
+  return factor === null ? NOT_MEASURED : `× ${factor.toFixed(2)}`
+}
+
+/** Time lost or used, from hours; `noun` is "hour" or "GPU-hour": `"9.4 GPU-hours"`, `"22 s"`. */
+export function formatHours(hours: number | null, noun: 'hour' | 'GPU-hour'): string {
+  if (hours === null) return NOT_MEASURED
+  const on = noun === 'GPU-hour' ? 'GPU-' : ''
+  if (hours * 3_600 < 99.5) return plural(Number((hours * 3_600).toPrecision(2)), `${on}second`)
+  if (hours < 1) return plural(Math.round(hours * 60), `${on}minute`)
+  return plural(shortHours(hours), noun)
+}
+
+/** The same for a table cell: `"80.4 h"`, `"31 min"`, `"22 s"`. */
+export function formatHoursCell(hours: number | null, digits = 1): string {
+  if (hours === null) return NOT_MEASURED
+  if (hours * 3_600 < 99.5) return `${Number((hours * 3_600).toPrecision(2))} s`
+  if (hours < 1) return `${Math.round(hours * 60)} min`
+  return `${hours < 10 ? hours.toFixed(1) : hours < 100 ? hours.toFixed(digits) : formatNumber(Math.round(hours))} h`
+}
+
+function shortHours(hours: number): number {
+  return hours < 100 ? Number(hours.toFixed(1)) : Math.round(hours)
+}
+
+/** The service gives reasons as clauses; alone on a line they are sentences. */
+export function asSentence(clause: string): string {
+  const start = capital(clause)
+  return /[.!?…]$/.test(start) ? start : `${start}.`
+}
+
+export function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Binary prefixes, as memory and /dev/shm are sized: `67_108_864` → `"64 MiB"`. */
+export function formatBytes(bytes: number | null): string {
+  if (bytes === null) return NOT_MEASURED
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
+  return `${formatNumber(bytes / 1024 ** power)} ${units[power]}`
+}
+
+/** As Python writes it, since that is where it goes. */
+export function formatSetting(value: Setting | undefined): string {
+  if (value === null || value === undefined) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  return String(value)
+}
+
+export function formatEvidence({ value, unit }: Evidence): string {
+  if (value === null) return NOT_MEASURED
+  if (typeof value === 'string') return value
+  switch (unit) {
+    case 'us':
+      return formatDuration(value)
+    case 'fraction':
+      return formatFraction(value)
+    case 'bytes':
+      return formatBytes(value)
+    case 'bytes_per_s':
+      return `${formatBytes(value)}/s`
+    case 'per_s':
+      return `${formatNumber(value)} per s`
+    case 'cores':
+      return plural(Number(value.toPrecision(3)), 'core')
+    case 'factor':
+      return formatFactor(value)
+    case 'w':
+      return `${formatNumber(value)} W`
+    default:
+      return formatNumber(value)
+  }
+}
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const CLOCK_S = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
+const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const DATE_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+
+/** `"today 17:48"`, `"yesterday 09:10"`, `"Wed 15:00"`, `"3 Nov"`, `"3 Nov 2025"`, in the reader's zone. */
+export function formatDay(at: Date, now: Date): string {
+  const days = Math.round((midnight(now) - midnight(at)) / 86_400_000)
+  if (days === 0) return `today ${CLOCK.format(at)}`
+  if (days === 1) return `yesterday ${CLOCK.format(at)}`
+  if (days > 1 && days < 7) return `${WEEKDAY.format(at)} ${CLOCK.format(at)}`
+  return (at.getFullYear() === now.getFullYear() ? DATE : DATE_YEAR).format(at)
+}
+
+export function formatClock(at: Date | number): string {
+  return CLOCK.format(at)
+}
+
+export function formatClockSeconds(at: Date | number): string {
+  return CLOCK_S.format(at)
+}
+
+function midnight(at: Date): number {
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime()
+}

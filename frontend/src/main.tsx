@@ -1,0 +1,20 @@
+/** Starts the page. */
+import { render } from 'preact'
+import { App } from './app'
+import { repaint } from './charts/palette'
+import { followAddress } from './router'
+import { listenForShortcuts } from './shortcuts'
+import { asked, readService } from './store/connection'
+import { followTheme } from './theme'
+import './styles/tokens.css'
+import './styles/base.css'
+import './styles/parts.css'
+import './styles/runs.css'
+import './styles/run.css'
+import './styles/small.css'
+
+followTheme(repaint)
+followAddress()
+listenForShortcuts()
+void asked(readService())
+render(<App />, document.body)

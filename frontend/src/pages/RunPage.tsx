@@ -1,0 +1,106 @@
+/** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
+import { useEffect, useMemo } from 'preact/hooks'
+import type { Run } from '../api/names'
+import { capital, formatFraction } from '../format'
+import { navigate, runHref } from '../router'
+import { bind } from '../shortcuts'
+import { openRun, type Part, type RunStore } from '../store/run'
+import { order } from '../store/runs'
+import * as say from '../text'
+import { AdviceList } from '../ui/AdviceList'
+import { CrashBanner, NoSignalBanner, TroubleBanner } from '../ui/Banner'
+import { Footnote } from '../ui/Footnote'
+import { GanttPanel } from '../ui/GanttPanel'
+import { Ledger } from '../ui/Ledger'
+import { LoaderSettings } from '../ui/LoaderSettings'
+import { RanksPanel } from '../ui/RanksPanel'
+import { RunHead } from '../ui/RunHead'
+import { SignalsPanel } from '../ui/SignalsPanel'
+import { RunSkeleton } from '../ui/Skeleton'
+import { TimePanels } from '../ui/TimePanels'
+import { searchRuns } from '../ui/TopBar'
+import { Verdict } from '../ui/Verdict'
+import { WorkersPanel } from '../ui/WorkersPanel'
+import { MissingPage } from './MissingPage'
+
+const PART_NAMES: Record<Part, string> = {
+  run: say.run.facts,
+  diagnosis: say.run.verdict,
+  series: say.charts.series,
+  workers: say.workers.what,
+  timeline: say.gantt.what,
+}
+
+export function RunPage({ runId }: { runId: string }) {
+  const store = useMemo(() => openRun(runId), [runId])
+  useEffect(() => store.close, [store])
+  useEffect(() => bind(keys(runId)), [runId])
+
+  const run = store.run.value
+  useEffect(() => {
+    if (run) document.title = titleOf(run)
+  }, [run])
+
+  if (store.isMissing.value) return <MissingPage runId={runId} />
+  return (
+    <>
+      {[...store.troubles.value].map(([part, error]) => (
+        <TroubleBanner key={part} what={PART_NAMES[part]} error={error} />
+      ))}
+      {run ? <Loaded store={store} run={run} /> : store.troubles.value.size === 0 && <RunSkeleton />}
+    </>
+  )
+}
+
+function Loaded({ store, run }: { store: RunStore; run: Run }) {
+  const diagnosis = store.diagnosis.value
+  return (
+    <>
+      <RunHead run={run} />
+      {run.status === 'lost' && <NoSignalBanner run={run} />}
+      {run.status === 'crashed' && <CrashBanner run={run} />}
+      <div class={run.status === 'lost' ? 'stale' : ''}>
+        {diagnosis && <Verdict run={run} diagnosis={diagnosis} />}
+        {diagnosis && diagnosis.ledger.length > 0 && <Ledger run={run} entries={diagnosis.ledger} />}
+        <div class="columns">
+          <div class="do">{diagnosis && <AdviceList run={run} diagnosis={diagnosis} />}</div>
+          <div class="seen">
+            <TimePanels store={store} run={run} />
+            {diagnosis && diagnosis.signals.length > 0 && <SignalsPanel signals={diagnosis.signals} />}
+            <LoaderSettings run={run} diagnosis={diagnosis} chosen={store.selection.value.loader} />
+          </div>
+          <div class="compared">
+            <WorkersPanel page={store.workers.value} run={run} />
+            {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel ranks={diagnosis.ranks} />}
+          </div>
+        </div>
+        <GanttPanel timeline={store.timeline.value} run={run} />
+        <Footnote run={run} />
+      </div>
+    </>
+  )
+}
+
+function titleOf(run: Run): string {
+  const word = say.verdictWord(run.bound, run.level, run.status)
+  const share = run.data_stall_fraction === null ? '' : ` ${formatFraction(run.data_stall_fraction)}`
+  return `${capital(word)}${share} · ${run.name} · ${say.text.product}`
+}
+
+/** Keys that act on what is on the page do so by pressing its own buttons. */
+function keys(runId: string): Record<string, (key: string) => void> {
+  const press = (selector: string) => document.querySelector<HTMLElement>(selector)?.click()
+  const neighbour = (by: number) => {
+    const next = order.value[order.value.indexOf(runId) + by]
+    if (next && order.value.includes(runId)) navigate(runHref(next))
+  }
+  const digits = Array.from({ length: 9 }, (_, index) => String(index + 1))
+  return {
+    '/': searchRuns,
+    Escape: () => navigate('/'),
+    j: () => neighbour(1),
+    k: () => neighbour(-1),
+    d: () => press('[data-shortcut="d"]'),
+    ...Object.fromEntries(digits.map(digit => [digit, () => press(`[data-fix="${digit}"] > summary`)])),
+  }
+}

@@ -1,0 +1,61 @@
+/** All runs: what the week lost to waiting, and the table that says where. */
+import { useEffect, useMemo } from 'preact/hooks'
+import type { Bound, Status } from '../api/names'
+import { navigate } from '../router'
+import { bind } from '../shortcuts'
+import { follow } from '../store/connection'
+import { parseSort } from '../store/order'
+import { counts, isLoaded, load, onEvent, order, type RunsQuery, reload, trouble, week } from '../store/runs'
+import { runs, text } from '../text'
+import { TroubleBanner } from '../ui/Banner'
+import { Empty } from '../ui/Empty'
+import { Filters } from '../ui/Filters'
+import { RunsTable } from '../ui/RunsTable'
+import { RunsSkeleton } from '../ui/Skeleton'
+import { searchRuns } from '../ui/TopBar'
+import { WeekHead } from '../ui/WeekHead'
+
+const STATUSES = ['running', 'finished', 'crashed', 'lost']
+const BOUNDS = ['data', 'transfer', 'compute', 'host', 'unknown']
+
+function oneOf<T extends string>(allowed: readonly string[], value: string | null): T | null {
+  return value !== null && allowed.includes(value) ? (value as T) : null
+}
+
+export function parseQuery(query: URLSearchParams): RunsQuery {
+  return {
+    q: query.get('q') ?? '',
+    status: oneOf<Status>(STATUSES, query.get('status')),
+    bound: oneOf<Bound>(BOUNDS, query.get('bound')),
+    project: query.get('project'),
+    tag: query.get('tag'),
+    sort: parseSort(query.get('sort')),
+  }
+}
+
+export function isFiltered(query: RunsQuery): boolean {
+  return Boolean(query.q || query.status || query.bound || query.project || query.tag)
+}
+
+export function RunsPage({ query }: { query: URLSearchParams }) {
+  const key = query.toString()
+  const asking = useMemo(() => parseQuery(new URLSearchParams(key)), [key])
+
+  useEffect(() => {
+    document.title = `${text.runs} · ${text.product}`
+    return follow(['runs'], onEvent, () => void reload())
+  }, [])
+  useEffect(() => void load(asking), [asking])
+  useEffect(() => bind({ '/': searchRuns, Escape: () => isFiltered(asking) && navigate('/') }), [asking])
+
+  const isEmpty = isLoaded.value && order.value.length === 0
+  if (isEmpty && !isFiltered(asking) && counts.value?.all === 0) return <Empty />
+  return (
+    <>
+      {trouble.value && <TroubleBanner what={runs.list} error={trouble.value} />}
+      {week.value && <WeekHead week={week.value} />}
+      <Filters asking={asking} query={query} />
+      {isLoaded.value ? <RunsTable asking={asking} query={query} /> : !trouble.value && <RunsSkeleton />}
+    </>
+  )
+}

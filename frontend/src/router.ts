@@ -1,0 +1,59 @@
+/** Which page the address names. Two pages, so no library: `/` and `/runs/ID`, filters in the query. */
+import { signal } from '@preact/signals'
+
+export type Route =
+  | { page: 'runs'; query: URLSearchParams }
+  | { page: 'run'; runId: string; query: URLSearchParams }
+  | { page: 'unknown'; query: URLSearchParams }
+
+export function parse(pathname: string, search: string): Route {
+  const query = new URLSearchParams(search)
+  if (pathname === '/' || pathname === '/runs') return { page: 'runs', query }
+  const runId = pathname.match(/^\/runs\/([A-Za-z0-9_-]{1,64})\/?$/)?.[1]
+  return runId ? { page: 'run', runId, query } : { page: 'unknown', query }
+}
+
+export const route = signal<Route>(parse(location.pathname, location.search))
+
+export function runHref(runId: string): string {
+  return `/runs/${encodeURIComponent(runId)}`
+}
+
+/** `replace`: for what is typed letter by letter, so that "back" leaves the page and not one letter. */
+export function navigate(href: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'push') history.pushState(null, '', href)
+  else history.replaceState(null, '', href)
+  const before = route.value
+  route.value = parse(location.pathname, location.search)
+  if (how === 'push' && before.page !== route.value.page) scrollTo(0, 0)
+}
+
+/** The query with some keys set; `null` and the empty string remove one. */
+export function withQuery(query: URLSearchParams, changes: Record<string, string | null>): string {
+  const next = new URLSearchParams(query)
+  for (const [key, value] of Object.entries(changes)) {
+    if (value) next.set(key, value)
+    else next.delete(key)
+  }
+  return next.size > 0 ? `?${next}` : ''
+}
+
+export function followAddress(): void {
+  addEventListener('popstate', () => {
+    route.value = parse(location.pathname, location.search)
+  })
+  document.addEventListener('click', event => {
+    const anchor = (event.target as Element).closest?.('a')
+    if (anchor && isOurs(event, anchor)) {
+      event.preventDefault()
+      navigate(anchor.pathname + anchor.search)
+    }
+  })
+}
+
+/** New tabs, downloads, other origins, in-page anchors and the API's own pages are the browser's business. */
+function isOurs(event: MouseEvent, anchor: HTMLAnchorElement): boolean {
+  const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
+  const inside = anchor.origin === location.origin && !anchor.target && !anchor.hash
+  return plain && inside && !event.defaultPrevented && parse(anchor.pathname, '').page !== 'unknown'
+}

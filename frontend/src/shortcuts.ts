@@ -1,0 +1,51 @@
+/** Single-key shortcuts: off while typing, off as a whole for those who want that (WCAG 2.1.4). */
+import { signal } from '@preact/signals'
+
+const KEY = 'underfed-shortcuts'
+/** After `g` the next key names a page, for this long. */
+const SEQUENCE_MS = 1_200
+
+export const shortcutsAreOn = signal(localStorage.getItem(KEY) !== 'off')
+
+export function switchShortcuts(on: boolean): void {
+  shortcutsAreOn.value = on
+  if (on) localStorage.removeItem(KEY)
+  else localStorage.setItem(KEY, 'off')
+}
+
+export type Bindings = Record<string, (key: string) => void>
+
+const layers: Bindings[] = []
+
+/** Later layers win: a page's keys over the frame's. Returns what takes the layer away. */
+export function bind(bindings: Bindings): () => void {
+  layers.push(bindings)
+  return () => {
+    layers.splice(layers.indexOf(bindings), 1)
+  }
+}
+
+let prefix = ''
+let prefixAt = 0
+
+function onKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.key !== 'Escape' && (isTyping(event.target) || !shortcutsAreOn.value)) return
+  if (document.querySelector('dialog[open]')) return
+  const fresh = performance.now() - prefixAt < SEQUENCE_MS
+  const name = fresh && prefix ? `${prefix} ${event.key}` : event.key
+  prefix = event.key === 'g' ? 'g' : ''
+  prefixAt = performance.now()
+  const action = [...layers].reverse().find(layer => layer[name])?.[name]
+  if (!action) return
+  event.preventDefault()
+  action(event.key)
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+}
+
+export function listenForShortcuts(): void {
+  document.addEventListener('keydown', onKey)
+}

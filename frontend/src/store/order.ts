@@ -1,0 +1,56 @@
+/** How runs are ordered: the service's `sort`, told again here so that live rows can be put in order. */
+import type { Signal } from '@preact/signals'
+import type { RunSummary } from '../api/names'
+
+const KEYS = {
+  name: (run: RunSummary) => run.name,
+  status: (run: RunSummary) => run.status,
+  data_stall_fraction: (run: RunSummary) => run.data_stall_fraction,
+  hours_lost: (run: RunSummary) => run.hours_lost,
+  predicted_speedup: (run: RunSummary) => run.best_advice?.predicted_speedup ?? null,
+  step_us: (run: RunSummary) => run.step_us,
+  started_at: (run: RunSummary) => run.started_at,
+}
+
+export type SortKey = keyof typeof KEYS
+/** `-` in front: largest first. */
+export type Sort = SortKey | `-${SortKey}`
+
+export const DEFAULT_SORT: Sort = '-hours_lost'
+
+export function parseSort(asked: string | null): Sort {
+  return asked && keyOf(asked as Sort) in KEYS ? (asked as Sort) : DEFAULT_SORT
+}
+
+export function keyOf(sort: Sort): SortKey {
+  return sort.replace(/^-/, '') as SortKey
+}
+
+/** Pressing a column's head: largest first, then smallest first; names the other way round. */
+export function nextSort(current: Sort, pressed: SortKey): Sort {
+  const first: Sort = pressed === 'name' || pressed === 'status' ? pressed : `-${pressed}`
+  const second: Sort = first === pressed ? `-${pressed}` : pressed
+  return current === first ? second : first
+}
+
+type Rows = ReadonlyMap<string, Signal<RunSummary>>
+
+/** Runs without the value come last either way, as from the service; ties keep their order. */
+export function sortedIds(ids: readonly string[], rows: Rows, sort: Sort): readonly string[] {
+  const value = KEYS[keyOf(sort)]
+  const sign = sort.startsWith('-') ? -1 : 1
+  const keyed = ids.map(id => ({ id, key: value((rows.get(id) as Signal<RunSummary>).peek()) }))
+  return keyed.sort((a, b) => sign * compare(a.key, b.key, sign)).map(entry => entry.id)
+}
+
+function compare(a: string | number | null, b: string | number | null, sign: number): number {
+  if (a === b) return 0
+  if (a === null) return sign
+  if (b === null) return -sign
+  return a < b ? -1 : 1
+}
+
+/** How many rows are elsewhere in `after`. */
+export function movedRows(before: readonly string[], after: readonly string[]): number {
+  return before.filter((id, index) => after[index] !== id).length
+}

@@ -1,0 +1,152 @@
+/** One run on its page: its parts, each read on its own, and kept fresh at most once in two seconds. */
+import { type Signal, signal } from '@preact/signals'
+import { get, ServiceError } from '../api/client'
+import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
+import { SERIES_METRICS, stepAt, stepColumns } from './columns'
+import { asked, follow } from './connection'
+import { throttled } from './throttle'
+
+export type Part = 'run' | 'diagnosis' | 'series' | 'workers' | 'timeline'
+const ALL: readonly Part[] = ['run', 'diagnosis', 'series', 'workers', 'timeline']
+const DRAWN: readonly Part[] = ['series', 'workers', 'timeline']
+
+export type Range =
+  | { kind: 'whole' }
+  | { kind: 'newest'; spanS: number }
+  | { kind: 'steps'; from: number; to: number }
+
+export interface Selection {
+  rank: number | null
+  loader: string | null
+  range: Range
+}
+
+/** Calmer than one bucket a pixel, which turns a stacked area into a solid block of spikes. */
+const BUCKETS = 240
+const BUCKETS_NARROW = 120
+const REFRESH_MS = 2_000
+
+export interface RunStore {
+  run: Signal<Run | null>
+  diagnosis: Signal<Diagnosis | null>
+  series: Signal<SeriesPage | null>
+  workers: Signal<WorkersPage | null>
+  timeline: Signal<Timeline | null>
+  selection: Signal<Selection>
+  /** Parts whose last reading failed; what was read before stays. */
+  troubles: Signal<ReadonlyMap<Part, ServiceError>>
+  isMissing: Signal<boolean>
+  select(changes: Partial<Selection>): void
+  close(): void
+}
+
+export function openRun(runId: string): RunStore {
+  const store = {
+    run: signal<Run | null>(null),
+    diagnosis: signal<Diagnosis | null>(null),
+    series: signal<SeriesPage | null>(null),
+    workers: signal<WorkersPage | null>(null),
+    timeline: signal<Timeline | null>(null),
+    selection: signal<Selection>({ rank: null, loader: null, range: { kind: 'whole' } }),
+    troubles: signal<ReadonlyMap<Part, ServiceError>>(new Map()),
+    isMissing: signal(false),
+  }
+  const path = { run_id: runId }
+  const inFlight = new Map<Part, AbortController>()
+  const due = new Set<Part>()
+
+  function chosen(): { rank?: number; loader?: string } {
+    const { rank, loader } = store.selection.peek()
+    return { ...(rank === null ? {} : { rank }), ...(loader === null ? {} : { loader }) }
+  }
+
+  const readers: Record<Part, (signal: AbortSignal) => Promise<void>> = {
+    run: async signal => put(store.run, await asked(get('/api/v1/runs/{run_id}', { path }, signal))),
+    diagnosis: async signal =>
+      put(store.diagnosis, await asked(get('/api/v1/runs/{run_id}/diagnosis', { path }, signal))),
+    series: async signal => {
+      const buckets = innerWidth < 700 ? BUCKETS_NARROW : BUCKETS
+      const query = { metric: [...SERIES_METRICS], ...chosen(), ...steps(), buckets }
+      put(store.series, await asked(get('/api/v1/runs/{run_id}/series', { path, query }, signal)))
+    },
+    workers: async signal =>
+      put(
+        store.workers,
+        await asked(get('/api/v1/runs/{run_id}/workers', { path, query: chosen() }, signal)),
+      ),
+    timeline: async signal =>
+      put(
+        store.timeline,
+        await asked(get('/api/v1/runs/{run_id}/timeline', { path, query: chosen() }, signal)),
+      ),
+  }
+
+  /** The newest minutes are found in the steps that are on the page: they slide along with each reading. */
+  function steps(): { from_step?: number; to_step?: number } {
+    const { range } = store.selection.peek()
+    if (range.kind === 'steps') return { from_step: range.from, to_step: range.to }
+    const page = store.series.peek()
+    const columns = range.kind === 'newest' && page ? stepColumns(page) : null
+    if (range.kind === 'whole' || !columns) return {}
+    return { from_step: stepAt(columns, (columns.atS.at(-1) ?? 0) - range.spanS) }
+  }
+
+  async function read(part: Part): Promise<void> {
+    inFlight.get(part)?.abort()
+    const control = new AbortController()
+    inFlight.set(part, control)
+    try {
+      await readers[part](control.signal)
+      if (store.troubles.value.has(part)) setTrouble(part, null)
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      if (part === 'run' && error.status === 404) store.isMissing.value = true
+      else setTrouble(part, error)
+    }
+  }
+
+  function setTrouble(part: Part, error: ServiceError | null): void {
+    const next = new Map(store.troubles.value)
+    if (error) next.set(part, error)
+    else next.delete(part)
+    store.troubles.value = next
+  }
+
+  const readDue = throttled(() => {
+    for (const part of due) void read(part)
+    due.clear()
+  }, REFRESH_MS)
+
+  function refresh(parts: readonly Part[]): void {
+    for (const part of parts) due.add(part)
+    readDue()
+  }
+
+  function onEvent(event: RunEvent): void {
+    if (event.run.run_id !== runId) return
+    const before = store.run.value
+    const ended = before !== null && before.status !== event.run.status
+    if (before) store.run.value = { ...before, ...event.run }
+    refresh(event.diagnosis_changed || ended ? ALL : ['run', ...DRAWN])
+  }
+
+  const unfollow = follow([`run:${runId}`], onEvent, () => refresh(ALL))
+  refresh(ALL)
+
+  return {
+    ...store,
+    select(changes) {
+      store.selection.value = { ...store.selection.value, ...changes }
+      for (const part of 'range' in changes ? (['series'] as const) : DRAWN) void read(part)
+    },
+    close() {
+      unfollow()
+      readDue.cancel()
+      for (const control of inFlight.values()) control.abort()
+    },
+  }
+}
+
+function put<T>(target: Signal<T | null>, value: T | null): void {
+  if (value !== null) target.value = value
+}

@@ -1,0 +1,161 @@
+/** The list of runs: rows that change in place, and an order that never changes under the pointer. */
+import { batch, type Signal, signal } from '@preact/signals'
+import { get, ServiceError } from '../api/client'
+import type { Bound, RunEvent, RunSummary, RunsPage, Status, StatusCounts, Week } from '../api/names'
+import { asked } from './connection'
+import { movedRows, type Sort, sortedIds } from './order'
+import { throttled } from './throttle'
+
+export interface RunsQuery {
+  q: string
+  status: Status | null
+  bound: Bound | null
+  project: string | null
+  tag: string | null
+  sort: Sort
+}
+
+const PAGE = 200
+/** Counts and the week's sentence are of all runs: read again this often while runs report. */
+const SUMMARY_MS = 30_000
+/** A new run needs the service to say whether it matches and where it stands. */
+const RELOAD_MS = 2_000
+
+export const rows = new Map<string, Signal<RunSummary>>()
+export const order = signal<readonly string[]>([])
+export const counts = signal<StatusCounts | null>(null)
+export const week = signal<Week | null>(null)
+export const isLoaded = signal(false)
+export const trouble = signal<ServiceError | null>(null)
+/** What sorting again would do: shown while the pointer or the focus holds the table. */
+export const pending = signal<{ moves: number; fresh: number }>({ moves: 0, fresh: 0 })
+export const projects = signal<readonly string[]>([])
+
+let query: RunsQuery | null = null
+let cursor: string | null = null
+let inFlight: AbortController | null = null
+let isHeld = false
+/** Runs heard of that are not in the list, and of which the service was not asked since. */
+const unseen = new Set<string>()
+/** Those it was asked about: left out by the filter, or on a later page. */
+const elsewhere = new Set<string>()
+
+function request(asking: RunsQuery, from: string | null, limit: number): Promise<RunsPage | null> {
+  inFlight?.abort()
+  inFlight = new AbortController()
+  const { q, ...rest } = asking
+  const parameters = { ...rest, q: q || null, limit, cursor: from }
+  return asked(get('/api/v1/runs', { query: parameters }, inFlight.signal))
+}
+
+function keep(runs: readonly RunSummary[]): readonly string[] {
+  for (const run of runs) {
+    const row = rows.get(run.run_id)
+    if (row) row.value = run
+    else rows.set(run.run_id, signal(run))
+  }
+  const seen = new Set([...projects.value, ...runs.map(run => run.project)])
+  if (seen.size > projects.value.length) projects.value = [...seen].sort()
+  return runs.map(run => run.run_id)
+}
+
+function take(page: RunsPage, before: readonly string[]): void {
+  batch(() => {
+    const ids = keep(page.runs)
+    const known = new Set(before)
+    order.value = [...before, ...ids.filter(id => !known.has(id))]
+    counts.value = page.counts
+    week.value = page.week
+    cursor = page.next_cursor
+    trouble.value = null
+    isLoaded.value = true
+  })
+}
+
+async function read(
+  asking: RunsQuery,
+  from: string | null,
+  before: readonly string[],
+  limit = PAGE,
+): Promise<void> {
+  const answered = [...unseen]
+  try {
+    const page = await request(asking, from, limit)
+    if (!page || asking !== query) return
+    take(page, before)
+    for (const id of answered) {
+      unseen.delete(id)
+      if (!order.value.includes(id)) elsewhere.add(id)
+    }
+    settle()
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    trouble.value = error
+  }
+}
+
+/** Reads the first page of what is asked for; the rows of the last question stay until then. */
+export async function load(asking: RunsQuery): Promise<void> {
+  query = asking
+  elsewhere.clear()
+  await read(asking, null, [])
+}
+
+/** The next page, appended; nothing when there is none or one is on its way. */
+export async function more(): Promise<void> {
+  if (!query || !cursor) return
+  const from = cursor
+  cursor = null
+  await read(query, from, order.value)
+}
+
+/** Everything that is shown, read again in its place. */
+export async function reload(): Promise<void> {
+  if (query) await read(query, null, [], Math.max(PAGE, order.value.length))
+}
+
+const reloadSoon = throttled(() => void reload(), RELOAD_MS)
+const readSummaries = throttled(() => void refreshSummaries(), SUMMARY_MS)
+
+async function refreshSummaries(): Promise<void> {
+  const page = await asked(get('/api/v1/runs', { query: { limit: 1 } })).catch(() => null)
+  if (page) week.value = page.week
+}
+
+export function onEvent(event: RunEvent): void {
+  const id = event.run.run_id
+  const row = rows.get(id)
+  const ended = row !== undefined && row.peek().status !== event.run.status
+  if (row) row.value = event.run
+  if (!elsewhere.has(id) && !order.value.includes(id)) unseen.add(id)
+  if (ended) reloadSoon()
+  readSummaries()
+  settle()
+}
+
+/** While the pointer or the focus is in the table, rows stay where they are. */
+export function hold(held: boolean): void {
+  isHeld = held
+  settle()
+}
+
+/** The reader asks for it: sort again, under the pointer or not. */
+export function resort(): void {
+  if (unseen.size > 0) void reload()
+  else sortNow()
+}
+
+function settle(): void {
+  if (!query || !isLoaded.value) return
+  const wanted = sortedIds(order.value, rows, query.sort)
+  const moves = movedRows(order.value, wanted)
+  if (!isHeld && unseen.size > 0) reloadSoon()
+  if (!isHeld && moves > 0) order.value = wanted
+  pending.value = isHeld ? { moves, fresh: unseen.size } : { moves: 0, fresh: 0 }
+}
+
+function sortNow(): void {
+  if (!query) return
+  order.value = sortedIds(order.value, rows, query.sort)
+  pending.value = { moves: 0, fresh: unseen.size }
+}

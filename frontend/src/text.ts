@@ -1,0 +1,403 @@
+/** Every sentence and label of the page, in one place. Verdicts and advice are the service's own words. */
+import type { Bound, Cause, Level, Setting, Status } from './api/names'
+import { formatAge, formatSetting, plural } from './format'
+
+export const text = {
+  product: 'Underfed',
+  runs: 'Runs',
+  theme: 'Theme',
+  themeTitle: 'Switch between light and dark (t)',
+  shortcuts: 'Keyboard shortcuts',
+  search: 'Search',
+  skipToContent: 'Skip to content',
+  copy: 'Copy',
+  copied: 'Copied',
+  copyDiff: 'Copy diff',
+  copyCommand: 'Copy command',
+  copyDetails: 'Copy details',
+  close: 'Close',
+  asTable: 'As table',
+  asChart: 'As chart',
+  notMeasured: 'not measured',
+  loading: 'Loading',
+}
+
+export const statusWord: Record<Status, string> = {
+  running: 'running',
+  finished: 'finished',
+  crashed: 'crashed',
+  lost: 'no signal',
+}
+
+export const causeWord: Record<Cause, string> = {
+  no_workers: 'no workers',
+  too_few_workers: 'too few workers',
+  cpu_limited: 'CPU saturated',
+  thread_oversubscription: 'thread oversubscription',
+  storage_wait: 'slow storage',
+  slow_collate: 'slow collate',
+  ipc_copy: 'IPC copy',
+  pin_thread: 'pin thread',
+  worker_startup: 'worker start-up',
+  slow_samples: 'slow samples',
+  slow_sampler: 'slow sampler',
+  unsharded_iterable: 'unsharded iterable',
+  pageable_copy: 'pageable copy',
+  memory_pressure: 'memory pressure',
+  slow_rank: 'slow rank',
+}
+
+/** The verdict in one word, by shape and colour beside it: full, half or empty; dashed while it is open. */
+export function verdictWord(bound: Bound, level: Level, status: Status): string {
+  if (bound === 'unknown' || level === 'unknown') return status === 'running' ? 'measuring' : 'no verdict'
+  if (hasSomeWait(bound, level)) return 'some wait'
+  return { data: 'data-bound', transfer: 'transfer-bound', host: 'host-bound', compute: 'compute-bound' }[
+    bound
+  ]
+}
+
+/** Between "nothing to gain" and "data-bound": worth a look, not a night. */
+export function hasSomeWait(bound: Bound, level: Level): boolean {
+  return (bound === 'data' && level !== 'bound') || (bound === 'compute' && level !== 'healthy')
+}
+
+/** What waits: a run without a GPU must not speak of one. */
+export function waiter(gpus: number | null): string {
+  return gpus ? 'GPU' : 'training loop'
+}
+
+export const hourNoun = (onGpu: boolean): 'GPU-hour' | 'hour' => (onGpu ? 'GPU-hour' : 'hour')
+
+export const link = {
+  connecting: 'connecting',
+  asleep: 'paused while hidden',
+  gone: 'no answer',
+  live: (ageS: number) => `live, ${ageS < 2 ? 'now' : `${formatAge(ageS)} ago`}`,
+  liveRuns: (count: number) => `live, ${plural(count, 'run')} reporting`,
+}
+
+export const banner = {
+  gone: 'The service does not answer.',
+  goneDetail: (retryInS: number, asOf: string | null) =>
+    `${retryInS > 0 ? `Trying again in ${retryInS} s.` : 'Trying again now.'}${asOf ? ` What you see is as of ${asOf}.` : ''}`,
+  tryNow: 'Try now',
+  noSignal: (host: string, ageS: number) => `No data from ${host} for ${formatAge(ageS)}.`,
+  noSignalDetail: (asOf: string) =>
+    `Training may still be going on: check the host or the network. Everything below is as of ${asOf}.`,
+  crashed: (steps: string) => `Crashed after ${steps} steps.`,
+  crashedDetail: 'The verdict is of the steps before. Its last words:',
+  crashedSilently: 'The verdict is of the steps before. It left no last words.',
+  trouble: (what: string) => `${what} could not be read.`,
+  request: (requestId: string) => `Request ${requestId}.`,
+  ours: 'This page stumbled.',
+  oursDetail:
+    'The runs are safe: only their display failed. Reload the page; if it stays, report the details.',
+  reload: 'Reload',
+}
+
+export const week = {
+  none: 'No training in the last seven days.',
+  before: 'This week ',
+  lost: (lost: string, used: string) => `${lost} of ${used}`,
+  after: (share: string, change: string) => ` went to waiting for data: ${share}${change}.`,
+  up: (share: string) => `, up from ${share}`,
+  down: (share: string) => `, down from ${share}`,
+  same: ', as in the week before',
+  noCause: 'no single cause',
+  causes: (noun: string) => `${noun} lost by cause, this week`,
+  days: (noun: string) => `${noun} lost a day`,
+  lastWeek: 'last week',
+  thisWeek: 'this week',
+}
+
+export const runs = {
+  caption: 'Runs',
+  searchLabel: 'Search runs',
+  searchHint: 'Name, tag, host, user',
+  statusGroup: 'Status',
+  all: 'All',
+  anyVerdict: 'Any verdict',
+  verdictLabel: 'Verdict',
+  anyProject: 'Any project',
+  projectLabel: 'Project',
+  removeTag: (tag: string) => `Remove filter ${tag}`,
+  filterTag: (tag: string) => `Only runs tagged ${tag}`,
+  count: (shown: number, all: number) =>
+    shown === all ? plural(all, 'run') : `${shown.toLocaleString('en')} of ${plural(all, 'run')}`,
+  columns: {
+    run: 'Run',
+    status: 'Status',
+    verdict: 'Verdict',
+    wait: 'Data wait',
+    spark: 'Last hour',
+    lost: 'Time lost',
+    lostGpu: 'GPU time lost',
+    gain: 'Fix gains',
+    step: 'Step',
+    gpus: 'GPUs',
+    host: 'Host',
+    user: 'User',
+    started: 'Started',
+  },
+  gained: (factor: string) => `gained ${factor}`,
+  moved: (moves: number, fresh: number) =>
+    [fresh > 0 ? plural(fresh, 'new run') : '', moves > 0 ? `${plural(moves, 'row')} would move` : '']
+      .filter(Boolean)
+      .join(', '),
+  resort: 'Sort again',
+  noMatch: 'No run matches',
+  clear: 'Clear filters',
+  more: 'Loading more runs',
+  list: 'The list of runs',
+}
+
+export const empty = {
+  title: 'No runs yet.',
+  lead: 'Watch the loader in your training script. The run appears here with its first steps.',
+  snippet: 'import underfed\nloader = underfed.watch(loader)',
+  elsewhere: 'Start the script with the address of this service:',
+  address: (url: string) => `UNDERFED_URL=${url} python train.py`,
+  listening: (url: string, since: string) => `Listening on ${url} since ${since}.`,
+}
+
+export const signInPage = {
+  title: 'Sign in',
+  lead: 'This service asks for an access token. Its owner has one: it was printed when the service first started.',
+  label: 'Access token',
+  button: 'Sign in',
+}
+
+export const missing = {
+  run: (runId: string) => `There is no run ${runId}.`,
+  runDetail: 'It may have been deleted, or its first steps have not arrived yet.',
+  page: 'There is nothing at this address.',
+  back: 'All runs',
+}
+
+export const run = {
+  step: (steps: string) => `step ${steps}`,
+  after: (word: string, age: string) =>
+    word === 'finished' || word === 'crashed' ? `${word} after ${age}` : `${word} ${age}`,
+  ranks: (count: number) => plural(count, 'rank'),
+  gpus: (count: number, name: string | null) => `${count} × ${name ?? 'GPU'}`,
+  noGpu: 'no GPU',
+  advised: 'carries the advice of',
+  overrides: 'Set for this run:',
+  confidence: (level: string, steps: string, ranks: number) =>
+    `confidence ${level}, from the last ${steps} steps${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
+  clock: { gpu: 'device clock', host: 'host clock' },
+  progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
+  now: 'Mean step',
+  withChange: (change: string, to: Setting) =>
+    to === null ? `With ${change}` : `With ${change}=${formatSetting(to)}`,
+  parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
+  lost: (used: string) => `lost to waiting so far, of ${used} used`,
+  rate: (ideal: string) => `now; ${ideal} if no step waited`,
+  saved: 'less for the same steps, with the first fix',
+  facts: 'The run',
+  verdict: 'The verdict',
+}
+
+export const advice = {
+  title: 'Fixes, largest gain first',
+  none: 'None needed',
+  noneYet: 'None yet',
+  noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
+  noneDetail: 'No change of the loader would make this run noticeably faster.',
+  noneFound: 'None found',
+  noneFoundDetail:
+    'No setting was found that would make this run noticeably faster; the table says what was ruled out.',
+  asNow: 'as now',
+  interval: (low: string, high: string) => `${low} to ${high}`,
+  ceiling: (factor: string) => `${factor} ceiling`,
+  rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
+    `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
+  unpredicted: 'gain not predicted',
+  order: 'Changes the order of batches for the same seed.',
+  risk: 'Risk:',
+  assumes: 'The interval rests on:',
+  tryIt: 'Try it without touching the code:',
+  ceilingNote: (step: string | null, factor: string) =>
+    `Gains do not add up. With no data wait at all${step ? `, the step takes ${step}` : ' it is'}: ${factor}.`,
+  refusals: 'What would not help',
+}
+
+export const ledger = {
+  title: 'What the advice gained',
+  predicted: 'predicted',
+  observed: 'observed',
+  inside: 'Inside the predicted interval.',
+  outside: 'Outside the predicted interval.',
+  pending: 'Not judged yet.',
+  before: 'Before:',
+  after: 'After:',
+  thisRun: 'this run',
+  scale: (factor: string) => `${factor} as fast`,
+}
+
+export const charts = {
+  title: 'Where the step time goes',
+  mean: (steps: number) =>
+    steps <= 1 ? 'every step' : `mean of ${steps.toLocaleString('en')} steps a point`,
+  rank: 'Rank',
+  rankOption: (rank: number, straggler: boolean) => `rank ${rank}${straggler ? ', straggler' : ''}`,
+  loader: 'Loader',
+  range: 'Time range',
+  whole: 'Whole run',
+  zoomed: 'Zoomed',
+  crosshair: 'Position in the run: arrow keys move along all charts',
+  start: 'start',
+  epoch: (index: number) => `epoch ${index}`,
+  newest: 'newest',
+  step: (index: string) => `step ${index}`,
+  parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
+  highest: (duration: string) => `highest ${duration}`,
+  stepLabel: (wait: string, total: string) =>
+    `Stacked step time over the run: data wait ${wait} of ${total} at its end`,
+  queue: (gpus: number | null) => `Batches ready when the ${waiter(gpus)} asks`,
+  queueOf: (capacity: number) => `of ${capacity} prefetched`,
+  gpuBusy: 'GPU busy',
+  gpuBusyDetail: (now: string) => `NVML, ${now} now; reads high, since it counts any kernel in the sample`,
+  load: (workers: number | null) =>
+    workers === 0 ? 'Time the training process takes to load one batch' : 'Time a worker takes for one batch',
+  loadDetail: (gpus: number | null, limited: boolean) =>
+    limited
+      ? `darker is more batches; above the dashed line the ${waiter(gpus)} waits`
+      : 'darker is more batches',
+  loadLabel: (median: string, limit: string | null) =>
+    `Heat map of load time per batch: median ${median} at its end${limit ? `, limit ${limit}` : ''}`,
+  now: (value: string) => `${value} now`,
+  limit: (value: string) => `${value} limit`,
+  none: 'No steps yet.',
+  ready: (depth: string) => `${depth} ready`,
+  busy: (share: string) => `GPU busy ${share}`,
+  columns: {
+    at: 'At',
+    step: 'Step',
+    wait: 'Data wait',
+    copy: 'Copy',
+    compute: 'Compute',
+    total: 'Whole step',
+    ready: 'Batches ready',
+    busy: 'GPU busy',
+  },
+  series: 'The charts',
+}
+
+export const signals = {
+  title: 'Why we say so',
+  columns: { signal: 'Signal', measured: 'Measured', healthy: 'Healthy', reading: 'Reading' },
+}
+
+export const workers = {
+  title: 'Worker by worker',
+  detail: '5th, median, 95th percentile',
+  training: 'training process',
+  name: (worker: number | null) => (worker === null ? 'in training' : `worker ${worker}`),
+  limit: (limit: string, gpus: number | null) => `Above ${limit} a batch the ${waiter(gpus)} waits.`,
+  label: (count: number, low: string, high: string) =>
+    `Load time of ${plural(count, 'lane')}; medians ${low === high ? low : `${low} to ${high}`}`,
+  columns: {
+    worker: 'Worker',
+    batches: 'Batches',
+    p5: '5th',
+    p50: 'Median',
+    p95: '95th',
+    cpu: 'On a CPU',
+    runqueue: 'No CPU free',
+    blocked: 'Blocked',
+    read: 'Read',
+  },
+  what: 'The workers',
+}
+
+export const settings = {
+  title: 'Loader settings',
+  detail: 'as found in the process',
+  advised: 'an advised change',
+  dataset: 'dataset',
+  items: (kind: string, count: string | null) => (count ? `${kind}, ${count} samples` : kind),
+  batches: 'batches_per_epoch',
+  sampler: 'sampler',
+  collate: 'collate',
+  transforms: 'transforms',
+  watchedAt: 'watched_at',
+  batch: 'batch',
+  batchOf: (tensors: string | null, bytes: string) => (tensors ? `${tensors}, ${bytes}` : bytes),
+}
+
+export const ranks = {
+  title: 'Rank by rank',
+  detail: 'data wait',
+  others: (count: number) => `${plural(count, 'rank')} wait less than these.`,
+}
+
+export const gantt = {
+  title: (s: string) => `The last ${s}`,
+  cpu: 'on a CPU',
+  runqueue: 'no CPU free',
+  blocked: 'blocked',
+  waits: (gpus: number | null) => `${waiter(gpus)} waits`,
+  rest: 'rest of the step',
+  loop: 'training loop',
+  loading: 'loading',
+  end: 'end',
+  zoom: 'zoom',
+  pan: 'pan',
+  fit: 'all',
+  more: (hidden: number) => `and ${plural(hidden, 'worker')} more`,
+  split: 'Within a bar: shares of its time, not their order.',
+  label: (workers: number, s: string) =>
+    `Timeline of ${workers === 0 ? 'loading in the training process' : plural(workers, 'worker')} and the training loop over the last ${s}`,
+  batch: (index: number, lane: string, load: string) => `batch ${index}, ${lane}: ${load}`,
+  step: (index: number, wait: string, step: string) => `step ${index}: waits ${wait} of ${step}`,
+  open: 'a step that is not over',
+  columns: {
+    batch: 'Batch',
+    worker: 'Worker',
+    start: 'Starts',
+    load: 'Load time',
+    cpu: 'On a CPU',
+    runqueue: 'No CPU free',
+    blocked: 'Blocked',
+    wait: 'Waited for it',
+  },
+  what: 'The timeline',
+}
+
+export const footnote = {
+  agent: (version: string) => `Agent ${version}`,
+  python: (version: string) => `Python ${version}`,
+  torch: (version: string) => `torch ${version}`,
+  overhead: (us: string, share: string | null) => `measuring costs ${us} a step${share ? ` (${share})` : ''}`,
+  nothingLost: 'nothing recorded was lost',
+  lost: {
+    dropped_steps: (n: number) => `${plural(n, 'step')} overwritten before they were read`,
+    dropped_batches: (n: number) => `${plural(n, 'batch record')} overwritten before they were read`,
+    dropped_windows: (n: number) => `${plural(n, 'window')} dropped by the full spool`,
+    rejected_windows: (n: number) => `${plural(n, 'window')} rejected by the service`,
+    agent_errors: (n: number) => `${plural(n, 'failure')} inside the agent`,
+  },
+  notMeasured: 'Not measured',
+  cores: (usable: string, all: string | null) => `${usable}${all ? ` of ${all}` : ''} CPU cores`,
+  memory: (size: string) => `${size} memory`,
+  shm: (size: string) => `${size} /dev/shm`,
+}
+
+export const keys = {
+  title: 'Keyboard shortcuts',
+  on: 'Single-key shortcuts are on',
+  table: [
+    ['/', 'search runs'],
+    ['j k', 'next, previous run'],
+    ['Enter', 'open the run'],
+    ['Esc', 'clear, back to the runs'],
+    ['d', 'copy the first diff'],
+    ['1 … 9', 'open or fold a fix'],
+    ['g r', 'go to the runs'],
+    ['t', 'light or dark'],
+    ['?', 'this list'],
+    ['← →', 'move along the charts (charts focused)'],
+    ['w s a d f', 'zoom, pan, fit (timeline focused)'],
+  ] as const,
+}

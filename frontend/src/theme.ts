@@ -1,0 +1,46 @@
+/** Light, dark, or as the system says; told to the style sheet by `data-theme` and kept for the next visit. */
+import { effect, signal } from '@preact/signals'
+
+export type Theme = 'light' | 'dark'
+
+const KEY = 'underfed-theme'
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
+
+function stored(): Theme | null {
+  const value = localStorage.getItem(KEY)
+  return value === 'light' || value === 'dark' ? value : null
+}
+
+/** `null`: as the system says. */
+const chosen = signal<Theme | null>(stored())
+const system = signal<Theme>(systemIsDark.matches ? 'dark' : 'light')
+/** Paper is white whatever the screen shows. */
+const printing = signal(false)
+
+export function currentTheme(): Theme {
+  return printing.value ? 'light' : (chosen.value ?? system.value)
+}
+
+export function toggleTheme(): void {
+  const next = currentTheme() === 'dark' ? 'light' : 'dark'
+  chosen.value = next === system.value ? null : next
+  if (chosen.value) localStorage.setItem(KEY, chosen.value)
+  else localStorage.removeItem(KEY)
+}
+
+/** `changed` runs after the style sheet has the new theme, for what is drawn and not styled: the charts. */
+export function followTheme(changed: () => void): void {
+  systemIsDark.addEventListener('change', () => {
+    system.value = systemIsDark.matches ? 'dark' : 'light'
+  })
+  addEventListener('beforeprint', () => {
+    printing.value = true
+  })
+  addEventListener('afterprint', () => {
+    printing.value = false
+  })
+  effect(() => {
+    document.documentElement.dataset.theme = currentTheme()
+    changed()
+  })
+}

@@ -1,0 +1,67 @@
+/** Where a step goes, now and with the first fix, to one scale. */
+import type { Advice, Anatomy } from '../api/names'
+import { formatDuration, formatFactor } from '../format'
+import { run as say } from '../text'
+
+export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | null }) {
+  const predicted = advice?.anatomy ?? null
+  const longestUs = Math.max(now.step_us, predicted?.step_us ?? 0)
+  return (
+    <div class="anatomy">
+      <Bar label={say.now} anatomy={now} longestUs={longestUs} gain={null} />
+      {predicted && advice && (
+        <Bar
+          label={say.withChange(advice.change, advice.to)}
+          anatomy={predicted}
+          longestUs={longestUs}
+          gain={advice.predicted_speedup}
+        />
+      )}
+    </div>
+  )
+}
+
+interface BarProps {
+  label: string
+  anatomy: Anatomy
+  longestUs: number
+  gain: number | null
+}
+
+function Bar({ label, anatomy, longestUs, gain }: BarProps) {
+  const parts = [
+    { name: 'wait', us: anatomy.data_wait_us },
+    { name: 'copy', us: anatomy.h2d_exposed_us ?? 0 },
+    { name: 'compute', us: anatomy.compute_us },
+  ] as const
+  const spoken = parts
+    .filter(part => part.us > 0)
+    .map(part => `${formatDuration(part.us)} ${say.parts[part.name]}`)
+  return (
+    <>
+      <div class="anatomy-label">{label}</div>
+      <div
+        class="anatomy-bar"
+        role="img"
+        aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken.join(', ')}`}
+      >
+        {parts.map(
+          ({ name, us }) =>
+            us > 0 && (
+              <i
+                key={name}
+                class={name}
+                style={{ width: `${(100 * us) / longestUs}%` }}
+                title={`${formatDuration(us)} ${say.parts[name]}`}
+              >
+                <span>{`${formatDuration(us)} ${say.parts[name]}`}</span>
+              </i>
+            ),
+        )}
+      </div>
+      <div class="anatomy-total">
+        {formatDuration(anatomy.step_us)} {gain !== null && <small>{formatFactor(gain)}</small>}
+      </div>
+    </>
+  )
+}

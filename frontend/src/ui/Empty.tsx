@@ -1,0 +1,36 @@
+/** No run yet: the two lines that make one, with the address of this very service. */
+import { formatClock } from '../format'
+import { service } from '../store/connection'
+import { empty, text } from '../text'
+import { CopyButton } from './CopyButton'
+
+/** Where an agent looks unless told otherwise. */
+export const DEFAULT_URL = 'http://127.0.0.1:7077'
+
+export function Empty() {
+  const info = service.value
+  const isElsewhere = info !== null && info.url.replace(/\/$/, '') !== DEFAULT_URL
+  return (
+    <div class="empty">
+      <h1>{empty.title}</h1>
+      <p>{empty.lead}</p>
+      <Snippet code={empty.snippet} />
+      {isElsewhere && (
+        <>
+          <p>{empty.elsewhere}</p>
+          <Snippet code={empty.address(info.url)} />
+        </>
+      )}
+      {info && <p class="detail">{empty.listening(info.url, formatClock(new Date(info.started_at)))}</p>}
+    </div>
+  )
+}
+
+export function Snippet({ code }: { code: string }) {
+  return (
+    <div class="snippet">
+      <pre>{code}</pre>
+      <CopyButton label={text.copy} text={code} />
+    </div>
+  )
+}

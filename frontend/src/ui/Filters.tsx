@@ -1,0 +1,156 @@
+/** Search and filters of the runs table; what is chosen stands in the address. */
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Bound, StatusCounts } from '../api/names'
+import { capital } from '../format'
+import { navigate, withQuery } from '../router'
+import type { RunsQuery } from '../store/runs'
+import { counts, order, projects } from '../store/runs'
+import { runs, statusWord, verdictWord } from '../text'
+
+/** Typing pauses this long before the service is asked. */
+const TYPING_MS = 200
+const STATUSES = ['running', 'finished', 'crashed', 'lost'] as const
+const BOUNDS: readonly Bound[] = ['data', 'transfer', 'compute', 'host', 'unknown']
+
+interface FilterProps {
+  asking: RunsQuery
+  query: URLSearchParams
+}
+
+export function Filters({ asking, query }: FilterProps) {
+  const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
+    navigate(`/${withQuery(query, changes)}`, how)
+  return (
+    <search class="filters">
+      <SearchField asked={asking.q} onSearch={q => set({ q }, 'replace')} />
+      <StatusChoice chosen={asking.status} counts={counts.value} onChoose={status => set({ status })} />
+      <Choice
+        label={runs.verdictLabel}
+        any={runs.anyVerdict}
+        value={asking.bound}
+        options={BOUNDS.map(bound => [
+          bound,
+          capital(verdictWord(bound, bound === 'compute' ? 'healthy' : 'bound', 'running')),
+        ])}
+        onChoose={bound => set({ bound })}
+      />
+      {(projects.value.length > 1 || asking.project) && (
+        <Choice
+          label={runs.projectLabel}
+          any={runs.anyProject}
+          value={asking.project}
+          options={[...new Set([...projects.value, ...(asking.project ? [asking.project] : [])])].map(
+            name => [name, name],
+          )}
+          onChoose={project => set({ project })}
+        />
+      )}
+      {asking.tag && (
+        <button
+          type="button"
+          class="chip"
+          aria-label={runs.removeTag(asking.tag)}
+          onClick={() => set({ tag: null })}
+        >
+          {asking.tag} <span aria-hidden="true">×</span>
+        </button>
+      )}
+      <Count asking={asking} />
+    </search>
+  )
+}
+
+function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): void }) {
+  const typed = useSignal(asked)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => {
+    typed.value = asked
+  }, [asked, typed])
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  function onInput(value: string): void {
+    typed.value = value
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => onSearch(value.trim()), TYPING_MS)
+  }
+  return (
+    <div class="search">
+      <input
+        type="search"
+        aria-label={runs.searchLabel}
+        placeholder={runs.searchHint}
+        value={typed.value}
+        onInput={event => onInput(event.currentTarget.value)}
+        onKeyDown={event => event.key === 'Escape' && typed.value === '' && event.currentTarget.blur()}
+      />
+      <kbd>/</kbd>
+    </div>
+  )
+}
+
+interface StatusChoiceProps {
+  chosen: RunsQuery['status']
+  counts: StatusCounts | null
+  onChoose(status: RunsQuery['status']): void
+}
+
+function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
+  const options = [null, ...STATUSES] as const
+  return (
+    <fieldset class="choices">
+      <legend class="visually-hidden">{runs.statusGroup}</legend>
+      {options.map(status => (
+        <button
+          key={status ?? 'all'}
+          type="button"
+          aria-pressed={chosen === status}
+          onClick={() => onChoose(status)}
+        >
+          {status === null ? runs.all : capital(statusWord[status])}{' '}
+          {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+interface ChoiceProps {
+  label: string
+  any: string
+  value: string | null
+  options: readonly (readonly [value: string, label: string])[]
+  onChoose(value: string | null): void
+}
+
+export function Choice({ label, any, value, options, onChoose }: ChoiceProps) {
+  return (
+    <select
+      class={`button ${any && value !== null ? 'chosen' : ''}`}
+      aria-label={label}
+      value={value ?? ''}
+      onChange={event => onChoose(event.currentTarget.value || null)}
+    >
+      {any && <option value="">{any}</option>}
+      {options.map(([option, name]) => (
+        <option key={option} value={option}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** Said to a screen reader when the filter changes, not when a run ticks. */
+function Count({ asking }: { asking: RunsQuery }) {
+  const said = useSignal('')
+  useSignalEffect(() => {
+    const all = counts.value?.[asking.status ?? 'all']
+    said.value = all === undefined ? '' : runs.count(order.value.length, all)
+  })
+  return (
+    <span class="count" role="status">
+      {said.value}
+    </span>
+  )
+}

@@ -1,0 +1,157 @@
+/** Show me: the last seconds, worker by worker, and the training loop below them. */
+import { useSignal } from '@preact/signals'
+import { useMemo, useRef } from 'preact/hooks'
+import type { Run, Timeline, TimelineBatch, TimelineStep } from '../api/names'
+import { type Gantt, type GanttHandle, mountGantt } from '../charts/gantt'
+import { formatDuration, formatNumber } from '../format'
+import { gantt as say, workers } from '../text'
+import { Chart } from './Chart'
+import { DataTable } from './DataTable'
+import { Panel } from './Panel'
+
+/** More lanes than this are no picture any more; the worker panel has all of them. */
+const LANES = 16
+const TABLE_ROWS = 40
+
+export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: Run }) {
+  const handle = useRef<GanttHandle | null>(null)
+  const pointed = useSignal<TimelineBatch | TimelineStep | null>(null)
+  const mount = useMemo(
+    () => (element: HTMLElement, data: Gantt) =>
+      mountGantt(element, data, { onPoint: target => (pointed.value = target) }),
+    [pointed],
+  )
+  const workersSeen = useMemo(() => lanesOf(timeline), [timeline])
+  const data = useMemo(
+    () => timeline && ganttOf(timeline, workersSeen.slice(0, LANES)),
+    [timeline, workersSeen],
+  )
+  if (!timeline || !data) return null
+  const span = formatDuration(timeline.to_us - timeline.from_us)
+  if (timeline.steps.length === 0) {
+    return timeline.missing ? (
+      <Panel title={say.title(span)}>
+        <p class="missing">{timeline.missing}</p>
+      </Panel>
+    ) : null
+  }
+  return (
+    <Panel
+      title={say.title(span)}
+      detail={pointed.value ? pointedText(pointed.value) : <Legend gpus={run.gpus} />}
+      controls={<Keys />}
+      table={() => <TimelineTable timeline={timeline} />}
+      class="timeline"
+    >
+      {/* biome-ignore lint/a11y/useSemanticElements: no element means "keys move what is drawn here" */}
+      <div
+        class="gantt"
+        role="group"
+        aria-label={say.label(workersSeen.filter(worker => worker !== null).length, span)}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys zoom and pan
+        tabIndex={0}
+        onKeyDown={event => press(event, handle.current)}
+      >
+        <Chart
+          mount={mount}
+          data={data}
+          label={say.split}
+          onMounted={mounted => (handle.current = mounted)}
+        />
+      </div>
+      <p class="detail">
+        {say.split} {workersSeen.length > LANES && say.more(workersSeen.length - LANES)}
+      </p>
+    </Panel>
+  )
+}
+
+function lanesOf(timeline: Timeline | null): readonly (number | null)[] {
+  return [...new Set(timeline?.batches.map(batch => batch.worker))].sort((a, b) => (a ?? -1) - (b ?? -1))
+}
+
+function ganttOf(timeline: Timeline, lanes: readonly (number | null)[]): Gantt {
+  return {
+    timeline,
+    lanes,
+    laneLabel: worker => (worker === null ? say.loading : workers.name(worker)),
+    loopLabel: say.loop,
+    timeLabel: beforeS => (beforeS === 0 ? say.end : `−${formatNumber(beforeS)} s`),
+  }
+}
+
+function press(event: KeyboardEvent, handle: GanttHandle | null): void {
+  const keys: Record<string, () => void> = {
+    w: () => handle?.zoom(0.7),
+    s: () => handle?.zoom(1 / 0.7),
+    a: () => handle?.pan(-0.2),
+    d: () => handle?.pan(0.2),
+    f: () => handle?.fit(),
+  }
+  const action = keys[event.key]
+  if (!action || event.ctrlKey || event.metaKey || event.altKey) return
+  event.preventDefault()
+  action()
+}
+
+function pointedText(target: TimelineBatch | TimelineStep): string {
+  if ('data_wait_us' in target) {
+    const whole = target.step_us === null ? say.open : formatDuration(target.step_us)
+    return say.step(target.step_index, formatDuration(target.data_wait_us), whole)
+  }
+  const parts = [
+    [target.cpu_us, say.cpu],
+    [target.runqueue_us, say.runqueue],
+    [target.blocked_us, say.blocked],
+  ] as const
+  const split = parts.flatMap(([us, name]) => (us === null ? [] : [`${formatDuration(us)} ${name}`]))
+  const lane = workers.name(target.worker)
+  return [say.batch(target.batch_index, lane, formatDuration(target.load_us)), ...split].join(', ')
+}
+
+function Legend({ gpus }: { gpus: number | null }) {
+  const entries = [
+    ['cpu', say.cpu],
+    ['runqueue', say.runqueue],
+    ['blocked', say.blocked],
+    ['wait', say.waits(gpus)],
+    ['compute', say.rest],
+  ] as const
+  return (
+    <span class="legend">
+      {entries.map(([kind, name]) => (
+        <span key={kind}>
+          <i class={kind} aria-hidden="true" />
+          {name}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+function Keys() {
+  return (
+    <span class="detail wide-only">
+      <kbd>w</kbd> <kbd>s</kbd> {say.zoom} <kbd>a</kbd> <kbd>d</kbd> {say.pan} <kbd>f</kbd> {say.fit}
+    </span>
+  )
+}
+
+function TimelineTable({ timeline }: { timeline: Timeline }) {
+  const waits = new Map(
+    timeline.steps.map(step => [`${step.epoch_index}/${step.batch_index}`, step.data_wait_us]),
+  )
+  const rows = timeline.batches
+    .slice(-TABLE_ROWS)
+    .map(batch => [
+      String(batch.batch_index),
+      workers.name(batch.worker),
+      `−${formatDuration(timeline.to_us - batch.start_us)}`,
+      formatDuration(batch.load_us),
+      formatDuration(batch.cpu_us),
+      formatDuration(batch.runqueue_us),
+      formatDuration(batch.blocked_us),
+      formatDuration(waits.get(`${batch.epoch_index}/${batch.batch_index}`) ?? null),
+    ])
+  return <DataTable caption={say.what} columns={Object.values(say.columns)} rows={rows} isNumeric />
+}

@@ -1,0 +1,73 @@
+/** Predicted against observed: what an advised change gained in the run that carried it. */
+import type { LedgerEntry, Run } from '../api/names'
+import { formatFactor, formatSetting } from '../format'
+import { runHref } from '../router'
+import { ledger as say } from '../text'
+import { Panel } from './Panel'
+
+export function Ledger({ run, entries }: { run: Run; entries: readonly LedgerEntry[] }) {
+  return (
+    <Panel title={say.title} class="ledger">
+      {entries.map(entry => (
+        <Entry key={`${entry.advice_of} ${entry.run_id} ${entry.change}`} entry={entry} run={run} />
+      ))}
+    </Panel>
+  )
+}
+
+function Entry({ entry, run }: { entry: LedgerEntry; run: Run }) {
+  const settings = Object.entries(entry.settings).map(([key, value]) => `${key}=${formatSetting(value)}`)
+  return (
+    <div class="ledger-entry">
+      <div>
+        <code>{settings.join(', ') || entry.change}</code>
+        <p class="ledger-runs">
+          {say.before} <RunLink runId={entry.advice_of} here={run.run_id} /> {say.after}{' '}
+          <RunLink runId={entry.run_id} here={run.run_id} />
+        </p>
+        <p class={`ledger-outcome ${entry.inside_interval ? 'kept' : ''}`}>{outcome(entry)}</p>
+      </div>
+      <Scale entry={entry} />
+    </div>
+  )
+}
+
+function outcome(entry: LedgerEntry): string {
+  if (entry.observed_speedup === null) return say.pending
+  if (entry.inside_interval === null) return ''
+  return entry.inside_interval ? say.inside : say.outside
+}
+
+function RunLink({ runId, here }: { runId: string; here: string }) {
+  return runId === here ? <b>{say.thisRun}</b> : <a href={runHref(runId)}>{runId}</a>
+}
+
+function Scale({ entry }: { entry: LedgerEntry }) {
+  const rows = [
+    { name: say.predicted, value: entry.predicted_speedup, low: entry.low, high: entry.high },
+    { name: say.observed, value: entry.observed_speedup, low: entry.observed_low, high: entry.observed_high },
+  ]
+  const figures = rows.flatMap(({ value, low, high }) => [value, low, high]).filter(figure => figure !== null)
+  const [from, to] = [Math.min(1, ...figures), Math.max(1.1, ...figures)]
+  const at = (factor: number) => `${(100 * (factor - from)) / (to - from)}%`
+  return (
+    <div class="ledger-scale">
+      {rows.map(({ name, value, low, high }) => (
+        <div key={name} class={`ledger-row ${name}`}>
+          <span>{name}</span>
+          <div class="range-line" aria-hidden="true">
+            <i class="range-end" style={{ left: at(1) }} />
+            {low !== null && high !== null && (
+              <i class="range-span" style={{ left: at(low), right: `calc(100% - ${at(high)})` }} />
+            )}
+            {value !== null && <i class="range-point" style={{ left: at(value) }} />}
+          </div>
+          <span class="ledger-figure">
+            <b>{formatFactor(value)}</b>
+            {low !== null && high !== null && <small>{`${low.toFixed(2)} to ${high.toFixed(2)}`}</small>}
+          </span>
+        </div>
+      ))}
+    </div>
+  )
+}

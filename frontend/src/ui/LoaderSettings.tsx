@@ -1,0 +1,67 @@
+/** The judged loader as it was found in the process; what the advice would change is marked. */
+import type { Diagnosis, LoaderInfo, Run } from '../api/names'
+import { formatBytes, formatNumber, formatSetting, plural } from '../format'
+import { settings as say } from '../text'
+import { Diamond } from './Glyph'
+import { Panel } from './Panel'
+
+interface LoaderSettingsProps {
+  run: Run
+  diagnosis: Diagnosis | null
+  chosen: string | null
+}
+
+export function LoaderSettings({ run, diagnosis, chosen }: LoaderSettingsProps) {
+  const wanted = chosen ?? diagnosis?.loader
+  const loader = run.loaders.find(one => one.loader === wanted) ?? run.loaders[0]
+  if (!loader) return null
+  const advised = new Set<string>(
+    diagnosis?.loader === loader.loader ? diagnosis.advice.map(one => one.change) : [],
+  )
+  return (
+    <Panel title={say.title} detail={`${loader.loader}, ${say.detail}`}>
+      <dl class="settings">
+        {Object.entries(loader.settings).map(([key, value]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd class={advised.has(key) ? 'advised' : ''}>
+              {formatSetting(value)}
+              {advised.has(key) && (
+                <>
+                  {' '}
+                  <Diamond />
+                  <span class="visually-hidden">{say.advised}</span>
+                </>
+              )}
+            </dd>
+          </div>
+        ))}
+        {described(loader).map(([key, value]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  )
+}
+
+/** Only what is known: an absent row is better than one that says nothing. */
+function described(loader: LoaderInfo): readonly (readonly [string, string])[] {
+  const count = loader.dataset_length === null ? null : formatNumber(loader.dataset_length)
+  const tensors = loader.batch_tensors === null ? null : plural(loader.batch_tensors, 'tensor')
+  const rows: (readonly [string, string | null])[] = [
+    [say.dataset, loader.dataset_type && say.items(loader.dataset_type, count)],
+    [say.transforms, loader.transforms?.join(', ') ?? null],
+    [
+      say.batch,
+      loader.batch_bytes === null ? tensors : say.batchOf(tensors, formatBytes(loader.batch_bytes)),
+    ],
+    [say.batches, loader.batches_per_epoch === null ? null : formatNumber(loader.batches_per_epoch)],
+    [say.sampler, loader.sampler_type],
+    [say.collate, loader.collate_type],
+    [say.watchedAt, loader.watched_at],
+  ]
+  return rows.filter((row): row is readonly [string, string] => Boolean(row[1]))
+}

@@ -1,0 +1,56 @@
+/** Which run this is: name, state, where and whose. */
+import { Fragment } from 'preact'
+import type { Run } from '../api/names'
+import { formatAge, formatNumber, formatSetting } from '../format'
+import { runHref } from '../router'
+import { run as say, statusWord } from '../text'
+import { StatusGlyph } from './Glyph'
+import { ageS } from './RunRow'
+
+export function RunHead({ run }: { run: Run }) {
+  const overrides = Object.entries(run.overrides)
+  return (
+    <div class="run-head">
+      <h1>{run.name}</h1>
+      <span class="meta">
+        <span class="with-glyph">
+          <StatusGlyph status={run.status} />
+          {say.after(statusWord[run.status], formatAge(ageS(run)))}
+        </span>
+        <span>{say.step(formatNumber(run.steps))}</span>
+        <span>
+          {run.hostnames.join(', ')}, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
+        </span>
+        {run.world_size > 1 && <span>{say.ranks(run.world_size)}</span>}
+        <span>{run.user}</span>
+        <span>{run.project}</span>
+      </span>
+      {Object.entries(run.tags).map(([key, value]) => (
+        <span key={key} class="tag">
+          {value ? `${key}=${value}` : key}
+        </span>
+      ))}
+      {(overrides.length > 0 || run.advice_of) && (
+        <span class="meta">
+          {overrides.length > 0 && (
+            <span>
+              {say.overrides}{' '}
+              {overrides.map(([key, value], index) => (
+                <Fragment key={key}>
+                  {index > 0 && ', '}
+                  <code>{`${key}=${formatSetting(value)}`}</code>
+                </Fragment>
+              ))}
+            </span>
+          )}
+          {run.advice_of && (
+            <span>
+              {say.advised} <a href={runHref(run.advice_of)}>{run.advice_of}</a>
+            </span>
+          )}
+        </span>
+      )}
+      {run.notes && <p class="notes">{run.notes}</p>}
+    </div>
+  )
+}

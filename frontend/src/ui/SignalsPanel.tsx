@@ -1,0 +1,42 @@
+/** Why we say so: every signal that was looked at, also those that were ruled out. */
+import type { Signal } from '../api/names'
+import { formatEvidence } from '../format'
+import { signals as say } from '../text'
+import { DataTable } from './DataTable'
+import { Diamond, Ring } from './Glyph'
+import { Panel } from './Panel'
+
+const COLUMNS = Object.values(say.columns)
+
+export function SignalsPanel({ signals }: { signals: readonly Signal[] }) {
+  const rows = signals.map(signal => [
+    signal.signal,
+    measured(signal),
+    signal.healthy,
+    <Reading key="reading" signal={signal} />,
+  ])
+  return (
+    <Panel title={say.title}>
+      <DataTable caption={say.title} columns={COLUMNS} rows={rows} />
+    </Panel>
+  )
+}
+
+/** What it is a share of belongs to the figure; a setting's name is the row's already. */
+function measured({ measured: evidence }: Signal): string {
+  const figure = formatEvidence(evidence)
+  return evidence.value === null || evidence.unit === 'setting' ? figure : `${figure} ${evidence.what}`
+}
+
+function Reading({ signal: { reading, says } }: { signal: Signal }) {
+  return (
+    <span class={`with-glyph reading ${reading}`}>
+      {reading === 'cause' || reading === 'symptom' ? (
+        <Diamond />
+      ) : (
+        <Ring dashed={reading === 'not_measured'} />
+      )}
+      {says}
+    </span>
+  )
+}

@@ -1,0 +1,72 @@
+/** The bar on top: where one is, whether what one sees is live, search, theme, keys. */
+import { navigate, route } from '../router'
+import { now } from '../store/clock'
+import { lastHeardAt, link } from '../store/connection'
+import { counts } from '../store/runs'
+import { link as say, text } from '../text'
+import { toggleTheme } from '../theme'
+
+export function TopBar({ onKeys }: { onKeys(): void }) {
+  const onRuns = route.value.page === 'runs'
+  return (
+    <header class="top">
+      <a class="brand" href="/">
+        <Mark />
+        {text.product}
+      </a>
+      <nav aria-label="Main">
+        <a href="/" {...(onRuns ? { 'aria-current': 'page' as const } : {})}>
+          {text.runs}
+        </a>
+      </nav>
+      <div class="top-end">
+        <LinkState />
+        {!onRuns && (
+          <button type="button" class="button plain wide-only" onClick={searchRuns}>
+            {text.search} <kbd>/</kbd>
+          </button>
+        )}
+        <button type="button" class="button plain" title={text.themeTitle} onClick={toggleTheme}>
+          {text.theme}
+        </button>
+        <button
+          type="button"
+          class="button plain"
+          aria-label={text.shortcuts}
+          title={`${text.shortcuts} (?)`}
+          onClick={onKeys}
+        >
+          ?
+        </button>
+      </div>
+    </header>
+  )
+}
+
+/** The search field is on the runs page: go there, then into it. */
+export function searchRuns(): void {
+  if (route.value.page !== 'runs') navigate('/')
+  requestAnimationFrame(() => document.querySelector<HTMLInputElement>('input[type=search]')?.focus())
+}
+
+function LinkState() {
+  const state = link.value
+  return <span class={`link-state wide-only ${state}`}>{state === 'live' ? liveText() : say[state]}</span>
+}
+
+function liveText(): string {
+  const reporting = counts.value?.running
+  if (route.value.page === 'runs' && reporting !== undefined) return say.liveRuns(reporting)
+  const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
+  return say.live(Math.max(0, ageS))
+}
+
+function Mark() {
+  return (
+    <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
+      <rect x="1" y="2" width="4" height="14" fill="var(--ink)" />
+      <rect x="7" y="6" width="4" height="10" fill="var(--ink)" opacity=".55" />
+      <rect x="13" y="12" width="4" height="4" fill="var(--wait-fill)" />
+    </svg>
+  )
+}

@@ -1,0 +1,101 @@
+/** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
+import type { Diagnosis, Run } from '../api/names'
+import { asSentence, capital, formatHours, formatNumber } from '../format'
+import { hourNoun, run as say, verdictWord } from '../text'
+import { AnatomyBars } from './AnatomyBars'
+import { VerdictGlyph } from './Glyph'
+import { verdictTone } from './RunRow'
+
+interface VerdictProps {
+  run: Run
+  diagnosis: Diagnosis
+}
+
+export function Verdict({ run, diagnosis }: VerdictProps) {
+  const isOpen = diagnosis.level === 'unknown'
+  return (
+    <section class="verdict" aria-labelledby="verdict-sentence">
+      <div>
+        <p class={`kind ${verdictTone(diagnosis)}`}>
+          <VerdictGlyph bound={diagnosis.bound} level={diagnosis.level} />
+          {capital(verdictWord(diagnosis.bound, diagnosis.level, diagnosis.status))}
+          <span>{kindDetail(diagnosis)}</span>
+        </p>
+        <h2 id="verdict-sentence" class="verdict-sentence">
+          {diagnosis.sentence}
+        </h2>
+        {diagnosis.why && <p class="why">{diagnosis.why}</p>}
+        {diagnosis.reason && <p class={isOpen ? 'why' : 'reservation'}>{asSentence(diagnosis.reason)}</p>}
+        {isOpen && run.status === 'running' && <Progress diagnosis={diagnosis} />}
+        {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
+      </div>
+      {!isOpen && <Cost diagnosis={diagnosis} />}
+    </section>
+  )
+}
+
+function kindDetail(diagnosis: Diagnosis): string {
+  if (diagnosis.level === 'unknown') {
+    return say.progress(
+      formatNumber(Math.min(diagnosis.steps, diagnosis.needed_steps)),
+      formatNumber(diagnosis.needed_steps),
+    )
+  }
+  const said = diagnosis.confidence
+    ? say.confidence(diagnosis.confidence, formatNumber(diagnosis.judged_steps), diagnosis.ranks.length)
+    : ''
+  return [said, say.clock[diagnosis.clock]].filter(Boolean).join(', ')
+}
+
+function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
+  const value = Math.min(diagnosis.steps, diagnosis.needed_steps)
+  const label = say.progress(formatNumber(value), formatNumber(diagnosis.needed_steps))
+  return <progress class="progress" value={value} max={diagnosis.needed_steps} aria-label={label} />
+}
+
+/** Only what follows from the run's own figures: what was lost, how fast it is and could be, what a fix saves. */
+function Cost({ diagnosis }: { diagnosis: Diagnosis }) {
+  const onGpu = diagnosis.gpu_hours_lost !== null
+  const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
+  const noun = hourNoun(onGpu)
+  const { now, unit, ceiling } = rates(diagnosis)
+  const saved = savedHours(diagnosis, lost)
+  return (
+    <div class="cost">
+      {lost !== null && (
+        <p>
+          <b>{formatHours(lost, noun)}</b>
+          {diagnosis.hours_used !== null && say.lost(formatHours(diagnosis.hours_used, noun))}
+        </p>
+      )}
+      {now !== null && (
+        <p>
+          <b>{`${formatNumber(now)} ${unit}`}</b>
+          {ceiling !== null && say.rate(formatNumber(now * ceiling))}
+        </p>
+      )}
+      {saved !== null && (
+        <p>
+          <b>{formatHours(saved, noun)}</b>
+          {say.saved}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Samples where they were counted, else steps. */
+function rates({ steps_per_s, samples_per_s, instant_data_steps_per_s }: Diagnosis) {
+  return {
+    now: samples_per_s ?? steps_per_s,
+    unit: samples_per_s === null ? 'steps/s' : 'samples/s',
+    ceiling: steps_per_s && instant_data_steps_per_s ? instant_data_steps_per_s / steps_per_s : null,
+  }
+}
+
+/** The same steps at the predicted speed; never more than what was lost to waiting. */
+function savedHours({ advice, hours_used }: Diagnosis, lost: number | null): number | null {
+  const gain = advice[0]?.predicted_speedup ?? null
+  if (gain === null || gain <= 1 || hours_used === null || lost === null) return null
+  return Math.min(lost, hours_used * (1 - 1 / gain))
+}

@@ -1,0 +1,90 @@
+/** Is one worker to blame? Their load times side by side, with the limit above which training waits. */
+import type { Run, WorkerInfo, WorkersPage } from '../api/names'
+import { formatBytes, formatDuration, formatFraction, formatNumber, NOT_MEASURED } from '../format'
+import { workers as say } from '../text'
+import { DataTable } from './DataTable'
+import { Panel } from './Panel'
+
+export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run }) {
+  if (!page || (page.workers.length === 0 && !page.missing)) return null
+  return (
+    <Panel
+      title={say.title}
+      detail={say.detail}
+      table={page.workers.length > 0 ? () => <WorkersTable page={page} /> : undefined}
+    >
+      {page.workers.length === 0 ? <p class="missing">{page.missing}</p> : <Strips page={page} run={run} />}
+    </Panel>
+  )
+}
+
+function Strips({ page, run }: { page: WorkersPage; run: Run }) {
+  const { workers, limit_us: limitUs } = page
+  const endUs = axisEnd(Math.max(...workers.map(worker => worker.load_us_p95), (limitUs ?? 0) * 1.1))
+  const at = (us: number) => `${(100 * us) / endUs}%`
+  const ticks = [0, 1, 2, 3, 4].map(quarter => (endUs * quarter) / 4)
+  const medians = workers.map(worker => worker.load_us_p50)
+  const label = say.label(
+    workers.length,
+    formatDuration(Math.min(...medians)),
+    formatDuration(Math.max(...medians)),
+  )
+  return (
+    <figure class="strips" role="img" aria-label={label}>
+      <div class="strips-plot">
+        {ticks.map(us => (
+          <i key={us} class="strips-grid" style={{ left: at(us) }} />
+        ))}
+        {limitUs !== null && <i class="strips-limit" style={{ left: at(limitUs) }} />}
+      </div>
+      {workers.map(worker => (
+        <Strip key={worker.worker ?? 'training'} worker={worker} at={at} />
+      ))}
+      <div class="strips-axis">
+        {ticks.map((us, index) => (
+          <span key={us} class={index % 2 === 1 ? 'odd' : ''} style={{ left: at(us) }}>
+            {us === 0 ? '0' : formatDuration(us)}
+          </span>
+        ))}
+      </div>
+      {limitUs !== null && <figcaption>{say.limit(formatDuration(limitUs), run.gpus)}</figcaption>}
+    </figure>
+  )
+}
+
+function Strip({ worker, at }: { worker: WorkerInfo; at(us: number): string }) {
+  return (
+    <div class="strip">
+      <span>{say.name(worker.worker)}</span>
+      <div>
+        <i
+          class="strip-span"
+          style={{ left: at(worker.load_us_p5), right: `calc(100% - ${at(worker.load_us_p95)})` }}
+        />
+        <i class="strip-median" style={{ left: at(worker.load_us_p50) }} />
+      </div>
+      <span class="strip-figure">{formatDuration(worker.load_us_p50)}</span>
+    </div>
+  )
+}
+
+/** The next 1, 2, 4 or 8 of a power of ten, so that quarters are round. */
+function axisEnd(us: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, us)))
+  return [1, 2, 4, 8, 10].map(factor => factor * power).find(end => end >= us) ?? us
+}
+
+function WorkersTable({ page }: { page: WorkersPage }) {
+  const rows = page.workers.map(worker => [
+    say.name(worker.worker),
+    formatNumber(worker.batches),
+    formatDuration(worker.load_us_p5),
+    formatDuration(worker.load_us_p50),
+    formatDuration(worker.load_us_p95),
+    formatFraction(worker.cpu_fraction),
+    formatFraction(worker.runqueue_fraction),
+    formatFraction(worker.blocked_fraction),
+    worker.read_bytes_per_s === null ? NOT_MEASURED : `${formatBytes(worker.read_bytes_per_s)}/s`,
+  ])
+  return <DataTable caption={say.title} columns={Object.values(say.columns)} rows={rows} isNumeric />
+}

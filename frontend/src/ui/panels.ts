@@ -1,0 +1,201 @@
+/** What each panel of the Run page draws: columns of figures in, descriptions of charts out. */
+import type { EpochInfo, Run, SeriesPage, WorkersPage } from '../api/names'
+import type { Heatmap } from '../charts/heatmap'
+import type { Mark, TimePanel } from '../charts/time'
+import { durationUnit, formatDuration, formatElapsed, formatFraction, formatNumber } from '../format'
+import { bucketAt, type Column, type LineColumns, last, type StepColumns } from '../store/columns'
+import { charts as say } from '../text'
+
+/** The time axis that all panels of a page share. */
+export interface Frame {
+  fromS: number
+  toS: number
+  marks: readonly Mark[]
+  /** Of the judged loader; `null` without workers. */
+  prefetchCapacity: number | null
+}
+
+/** Values this far above the ordinary ones are cut off and told in words: they would flatten all others. */
+const OUTLIER = 3
+const HEAD_ROOM = 1.08
+
+export function frameOf(run: Run, page: SeriesPage, steps: StepColumns, isWhole: boolean): Frame {
+  const fromS = isWhole ? 0 : (steps.atS[0] ?? 0)
+  const settings = run.loaders.find(loader => loader.loader === page.loader)?.settings
+  const workers = Number(settings?.num_workers ?? 0)
+  const marks = run.epochs
+    .filter(epoch => epoch.rank === page.rank && epoch.loader === page.loader)
+    .map(markOf)
+  return {
+    fromS,
+    toS: Math.max(steps.atS.at(-1) ?? 0, fromS + 1),
+    marks: marks.toSorted((a, b) => a.atS - b.atS),
+    prefetchCapacity: workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null,
+  }
+}
+
+function markOf(epoch: EpochInfo): Mark {
+  return { atS: epoch.start_us / 1e6, label: say.epoch(epoch.epoch_index) }
+}
+
+export function stepPanel(frame: Frame, steps: StepColumns): TimePanel {
+  const highest = Math.max(...measured(steps.total), 1)
+  const ordinary = quantile(measured(steps.total), 0.95)
+  const top = highest > OUTLIER * ordinary ? ordinary * 2 : highest
+  const loaded = steps.copy ? add(steps.compute, steps.copy) : steps.compute
+  const isCopied = steps.copy !== null
+  return {
+    ...shared(frame),
+    height: 270,
+    atS: steps.atS,
+    layers: [
+      { values: steps.total, stroke: 'wait', fill: 'hatch', label: say.parts.wait, labelColour: 'wait' },
+      {
+        values: loaded,
+        stroke: 'copy',
+        fill: 'copy-fill',
+        label: isCopied ? say.parts.copy : null,
+        labelColour: 'copy',
+      },
+      {
+        values: steps.compute,
+        stroke: 'compute',
+        fill: 'compute-fill',
+        label: say.parts.compute,
+        labelColour: 'compute',
+      },
+    ],
+    top: top * HEAD_ROOM,
+    topLabel: top < highest ? say.highest(formatDuration(highest)) : null,
+    tick: durationTick,
+    ticks: null,
+    hasTimeLabels: true,
+  }
+}
+
+export function queuePanel(frame: Frame, queue: LineColumns): TimePanel {
+  const now = last(queue.mean)
+  const top = frame.prefetchCapacity ?? Math.max(...measured(queue.mean), 1)
+  return {
+    ...shared(frame),
+    height: 82,
+    atS: queue.atS,
+    layers: [line(queue.mean, 'ink', 'sunk', now === null ? null : say.now(formatNumber(rounded(now))))],
+    top,
+    tick: formatNumber,
+    ticks: [0, top / 2, top],
+  }
+}
+
+export function utilPanel(frame: Frame, util: LineColumns): TimePanel {
+  const now = last(util.mean)
+  return {
+    ...shared(frame),
+    height: 82,
+    atS: util.atS,
+    layers: [line(util.mean, 'compute', null, now === null ? null : say.now(formatFraction(now)))],
+    top: 1,
+    ticks: [0, 0.5, 1],
+    tick: (value, largest) => (value === largest ? formatFraction(value) : formatNumber(value * 100)),
+  }
+}
+
+export function heatmapOf(frame: Frame, page: WorkersPage | null): Heatmap | null {
+  const map = page?.heatmap
+  if (!page || !map || map.counts.length === 0) return null
+  const medianUs = newestMedian(map.counts, map.edges_us)
+  return {
+    fromS: frame.fromS,
+    toS: frame.toS,
+    atS: map.at_us.map(at => at / 1e6),
+    endS: map.end_us / 1e6,
+    edgesUs: map.edges_us,
+    counts: map.counts,
+    limitUs: page.limit_us,
+    medianUs,
+    medianLabel: say.now(formatDuration(medianUs === null ? null : roundedUs(medianUs))),
+    limitLabel: say.limit(formatDuration(page.limit_us)),
+    startLabel: say.start,
+  }
+}
+
+/** What the crosshair stands on, in one line. */
+export function readout(
+  atS: number,
+  steps: StepColumns,
+  queue: LineColumns | null,
+  util: LineColumns | null,
+): string {
+  const index = bucketAt(steps.atS, atS)
+  if (index === null) return formatElapsed(atS)
+  const part = (column: Column | null, name: string) =>
+    column === null ? null : `${name} ${formatDuration(column[index] ?? null)}`
+  const ready = valueAt(queue, atS)
+  const busy = valueAt(util, atS)
+  return [
+    formatElapsed(Math.round(atS), steps.atS.at(-1)),
+    say.step(formatNumber(steps.firstIndex[index] ?? null)),
+    part(steps.wait, say.parts.wait),
+    part(steps.copy, say.parts.copy),
+    part(steps.compute, say.parts.compute),
+    ready === null ? null : say.ready(formatNumber(rounded(ready))),
+    busy === null ? null : say.busy(formatFraction(busy)),
+  ]
+    .filter(Boolean)
+    .join(' · ')
+}
+
+export function valueAt(columns: LineColumns | null, atS: number): number | null {
+  const index = columns ? bucketAt(columns.atS, atS) : null
+  return index === null ? null : (columns?.mean[index] ?? null)
+}
+
+function shared(frame: Frame) {
+  const { fromS, toS, marks } = frame
+  return { fromS, toS, marks, isStepped: false, topLabel: null, hasTimeLabels: false, startLabel: say.start }
+}
+
+function line(values: Column, stroke: 'ink' | 'compute', fill: 'sunk' | null, label: string | null) {
+  return { values, stroke, fill, label, labelColour: stroke }
+}
+
+/** All ticks of an axis in the unit of its largest, which alone carries it. */
+function durationTick(us: number, largestUs: number): string {
+  const [divisor, unit] = durationUnit(largestUs)
+  return us === largestUs ? `${formatNumber(us / divisor)} ${unit}` : formatNumber(us / divisor)
+}
+
+function add(a: Column, b: Column): Column {
+  return a.map((value, index) => (value === null ? null : value + (b[index] ?? 0)))
+}
+
+function measured(column: Column): readonly number[] {
+  return column.filter(value => value !== null)
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 1
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+/** A bin's middle is known to a bin's width only: two digits. */
+function roundedUs(us: number): number {
+  return Number(us.toPrecision(2))
+}
+
+/** Median load time of the newest column that has batches: the middle of its bin. */
+function newestMedian(counts: readonly (readonly number[])[], edgesUs: readonly number[]): number | null {
+  const column = counts.findLast(bins => bins.some(count => count > 0))
+  if (!column) return null
+  const half = column.reduce((sum, count) => sum + count, 0) / 2
+  let below = 0
+  const bin = column.findIndex(count => {
+    below += count
+    return below >= half
+  })
+  return Math.sqrt((edgesUs[bin] ?? 1) * (edgesUs[bin + 1] ?? 1))
+}

@@ -1,0 +1,9 @@
+import { defineConfig, mergeConfig } from 'vitest/config'
+import build from './vite.config'
+
+export default mergeConfig(
+  build,
+  defineConfig({
+    test: { environment: 'happy-dom', include: ['test/**/*.test.{ts,tsx}'], restoreMocks: true },
+  }),
+)
