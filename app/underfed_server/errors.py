@@ -1,0 +1,166 @@
+"""What can go wrong in the service, named after what the caller can do about it.
+
+::
+
+    UnderfedError
+    ├── SettingsError            an argument or a variable of the environment must be changed
+    ├── StartError               the service cannot start here; the message says what to change
+    └── RequestError             one request is answered with `status` and `code`
+        ├── MalformedError       400 not JSON, or not inflatable
+        ├── UnknownVersionError  400 the agent is newer than the service
+        ├── InvalidError         422 (ingest: 400) a field has a value it cannot have
+        ├── UnauthorisedError    401 no token, or one that is not known
+        ├── ForbiddenError       403 not from here
+        ├── NotFoundError        404
+        ├── ConflictError        409 not in this state
+        │   └── OutOfOrderError  409 an earlier window is missing
+        ├── TooLargeError        413
+        ├── UnsupportedMediaTypeError 415
+        └── TryLaterError        503 the same request may succeed later
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from underfed_server.model import ErrorBody, ErrorDetail
+
+
+class UnderfedError(Exception):
+    """Base of all errors that the service raises on purpose: the message is a sentence for a person."""
+
+
+class SettingsError(UnderfedError):
+    """An argument or a variable of the environment must be changed."""
+
+
+class StartError(UnderfedError):
+    """The service cannot start here."""
+
+
+class RequestError(UnderfedError):
+    """One request cannot be served."""
+
+    status: ClassVar[int] = 400
+    code: ClassVar[str] = "bad_request"
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {}
+
+    def detail(self) -> ErrorDetail:
+        return ErrorDetail(code=self.code, message=self.message, field=self.field)
+
+
+class MalformedError(RequestError):
+    """The body is not what its headers say."""
+
+    code = "malformed"
+
+
+class UnknownVersionError(RequestError):
+    """The body is of a wire version that this service does not know."""
+
+    code = "unknown_version"
+
+
+class InvalidError(RequestError):
+    """A field has a value it cannot have."""
+
+    status = 422
+    code = "invalid"
+
+
+class UnauthorisedError(RequestError):
+    """No token, or one that is not known."""
+
+    status = 401
+    code = "unauthorised"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"WWW-Authenticate": "Bearer"}
+
+
+class ForbiddenError(RequestError):
+    """The request does not come from where it may."""
+
+    status = 403
+    code = "forbidden"
+
+
+class NotFoundError(RequestError):
+    """There is no such thing."""
+
+    status = 404
+    code = "not_found"
+
+
+class ConflictError(RequestError):
+    """Not possible in the state that the thing is in."""
+
+    status = 409
+    code = "conflict"
+
+
+class OutOfOrderDetail(ErrorDetail):
+    next_window_index: int
+
+
+class OutOfOrderError(ConflictError):
+    """An earlier window of the stream is missing."""
+
+    code = "out_of_order"
+
+    def __init__(self, message: str, *, next_window_index: int) -> None:
+        super().__init__(message, field="window_index")
+        self.next_window_index = next_window_index
+
+    def detail(self) -> OutOfOrderDetail:
+        return OutOfOrderDetail(
+            code=self.code, message=self.message, field=self.field, next_window_index=self.next_window_index
+        )
+
+
+class TooLargeError(RequestError):
+    """The body is larger than the service reads."""
+
+    status = 413
+    code = "too_large"
+
+
+class UnsupportedMediaTypeError(RequestError):
+    """The body is of a kind that the service does not read."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
+class TryLaterError(RequestError):
+    """The same request may succeed later."""
+
+    status = 503
+    code = "unavailable"
+
+    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.retry_after_s)}
+
+
+def body_of(error: RequestError) -> bytes:
+    """The one JSON shape of every failure: ``{"error": {"code", "message", "field"?}}``."""
+    return written(error.detail())
+
+
+def written(detail: ErrorDetail) -> bytes:
+    body: ErrorBody = ErrorBody.model_construct(error=detail)
+    return body.model_dump_json(exclude_none=True, serialize_as_any=True).encode()

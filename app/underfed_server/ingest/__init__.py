@@ -1,0 +1,1 @@
+"""Where agents post windows: bounded, checked, handed to the store, acknowledged when durable."""

@@ -1,0 +1,1 @@
+"""What the service remembers: one SQLite file, one writer, many readers."""

@@ -1,0 +1,152 @@
+"""Columns of figures as bytes and back, exactly: differences where they are smaller, byte planes, zstd.
+
+In memory a column is float64 with NaN for "not measured": every integer up to 2^53 is exact in it. In a chunk,
+integers lie in as few bytes as the largest needs, all bits set meaning "not measured" (for durations, which are below
+2^32 − 1, that is the wire's null); other figures lie as float64. Each column is compressed by itself, so that
+reading two of ten decodes two.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+Column = NDArray[np.float64]
+Columns = dict[str, Column]
+
+PLAIN, SIGNED, DIFFERENCES, FLOATS, ABSENT = "u", "z", "d", "f", "n"
+LEVEL = 3
+"""zstd's default: level 9 saves 2 % of the bytes at five times the CPU (own study)."""
+
+
+class ColumnPart(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    kind: str
+    width: int
+    """Bytes a value."""
+    size: int
+    """Bytes compressed."""
+
+
+class Header(msgspec.Struct, frozen=True, array_like=True):
+    rows: int
+    columns: list[ColumnPart]
+
+
+_header_encoder = msgspec.msgpack.Encoder()
+_header_decoder = msgspec.msgpack.Decoder(Header)
+_contexts = threading.local()
+
+
+def encode(columns: Mapping[str, Column]) -> bytes:
+    """All columns have one length, and hold no infinity."""
+    parts, frames = [], []
+    for name, column in columns.items():
+        kind, width, planes = _planes(column)
+        frame = _compressor().compress(planes) if planes else b""
+        parts.append(ColumnPart(name, kind, width, len(frame)))
+        frames.append(frame)
+    rows = len(next(iter(columns.values()))) if columns else 0
+    header = _header_encoder.encode(Header(rows, parts))
+    return b"".join((len(header).to_bytes(4, "little"), header, *frames))
+
+
+def decode(body: bytes, names: Iterable[str] | None = None) -> Columns:
+    """The columns called ``names``, those of them that are there; all by default. In the order they were encoded."""
+    wanted = None if names is None else frozenset(names)
+    start = 4 + int.from_bytes(body[:4], "little")
+    header = _header_decoder.decode(body[4:start])
+    columns: Columns = {}
+    for part in header.columns:
+        if wanted is None or part.name in wanted:
+            columns[part.name] = _column(part, body[start : start + part.size], header.rows)
+        start += part.size
+    return columns
+
+
+def _planes(column: Column) -> tuple[str, int, bytes]:
+    """How a column is best written, its bytes a value, and these bytes: all first ones, all second ones, …"""
+    known = np.isfinite(column)
+    if not known.any():
+        return ABSENT, 0, b""
+    whole = np.where(known, column, 0).astype(np.int64)
+    if not np.array_equal(whole[known], column[known]):
+        return FLOATS, 8, _split(column.view(np.uint64), 8)
+    if not known.all():
+        return _nullable(whole, known)
+    differences = _zigzag(np.diff(whole, prepend=0))
+    plain = whole.astype(np.uint64) if whole.min() >= 0 else _zigzag(whole)
+    if _bits(differences) < _bits(plain):
+        width = _width(differences)
+        return DIFFERENCES, width, _split(differences, width)
+    width = _width(plain)
+    return (PLAIN if whole.min() >= 0 else SIGNED), width, _split(plain, width)
+
+
+def _nullable(whole: NDArray[np.int64], known: NDArray[np.bool_]) -> tuple[str, int, bytes]:
+    kind = PLAIN if whole.min() >= 0 else SIGNED
+    values = whole.astype(np.uint64) if kind == PLAIN else _zigzag(whole)
+    width = _width(values)
+    return kind, width, _split(np.where(known, values, _null(width)), width)
+
+
+def _column(part: ColumnPart, frame: bytes, rows: int) -> Column:
+    if part.kind == ABSENT:
+        return np.full(rows, np.nan)
+    raw = np.frombuffer(_decompressor().decompress(frame), np.uint8).reshape(part.width, rows)
+    values = np.zeros((rows, 8), np.uint8)
+    values[:, : part.width] = raw.T
+    words = values.view(np.uint64).reshape(rows)
+    if part.kind == FLOATS:
+        return words.view(np.float64)
+    if part.kind == DIFFERENCES:
+        return np.cumsum(_unzigzag(words)).astype(np.float64)
+    figures = words.astype(np.int64) if part.kind == PLAIN else _unzigzag(words)
+    return np.where(words == _null(part.width), np.nan, figures.astype(np.float64))
+
+
+def _split(words: NDArray[np.uint64], width: int) -> bytes:
+    planes = words.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
+    return planes.T.tobytes()
+
+
+def _width(words: NDArray[np.uint64]) -> int:
+    """Bytes that hold the largest and leave all bits set for "not measured"."""
+    return max(1, ((int(words.max()) + 1).bit_length() + 7) // 8)
+
+
+def _null(width: int) -> np.uint64:
+    return np.uint64(2 ** (8 * width) - 1)
+
+
+def _bits(words: NDArray[np.uint64]) -> float:
+    """What entropy coding is left with, about: the length of each value in bits."""
+    return float(np.log2(words.astype(np.float64) + 1).sum())
+
+
+def _zigzag(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """0, −1, 1, −2, … → 0, 1, 2, 3, …"""
+    return ((values << 1) ^ (values >> 63)).view(np.uint64)
+
+
+def _unzigzag(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return (words >> np.uint64(1)).view(np.int64) ^ -(words & np.uint64(1)).view(np.int64)
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One a thread: they must not be shared."""
+    if not hasattr(_contexts, "compressor"):
+        _contexts.compressor = zstandard.ZstdCompressor(level=LEVEL)
+    return cast("zstandard.ZstdCompressor", _contexts.compressor)
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    if not hasattr(_contexts, "decompressor"):
+        _contexts.decompressor = zstandard.ZstdDecompressor()
+    return cast("zstandard.ZstdDecompressor", _contexts.decompressor)

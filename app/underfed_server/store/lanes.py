@@ -1,0 +1,182 @@
+"""What windows recorded, as columns: one lane for the steps and one for the batches of each loader, one for each kind
+of samples.
+
+A column is float64 with NaN for "not measured"; instants are of the incarnation's run clock.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from underfed_server.ingest.wire import Batches, Part, Steps, Window
+from underfed_server.store.chunks import Column, Columns
+
+PROCESS, HOST = "process", "host"
+
+STEP_COLUMNS = (
+    "step_index", "epoch_index", "batch_index", "start_us",
+    "step_us", "data_wait_us", "queue_depth", "gpu_idle_us", "h2d_us", "h2d_exposed_us",
+)  # fmt: skip
+BATCH_COLUMNS = (
+    "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "runqueue_us", "blocked_us",
+    "collate_us", "asked_bytes", "read_bytes", "samples", "received_us",
+)  # fmt: skip
+PROCESS_COLUMNS = (
+    "at_us", "main_cpu_us", "main_runqueue_us", "process_cpu_us", "workers_cpu_us", "rss_bytes",
+    "workers_rss_bytes", "threads",
+)  # fmt: skip
+HOST_COLUMNS = (
+    "at_us", "busy_cores", "cpu_pressure_us", "io_pressure_us", "throttled_us", "memory_available_bytes",
+    "swap_used_bytes", "shm_free_bytes",
+)  # fmt: skip
+GPU_COLUMNS = ("at_us", "util_fraction", "memory_used_bytes", "power_w", "own_process")
+
+GAP = "gap_us"
+"""How a chunk holds ``start_us`` of a step: as the time between it and the end of the step before, mostly 0."""
+
+
+def steps_lane(loader: str) -> str:
+    return f"steps:{loader}"
+
+
+def batches_lane(loader: str) -> str:
+    return f"batches:{loader}"
+
+
+def gpu_lane(gpu_index: int) -> str:
+    return f"gpu:{gpu_index}"
+
+
+def columns_of(lane: str) -> tuple[str, ...]:
+    """The columns a lane has, measured or not."""
+    return {
+        "steps": STEP_COLUMNS,
+        "batches": BATCH_COLUMNS,
+        "process": PROCESS_COLUMNS,
+        "host": HOST_COLUMNS,
+        "gpu": GPU_COLUMNS,
+    }[kind_of(lane)]
+
+
+def kind_of(lane: str) -> str:
+    return lane.partition(":")[0]
+
+
+def instant_of(lane: str) -> str:
+    """The column that says when a row of the lane was."""
+    return "start_us" if kind_of(lane) in ("steps", "batches") else "at_us"
+
+
+def lanes_of(windows: Iterable[Window]) -> dict[str, Columns]:
+    """Every lane that has a row in these consecutive windows of one stream."""
+    pieces: dict[str, list[Columns]] = defaultdict(list)
+    for window in windows:
+        for lane, columns in _pieces(window):
+            pieces[lane].append(columns)
+    return {lane: joined(parts) for lane, parts in pieces.items()}
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Rows one after the other; all parts have the same columns."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def length(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
+def row_counts(window: Window) -> Iterator[tuple[str, int]]:
+    """Rows that the window adds to each lane."""
+    for steps in window.steps:
+        yield steps_lane(steps.loader), len(steps.step_us)
+    for batches in window.batches:
+        yield batches_lane(batches.loader), len(batches.load_us)
+    if window.process is not None:
+        yield PROCESS, len(window.process.at_us)
+    if window.host is not None:
+        yield HOST, len(window.host.at_us)
+    for gpu in window.gpus:
+        yield gpu_lane(gpu.gpu_index), len(gpu.at_us)
+
+
+def packed(lane: str, columns: Columns) -> Columns:
+    """As a chunk holds them."""
+    if kind_of(lane) != "steps":
+        return columns
+    start, ends = columns["start_us"], _ends(columns)
+    gaps = start - np.concatenate(([0.0], ends[:-1]))
+    return {GAP if name == "start_us" else name: gaps if name == "start_us" else columns[name] for name in columns}
+
+
+def unpacked(lane: str, columns: Columns) -> Columns:
+    """The reverse of :func:`packed`. ``columns`` may be some of a chunk's; the start needs ``step_us`` beside it."""
+    if kind_of(lane) != "steps" or GAP not in columns:
+        return columns
+    steps = np.nan_to_num(columns["step_us"])
+    start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
+    return {"start_us" if name == GAP else name: start if name == GAP else columns[name] for name in columns}
+
+
+def stored_names(lane: str, names: Iterable[str]) -> set[str]:
+    """What must be read from a chunk to have ``names``."""
+    wanted = set(names)
+    if kind_of(lane) == "steps" and "start_us" in wanted:
+        wanted |= {GAP, "step_us"}
+    return wanted
+
+
+def _ends(columns: Columns) -> Column:
+    """An open step ends where it began, as far as the next one's start is told from it."""
+    return columns["start_us"] + np.nan_to_num(columns["step_us"])
+
+
+def _pieces(window: Window) -> Iterator[tuple[str, Columns]]:
+    for steps in window.steps:
+        if steps.step_us:
+            yield steps_lane(steps.loader), _steps(steps)
+    for batches in window.batches:
+        if batches.load_us:
+            yield batches_lane(batches.loader), _batches(batches)
+    if window.process is not None and window.process.at_us:
+        yield PROCESS, _samples(window.process, PROCESS_COLUMNS)
+    if window.host is not None and window.host.at_us:
+        yield HOST, _samples(window.host, HOST_COLUMNS)
+    for gpu in window.gpus:
+        if gpu.at_us:
+            yield gpu_lane(gpu.gpu_index), _samples(gpu, GPU_COLUMNS)
+
+
+def _steps(steps: Steps) -> Columns:
+    rows = len(steps.step_us)
+    counted = np.arange(rows, dtype=np.float64)
+    step_us = _column(steps.step_us, rows)
+    columns = {
+        "step_index": steps.first_step_index + counted,
+        "epoch_index": np.full(rows, float(steps.epoch_index)),
+        "batch_index": steps.first_batch_index + counted
+        if steps.batch_index is None
+        else _column(steps.batch_index, rows),
+        "start_us": steps.start_us + np.concatenate(([0.0], np.cumsum(step_us[:-1]))),
+        "step_us": step_us,
+    }
+    return columns | {name: _column(getattr(steps, name), rows) for name in STEP_COLUMNS[5:]}
+
+
+def _batches(batches: Batches) -> Columns:
+    rows = len(batches.load_us)
+    epoch_index = np.full(rows, float(batches.epoch_index))
+    return {"epoch_index": epoch_index} | {name: _column(getattr(batches, name), rows) for name in BATCH_COLUMNS[1:]}
+
+
+def _samples(samples: Part, names: tuple[str, ...]) -> Columns:
+    rows = len(getattr(samples, names[0]))
+    return {name: _column(getattr(samples, name), rows) for name in names}
+
+
+def _column(values: Sequence[float | None] | None, rows: int) -> Column:
+    return np.full(rows, np.nan) if values is None else np.array(values, dtype=np.float64)

@@ -1,0 +1,255 @@
+"""The tables. Every key begins with ``run_id``, so that one day runs can be spread over several databases.
+
+A **stream** is what one rank's process of one incarnation sends. Its recorded rows lie in **lanes**
+(``steps:LOADER``, ``batches:LOADER``, ``process``, ``host``, ``gpu:INDEX``), new ones as ``hot`` windows just as they
+came, older ones as ``chunk`` with roll-ups beside them (``chunk.tier``, ``rollup``).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+)
+
+UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class Instant(TypeDecorator[datetime]):
+    """An aware ``datetime`` in Python, Unix microseconds in the database: exact, sortable, alike on every engine."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:  # noqa: ARG002
+        return None if value is None else (value - UNIX_EPOCH) // MICROSECOND
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else UNIX_EPOCH + timedelta(microseconds=value)
+
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _key(name: str, kind: type[Text | Integer | BigInteger]) -> Column[Any]:
+    return Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
+
+
+run = Table(
+    "run",
+    metadata,
+    _key("run_id", Text),
+    Column("project", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("job", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("tags", JSON, nullable=False),
+    # What a person changed afterwards wins over what the agent says, however often it says it again.
+    Column("edited_name", Text),
+    Column("edited_tags", JSON(none_as_null=True)),
+    Column("notes", Text, nullable=False),
+    Column("command", JSON, nullable=False),
+    Column("script", Text),
+    Column("config", JSON, nullable=False),
+    Column("overrides", JSON, nullable=False),
+    Column("advice_of", Text),
+    Column("agent_version", Text),
+    Column("python_version", Text),
+    Column("torch_version", Text),
+    Column("started_by", Text),
+    Column("world_size", Integer, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("last_seen_at", Instant, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    Column("ended_at", Instant),
+    Column("exit_reason", Text),
+    # Ranks whose newest incarnation has not said that it ended, and those that said it crashed.
+    Column("open_ranks", Integer, nullable=False),
+    Column("crashed_ranks", Integer, nullable=False),
+    # The last judgement in the columns that the list of runs is filtered and sorted by.
+    Column("bound", Text, nullable=False),
+    Column("level", Text, nullable=False),
+    Column("cause", Text),
+    Column("data_stall_fraction", Float),
+    Column("steps_per_s", Float),
+    Column("samples_per_s", Float),
+    Column("step_us", BigInteger),
+    Column("hours_lost", Float),
+    Column("gpu_hours_lost", Float),
+    Column("hours_used", Float),
+    Column("predicted_speedup", Float),
+    Column("best_advice", JSON(none_as_null=True)),
+    Column("observed_speedup", Float),
+    Column("spark", JSON, nullable=False),
+    Index(None, "job"),
+    Index(None, "started_at"),
+    Index(None, "changed_at"),
+)
+
+diagnosis = Table(
+    "diagnosis",
+    metadata,
+    _key("run_id", Text),
+    Column("body", Text, nullable=False),
+    Column("judged_at", Instant, nullable=False),
+)
+
+rank = Table(
+    "rank",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    Column("incarnation", BigInteger, nullable=False),
+    Column("hostname", Text),
+    Column("local_rank", Integer),
+    Column("host", JSON(none_as_null=True)),
+    Column("devices", JSON, nullable=False),
+    Column("not_measured", JSON, nullable=False),
+)
+
+loader = Table(
+    "loader",
+    metadata,
+    _key("run_id", Text),
+    _key("loader", Text),
+    Column("info", JSON, nullable=False),
+)
+
+stream = Table(
+    "stream",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    Column("last_window_index", BigInteger, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
+    Column("has_run", Boolean, nullable=False),
+    Column("end_status", Text),
+    Column("exit_reason", Text),
+    Column("exit_code", BigInteger),
+    Column("dropped_steps", BigInteger, nullable=False),
+    Column("dropped_batches", BigInteger, nullable=False),
+    Column("dropped_windows", BigInteger, nullable=False),
+    Column("rejected_windows", BigInteger, nullable=False),
+    Column("agent_errors", BigInteger, nullable=False),
+    # Mean per step = total / steps, over the windows that carried it.
+    Column("overhead_us_total", Float, nullable=False),
+    Column("overhead_steps", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+track = Table(
+    "track",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("lane", Text),
+    Column("rows", BigInteger, nullable=False),
+    # One past the highest step index: of the rows counted, plus those that were dropped before they were sent.
+    Column("next_index", BigInteger, nullable=False),
+    Column("step_us_total", BigInteger, nullable=False),
+    Column("data_wait_us_total", BigInteger, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("chunk_rows", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+epoch = Table(
+    "epoch",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("loader", Text),
+    _key("epoch_index", BigInteger),
+    Column("start_us", BigInteger, nullable=False),
+    Column("iterator_us", BigInteger),
+    Column("startup_us", BigInteger),
+    Column("first_step_index", BigInteger, nullable=False),
+    Column("steps", BigInteger),
+    Column("end_us", BigInteger),
+    Column("ended", Text),
+    sqlite_with_rowid=False,
+)
+
+hot = Table(
+    "hot",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("window_index", BigInteger),
+    # In its longest lane: what decides when the stream's windows are made into a chunk.
+    Column("rows", Integer, nullable=False),
+    Column("encoding", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+chunk = Table(
+    "chunk",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("lane", Text),
+    _key("ordinal", Integer),
+    Column("rows", Integer, nullable=False),
+    Column("first_index", BigInteger, nullable=False),
+    Column("first_us", BigInteger, nullable=False),
+    Column("tier", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index(None, "run_id", "rank", "incarnation", "lane", "first_index"),
+)
+
+rollup = Table(
+    "rollup",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("lane", Text),
+    # Of 2^level consecutive chunks: those from ordinal × 2^level on.
+    _key("level", Integer),
+    _key("ordinal", Integer),
+    Column("body", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+token = Table(
+    "token",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True, nullable=False),
+    Column("made_at", Instant, nullable=False),
+)
+
+session = Table(
+    "session",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+)
+
+RUN_TABLES = tuple(table for table in metadata.sorted_tables if "run_id" in table.c)
+"""Where a run leaves rows."""

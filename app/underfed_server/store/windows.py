@@ -1,0 +1,246 @@
+"""Stores windows: each exactly once and in order, whatever a network does to posts and answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, insert, update
+
+from underfed_server.errors import OutOfOrderError
+from underfed_server.ingest.wire import Loader, Run, Window
+from underfed_server.store import tables
+from underfed_server.store.lanes import row_counts, steps_lane
+from underfed_server.store.streams import RunState, RunStates, StreamKey, StreamState, TrackState
+from underfed_server.store.upsert import upsert
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A window as it was posted: decoded, and the bytes that are kept."""
+
+    window: Window
+    encoding: str
+    body: bytes
+
+    @property
+    def key(self) -> StreamKey:
+        return StreamKey(self.window.run_id, self.window.rank, self.window.incarnation)
+
+    @property
+    def rows(self) -> int:
+        """Of the lane that gets the most."""
+        counted: dict[str, int] = defaultdict(int)
+        for lane, rows in row_counts(self.window):
+            counted[lane] += rows
+        return max(counted.values(), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The window is on disk."""
+
+    next_window_index: int
+    wants_run: bool
+    """The service does not know the run or one of its loaders: say it again."""
+    is_new: bool
+    """``False``: it had been stored before."""
+
+
+Outcome = Ack | OutOfOrderError
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What one transaction writes at its end, so that it takes a statement a table and not a window."""
+
+    hot: list[dict[str, Any]] = field(default_factory=list)
+    epochs: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    streams: dict[StreamKey, StreamState] = field(default_factory=dict)
+    lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
+    runs: dict[str, RunState] = field(default_factory=dict)
+
+
+class Appender:
+    """Puts windows into the tables. Used by the writer's thread alone, inside its transaction."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self._now = now
+        self._states = RunStates()
+
+    def forget(self, run_id: str | None = None) -> None:
+        """After a transaction that failed, or a run that was deleted."""
+        self._states.forget(run_id)
+
+    def append(self, connection: Connection, arrivals: Iterable[Arrival]) -> list[Outcome]:
+        """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed."""
+        changes = _Changes()
+        outcomes = [self._take(connection, arrival, changes) for arrival in arrivals]
+        self._write(connection, changes)
+        return outcomes
+
+    def _take(self, connection: Connection, arrival: Arrival, changes: _Changes) -> Outcome:
+        window = arrival.window
+        run = self._states.get(connection, window.run_id)
+        stream = run.streams.get((window.rank, window.incarnation))
+        last = -1 if stream is None else stream.last_window_index
+        if window.window_index <= last and stream is not None:
+            return Ack(last + 1, _wants_run(run, stream, window), is_new=False)
+        # What the agent itself dropped is told by a gap in its own count; only a window that it kept can be missing.
+        if window.previous_window_index is not None and window.previous_window_index > last:
+            return OutOfOrderError(
+                f"window {window.window_index} follows {window.previous_window_index}, "
+                f"but window {last + 1} has not arrived yet",
+                next_window_index=last + 1,
+            )
+        if stream is None:
+            stream = run.streams[window.rank, window.incarnation] = StreamState(arrival.key, window.started_at)
+        self._describe(connection, run, window)
+        _advance(stream, window, changes)
+        _collect(arrival, run, stream, changes)
+        return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
+
+    def _describe(self, connection: Connection, run: RunState, window: Window) -> None:
+        """What a window says of the run and its loaders, which seldom happens."""
+        if not run.exists:
+            connection.execute(insert(tables.run).values(**_unknown_run(window, self._now())))
+            run.exists = True
+        is_newest = all(window.incarnation >= incarnation for rank, incarnation in run.streams if rank == window.rank)
+        if window.run is not None and is_newest:
+            if run.told_by is None or window.rank <= run.told_by:
+                run.told_by = window.rank
+                statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
+                connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
+            connection.execute(upsert(tables.rank), _rank_row(window, window.run))
+        if window.loaders:
+            run.loaders.update(loader.loader for loader in window.loaders)
+            connection.execute(upsert(tables.loader), [_loader_row(window.run_id, each) for each in window.loaders])
+
+    def _write(self, connection: Connection, changes: _Changes) -> None:
+        if not changes.hot:
+            return
+        connection.execute(insert(tables.hot), changes.hot)
+        connection.execute(upsert(tables.stream), [_stream_row(stream) for stream in changes.streams.values()])
+        tracks = [
+            _track_row(key, lane, changes.streams[key].tracks[lane])
+            for key, lanes in changes.lanes.items()
+            for lane in lanes
+        ]
+        if tracks:
+            connection.execute(upsert(tables.track, keep=("chunks", "chunk_rows")), tracks)
+        if changes.epochs:
+            connection.execute(upsert(tables.epoch), list(changes.epochs.values()))
+        now = self._now()
+        for run in changes.runs.values():
+            statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
+            connection.execute(statement.values(last_seen_at=now, changed_at=now, **run.ending()))
+
+
+def _wants_run(run: RunState, stream: StreamState, window: Window) -> bool:
+    named = {steps.loader for steps in window.steps} | {epoch.loader for epoch in window.epochs}
+    named |= {batches.loader for batches in window.batches}
+    return not stream.has_run or not named <= run.loaders
+
+
+def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
+    stream.last_window_index = window.window_index
+    stream.end_us = max(stream.end_us, window.end_us)
+    stream.has_run = stream.has_run or window.run is not None
+    for lane, rows in row_counts(window):
+        stream.tracks.setdefault(lane, TrackState()).rows += rows
+        changes.lanes[stream.key].add(lane)
+    for steps in window.steps:
+        track = stream.tracks[steps_lane(steps.loader)]
+        track.next_index = max(track.next_index, steps.first_step_index + len(steps.step_us))
+        track.step_us_total += sum(value for value in steps.step_us if value is not None)
+        track.data_wait_us_total += sum(steps.data_wait_us)
+    if window.losses is not None:
+        for name in window.losses.__struct_fields__:
+            setattr(stream, name, getattr(window.losses, name))
+    if window.overhead_us is not None:
+        stream.overhead_us_total += window.overhead_us * window.step_count
+        stream.overhead_steps += window.step_count
+    if window.end is not None:
+        stream.end_status, stream.exit_reason = window.end.status, window.end.exit_reason
+        stream.exit_code = window.end.exit_code
+
+
+def _collect(arrival: Arrival, run: RunState, stream: StreamState, changes: _Changes) -> None:
+    window = arrival.window
+    key = stream.key._asdict()
+    changes.hot.append(
+        {
+            **key,
+            "window_index": window.window_index,
+            "rows": arrival.rows,
+            "encoding": arrival.encoding,
+            "body": arrival.body,
+        }
+    )
+    for epoch in window.epochs:
+        changes.epochs[(*stream.key, epoch.loader, epoch.epoch_index)] = {**key, **msgspec.structs.asdict(epoch)}
+    changes.streams[stream.key] = stream
+    changes.runs[run.run_id] = run
+
+
+def _unknown_run(window: Window, now: datetime) -> dict[str, Any]:
+    """A run of which a window came before its description."""
+    return {
+        **_run_columns(Run(name=window.run_id), window.run_id),
+        "run_id": window.run_id,
+        "notes": "",
+        "started_at": window.started_at,
+        "last_seen_at": now,
+        "changed_at": now,
+        "open_ranks": 1,
+        "crashed_ranks": 0,
+        "bound": "unknown",
+        "level": "unknown",
+        "spark": [],
+    }
+
+
+def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
+    same = (
+        "project", "job", "tags", "command", "script", "config", "overrides", "advice_of", "agent_version",
+        "python_version", "torch_version", "started_by", "world_size",
+    )  # fmt: skip
+    return {name: getattr(run, name) for name in same} | {"name": run.name or run_id, "user": run.user or ""}
+
+
+def _rank_row(window: Window, run: Run) -> dict[str, Any]:
+    return {
+        "run_id": window.run_id,
+        "rank": window.rank,
+        "incarnation": window.incarnation,
+        "hostname": run.hostname,
+        "local_rank": run.local_rank,
+        "host": None if run.host is None else msgspec.to_builtins(run.host),
+        "devices": msgspec.to_builtins(run.devices),
+        "not_measured": run.not_measured,
+    }
+
+
+def _loader_row(run_id: str, loader: Loader) -> dict[str, Any]:
+    return {"run_id": run_id, "loader": loader.loader, "info": msgspec.to_builtins(loader)}
+
+
+def _stream_row(stream: StreamState) -> dict[str, Any]:
+    names: Sequence[str] = [column.name for column in tables.stream.c if not column.primary_key]
+    return stream.key._asdict() | {name: getattr(stream, name) for name in names}
+
+
+def _track_row(key: StreamKey, lane: str, track: TrackState) -> dict[str, Any]:
+    return key._asdict() | {
+        "lane": lane,
+        "rows": track.rows,
+        "next_index": track.next_index,
+        "step_us_total": track.step_us_total,
+        "data_wait_us_total": track.data_wait_us_total,
+        "chunks": 0,
+        "chunk_rows": 0,
+    }

@@ -1,0 +1,185 @@
+"""The one thread that writes. What waits for it is written in groups, and answered when it is on disk."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import OperationalError
+
+from underfed_server.errors import RequestError, TryLaterError
+from underfed_server.store.compact import Piles, compact
+from underfed_server.store.streams import StreamKey
+from underfed_server.store.windows import Ack, Appender, Arrival, Outcome
+
+log = logging.getLogger("underfed.store")
+
+T = TypeVar("T")
+
+MOST_WAITING = 2_000
+"""Windows: a second of the writer's work. More would wait longer than an agent does."""
+
+MOST_WAITING_BYTES = 64 * 2**20
+GROUP = 500
+"""Windows committed together. One fsync serves them all; a larger group only makes its first one wait longer."""
+
+IDLE_S = 1.0
+CLOSING_S = 30.0
+
+
+@dataclass(slots=True)
+class _Post:
+    arrival: Arrival
+    done: Future[Outcome] = field(default_factory=Future)
+
+
+@dataclass(slots=True)
+class _Call:
+    work: Callable[[Connection], Any]
+    done: Future[Any] = field(default_factory=Future)
+
+
+class Writer:
+    """Starts with :meth:`start`, ends with :meth:`close`. Any thread may submit and call."""
+
+    def __init__(self, engine: Engine, appender: Appender, on_stored: Callable[[set[str]], None]) -> None:
+        """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block."""
+        self._engine = engine
+        self._appender = appender
+        self._on_stored = on_stored
+        self._piles = Piles()
+        self._waiting: deque[_Post | _Call] = deque()
+        self._waiting_bytes = 0
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="underfed-writer", daemon=True)
+
+    def start(self) -> None:
+        with self._engine.begin() as connection:
+            self._piles.recall(connection)
+        self._thread.start()
+
+    def submit(self, arrival: Arrival) -> Future[Outcome]:
+        """The future is done once the window is on disk, or was refused.
+
+        Raises:
+            TryLaterError: too much is waiting already, or the service is stopping.
+        """
+        post = _Post(arrival)
+        with self._changed:
+            self._require_open()
+            if len(self._waiting) >= MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES:
+                raise TryLaterError("more windows arrive than can be written", retry_after_s=2)
+            self._waiting.append(post)
+            self._waiting_bytes += len(arrival.body)
+            self._changed.notify()
+        return post.done
+
+    def call(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` in a transaction of the writer's, and return what it returned once that is on disk.
+
+        Raises:
+            TryLaterError: the service is stopping, or the database cannot be written.
+        """
+        call = _Call(work)
+        with self._changed:
+            self._require_open()
+            self._waiting.append(call)
+            self._changed.notify()
+        result: T = call.done.result()
+        return result
+
+    def forget(self, run_id: str) -> None:
+        """Only from within a :meth:`call` that deletes the run."""
+        self._appender.forget(run_id)
+        self._piles.forget(run_id)
+
+    def close(self) -> None:
+        """Write what waits, then end."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(CLOSING_S)
+
+    def _require_open(self) -> None:
+        if self._is_closing:
+            raise TryLaterError("the service is stopping", retry_after_s=5)
+
+    def _run(self) -> None:
+        while (group := self._take()) is not None:
+            try:
+                self._commit([each for each in group if each.done.set_running_or_notify_cancel()])
+                self._compact(self._piles.next_due(look_for_quiet=not group))
+            except Exception:
+                # Whatever it was, posts and readers must not hang on a thread that is no more.
+                log.exception("the writer stumbled")
+
+    def _take(self) -> list[_Post | _Call] | None:
+        """What waits, up to a group; nothing after a while without any; ``None`` when all is done and we close."""
+        with self._changed:
+            if not self._waiting and not self._is_closing:
+                self._changed.wait(IDLE_S)
+            if not self._waiting and self._is_closing:
+                return None
+            group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
+            self._waiting_bytes -= sum(len(each.arrival.body) for each in group if isinstance(each, _Post))
+            return group
+
+    def _commit(self, group: Sequence[_Post | _Call]) -> None:
+        if not group:
+            return
+        try:
+            with self._engine.begin() as connection:
+                results = self._perform(connection, group)
+        except Exception as error:
+            self._appender.forget()
+            self._commit_apart(group, error)
+            return
+        for each, result in zip(group, results, strict=True):
+            each.done.set_result(result)
+        self._note(group, results)
+
+    def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
+        """One of the group spoilt the transaction for all: each gets its own."""
+        if len(group) == 1:
+            group[0].done.set_exception(_explained(error))
+            return
+        for each in group:
+            self._commit([each])
+
+    def _perform(self, connection: Connection, group: Sequence[_Post | _Call]) -> list[Any]:
+        posts = [each.arrival for each in group if isinstance(each, _Post)]
+        outcomes = iter(self._appender.append(connection, posts))
+        return [next(outcomes) if isinstance(each, _Post) else each.work(connection) for each in group]
+
+    def _note(self, group: Sequence[_Post | _Call], results: Sequence[Any]) -> None:
+        runs = set()
+        for each, outcome in zip(group, results, strict=True):
+            if isinstance(each, _Post) and isinstance(outcome, Ack) and outcome.is_new:
+                window = each.arrival.window
+                self._piles.note(each.arrival.key, each.arrival.rows, has_ended=window.end is not None)
+                runs.add(window.run_id)
+        if runs:
+            self._on_stored(runs)
+
+    def _compact(self, key: StreamKey | None) -> None:
+        if key is None:
+            return
+        with self._engine.begin() as connection:
+            compact(connection, key)
+
+
+def _explained(error: Exception) -> Exception:
+    if isinstance(error, OperationalError):
+        log.error("the database cannot be written: %s", error.orig)
+        return TryLaterError(f"the database cannot be written: {error.orig}", retry_after_s=5)
+    if not isinstance(error, RequestError):
+        log.error("a write failed", exc_info=error)
+    return error
