@@ -25,13 +25,14 @@ SERVER_LINE = (
     ("demo",),
 )
 AGENT_LINE = (
-    ("clock", "errors"),
-    ("guard", "ring", "rank", "config"),
-    ("calibrate", "hooks"),
+    ("clock", "errors", "record", "procfs"),
+    ("guard", "ring", "rank", "config", "rundir", "cgroup", "lock"),
+    ("facts", "calibrate", "launch"),
+    ("hooks",),
     ("collector",),
-    ("launch", "session", "recorder"),
+    ("recording", "control"),
     ("__init__",),
-    ("cli",),
+    ("push", "cli"),
 )
 PURE = ("diagnosis", "advice")
 IMPURE_LIBRARIES = {"fastapi", "starlette", "uvicorn", "sqlalchemy", "alembic", "socket", "urllib", "http", "time"}

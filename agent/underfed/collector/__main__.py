@@ -1,0 +1,89 @@
+"""The collector process of one run: ``launch`` starts it with the run's directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+from underfed import rundir
+from underfed.collector.companion import LINGER_S, Companion
+from underfed.collector.gpu import open_gpus
+from underfed.collector.place import leave, spool_directory, usable_place
+from underfed.collector.ranks import Ranks
+from underfed.collector.sender import Sender
+from underfed.collector.spool import Spool
+from underfed.collector.surroundings import Surroundings
+from underfed.collector.transport import HttpTransport
+from underfed.errors import SpoolLockedError
+from underfed.facts import Origin, parse, read_facts
+from underfed.lock import locked
+from underfed.rundir import rank_directories
+
+NICE = 10
+LOGS = "log"
+LOCK_PATIENCE_S = 0.5
+"""Others look at the lock for an instant, to see whether the run is served."""
+
+SPOOL_PATIENCE_S = 60.0
+"""An ``underfed push`` may be sending what an earlier part of this run left."""
+
+
+def main(run_directory: str) -> int:
+    """Serve the run until it has ended; go on for a rank that came while we were leaving."""
+    os.nice(NICE)
+    # What is in the rings stays there; what is in the spool too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    directory = Path(run_directory)
+    served: set[Path] = set()
+    while set(rank_directories(directory)) - served:
+        try:
+            with locked(directory, LOCK_PATIENCE_S):
+                served |= serve(directory)
+        except SpoolLockedError:
+            return 0  # another collector serves it
+    return 0
+
+
+def serve(directory: Path) -> set[Path]:
+    """The ranks that were seen, all ended now or given up."""
+    first = next(rank_directories(directory), None)
+    if first is None:
+        return set()
+    origin = parse(Origin, read_facts(first / rundir.RUN)["origin"])
+    data_directory = Path(origin.data_directory)
+    wanted = spool_directory(data_directory, origin.run_id, origin.hostname)
+    place, bound_bytes = usable_place(wanted, directory)
+    with locked(place, SPOOL_PATIENCE_S):
+        spool = Spool(place, bound_bytes)
+        ranks = Ranks(directory, spool, Surroundings(open_gpus))
+        sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
+        try:
+            Companion(ranks, spool, sender).run(linger_s())
+        finally:
+            spool.close(is_over=ranks.have_ended())
+    leave(place)
+    keep_log(directory / rundir.LOG, data_directory / LOGS / f"{origin.run_id}.log")
+    leave(directory)
+    return ranks.seen
+
+
+def keep_log(log: Path, kept: Path) -> None:
+    """Our own failures are worth reading after the run; most logs are empty."""
+    try:
+        if log.stat().st_size:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(log, kept)
+        log.unlink()
+    except OSError:
+        return
+
+
+def linger_s() -> float:
+    """``UNDERFED_LINGER_S``, else ``LINGER_S``."""
+    try:
+        return max(0.0, float(os.environ["UNDERFED_LINGER_S"]))
+    except (KeyError, ValueError):
+        return LINGER_S

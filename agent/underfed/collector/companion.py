@@ -1,0 +1,81 @@
+"""The life of a collector: serves every rank of one run on this host, until all have ended and all was sent."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+
+from underfed import rundir
+from underfed.collector.ranks import Ranks
+from underfed.collector.sender import Sender
+from underfed.collector.spool import Spool
+from underfed.collector.stream import RankStream
+from underfed.rundir import write_atomically
+
+TICK_S = 0.25
+"""A ring of 4,096 steps is read four times a second: only steps below 70 µs could outrun that."""
+
+LAST_TICK_S = 0.02
+"""Once all ranks ended: the training process waits for the word that everything was read."""
+
+LINGER_S = 10.0
+"""After the end, so long is tried to deliver what is left; the rest waits for ``underfed push``."""
+
+READ_S = 2.0
+"""A process that goes on after its run's end has this long to read how much was left."""
+
+
+class Companion:
+    """``sender`` runs on a thread of its own, so that a slow service never keeps the rings waiting."""
+
+    def __init__(self, ranks: Ranks, spool: Spool, sender: Sender) -> None:
+        self._ranks = ranks
+        self._spool = spool
+        self._sender = sender
+        self._told_at: dict[str, float] = {}
+
+    def run(self, linger_s: float = LINGER_S) -> None:
+        """Until nothing is left to do, or ``linger_s`` after the end of the last rank."""
+        stop = threading.Event()
+        sending = threading.Thread(target=self._sender.run, args=(stop,), daemon=True)
+        sending.start()
+        try:
+            self._serve(linger_s)
+        finally:
+            stop.set()
+            sending.join(TICK_S)
+
+    def _serve(self, linger_s: float) -> None:
+        deadline = None
+        while deadline is None or (time.monotonic() < deadline and not self._is_done()):
+            self._ranks.tell_again(self._sender.take_wanted())
+            self._ranks.tick()
+            self._see_off()
+            if not self._ranks.have_ended():
+                deadline = None
+            elif deadline is None:
+                deadline = time.monotonic() + linger_s
+                self._sender.hurry()
+            time.sleep(TICK_S if deadline is None else LAST_TICK_S)
+
+    def _is_done(self) -> bool:
+        return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent
+
+    def _see_off(self) -> None:
+        """Tell ranks that ended what is left of them, and remove their directories once they had time to read it."""
+        for stream in self._ranks.ended:
+            told_at = self._told_at.get(stream.name)
+            if told_at is None:
+                self._tell(stream)
+            elif time.monotonic() - told_at > READ_S or not stream.is_running():
+                self._ranks.remove(stream)
+
+    def _tell(self, stream: RankStream) -> None:
+        """Not while it is still being sent without trouble: then nothing may be left in a moment."""
+        if self._spool.unsent and not self._sender.is_failing:
+            return
+        left: Mapping[str, int] = {"unsent": self._spool.unsent}
+        write_atomically(stream.directory / rundir.DRAINED, json.dumps(left))
+        self._told_at[stream.name] = time.monotonic()

@@ -1,0 +1,126 @@
+"""All ranks of one run on this host: found, read together, sampled and closed into windows."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from underfed.collector.spool import Spool
+from underfed.collector.stream import RankStream
+from underfed.collector.surroundings import Surroundings
+from underfed.facts import End
+from underfed.ring import SETTLE_S
+from underfed.rundir import rank_directories
+
+Result = TypeVar("Result")
+
+WINDOW_S = 1.0
+FAILURES = 20
+"""A stream that fails so often is given up; what its rings hold waits for the next collector."""
+
+
+class Ranks:
+    """Streams by their directories, in the order of ranks."""
+
+    def __init__(self, run_directory: Path, spool: Spool, surroundings: Surroundings) -> None:
+        self._run_directory = run_directory
+        self._spool = spool
+        self._surroundings = surroundings
+        self._streams: dict[Path, RankStream] = {}
+        self._failures: dict[Path, int] = {}
+        self._window_due = 0.0
+
+    @property
+    def seen(self) -> set[Path]:
+        return {*self._streams, *self._failures}
+
+    @property
+    def ended(self) -> list[RankStream]:
+        """Those whose last window is in the spool."""
+        return [stream for stream in self._streams.values() if stream.has_ended]
+
+    def have_ended(self) -> bool:
+        """All, but for those that were given up."""
+        return not self._active()
+
+    def tick(self) -> None:
+        """Read everything once; close windows once a second, and the last one of a rank as soon as it ended."""
+        self._discover()
+        streams = self._active()
+        # Asked before the rings are marked: what was written before the end is then read too.
+        ends = {stream.directory: self._try(stream, stream.seen_end) for stream in streams}
+        for stream in streams:
+            self._try(stream, stream.mark)
+        time.sleep(SETTLE_S)
+        for stream in streams:
+            self._try(stream, stream.drain)
+        is_due = time.monotonic() >= self._window_due
+        if is_due:
+            self._window_due = time.monotonic() + WINDOW_S
+            self._sample([stream for stream in streams if ends[stream.directory] is None])
+        for stream in streams:
+            end = ends[stream.directory]
+            if is_due or end is not None:
+                self._try(stream, partial(self._close_window, stream, end))
+
+    def tell_again(self, names: set[str]) -> None:
+        """The service asked for what these streams are about."""
+        for stream in self._active():
+            if stream.name in names:
+                stream.tell_again()
+
+    def remove(self, stream: RankStream) -> None:
+        """Everything of it is in the spool."""
+        stream.close()
+        del self._streams[stream.directory]
+        shutil.rmtree(stream.directory, ignore_errors=True)
+
+    def _discover(self) -> None:
+        for directory in rank_directories(self._run_directory):
+            if directory not in self._streams and self._failures.get(directory, 0) < FAILURES:
+                try:
+                    self._streams[directory] = RankStream(directory, self._spool)
+                except Exception:
+                    self._note_failure(directory)
+
+    def _sample(self, streams: list[RankStream]) -> None:
+        running = [stream for stream in streams if stream.is_running()]
+        try:
+            host, gpus = self._surroundings.sample(stream.origin for stream in running)
+        except Exception:
+            self._note_failure(self._run_directory)
+            host, gpus = None, []
+        for stream in running:
+            is_first = stream is running[0]
+            told = (host, gpus) if is_first else (None, [])
+            self._try(stream, partial(stream.sample, *told))
+
+    def _close_window(self, stream: RankStream, end: End | None) -> None:
+        stream.close_window(self._surroundings.part(stream.origin), end)
+
+    def _active(self) -> list[RankStream]:
+        return [
+            stream
+            for path, stream in sorted(self._streams.items())
+            if not stream.has_ended and self._failures.get(path, 0) < FAILURES
+        ]
+
+    def _try(self, stream: RankStream, action: Callable[[], Result]) -> Result | None:
+        """One rank's trouble is not the others': it is counted, and written to the collector's log."""
+        try:
+            return action()
+        except Exception:
+            stream.failed()
+            self._note_failure(stream.directory)
+            return None
+
+    def _note_failure(self, directory: Path) -> None:
+        self._failures[directory] = self._failures.get(directory, 0) + 1
+        if self._failures[directory] <= FAILURES:
+            traceback.print_exc(file=sys.stderr)

@@ -1,0 +1,171 @@
+"""Reads the records of one loader's rings into its steps, epochs and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from underfed import record
+from underfed.clock import to_us
+from underfed.collector.batches import Load, LoaderBatches
+from underfed.collector.overhead import Overhead
+from underfed.collector.resume import LoaderResume
+from underfed.collector.steps import IsPause, LoaderSteps, OpenEpoch, Request
+from underfed.collector.wire import LONGEST_US
+from underfed.record import NOT_MEASURED, Record
+from underfed.rundir import RingName
+
+HELD = 4096
+"""Worker records that came before the EPOCH record of their iterator, which is written when all workers run."""
+
+PASSES = 16
+"""Iterators whose workers may still write."""
+
+Pass = tuple[int, int]
+"""Iterator, and its pass over the data."""
+
+
+class LoaderRecords:
+    """One loader's step ring and the rings of its iterators' workers. Instants are turned to run-clock µs here."""
+
+    def __init__(
+        self, loader: str, origin_ns: int, is_pause: IsPause, overhead: Overhead, resume: LoaderResume | None = None
+    ) -> None:
+        resume = resume or LoaderResume()
+        self.steps = LoaderSteps(loader, is_pause, resume.next_step)
+        self.steps.open = {epoch.epoch_index: epoch for epoch in resume.open_epochs}
+        self.batches = LoaderBatches(loader)
+        self.shape = resume.shape
+        """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to look at."""
+        self.workers_cpu_us: dict[RingName, int] = {}
+        """Of each worker's process since it started, as of its newest batch."""
+        self.dropped_batches = 0
+        self._origin_ns = origin_ns
+        self._overhead = overhead
+        self._epochs: dict[Pass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
+        self._held: dict[Pass, list[Load]] = {}
+        self._halves: dict[RingName, Load] = {}
+
+    def resume(self) -> LoaderResume:
+        passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
+        return LoaderResume(self.steps.next_step, list(self.steps.open.values()), passes, self.shape)
+
+    def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
+        """From the training process."""
+        for each in records:
+            kind, epoch = each[0] & record.KIND_MASK, each[0] >> record.EPOCH_SHIFT
+            if kind == record.STEP:
+                self._step(epoch, each)
+            elif kind == record.EPOCH:
+                self._begin_epoch(epoch, each)
+            elif kind == record.EXHAUSTED:
+                self._end_epoch(epoch, each, "exhausted")
+            elif kind == record.FAILED:
+                self._end_epoch(epoch, each, "error")
+            elif kind == record.ARRIVAL:
+                self.batches.arrived(epoch, each[1], self._us(each[2]))
+            elif kind == record.BATCH:
+                self._begin_batch(ring, each, epoch, NOT_MEASURED)
+                self.batches.arrived(epoch, each[1], self._us(each[3]))
+            elif kind == record.BATCH_DETAIL:
+                self._overhead.watched(each[6])
+                self._end_batch(ring, each)
+            elif kind == record.OVERHEAD:
+                self._overhead.plain(each[1])
+            elif kind == record.BATCH_SHAPE:
+                self.shape = each[1], each[2]
+
+    def feed_batches(self, ring: RingName, worker: int, records: Iterable[Record]) -> None:
+        """From a worker, which counts the passes of its own iterator."""
+        for each in records:
+            kind, number = each[0] & record.KIND_MASK, each[0] >> record.EPOCH_SHIFT
+            if kind == record.BATCH:
+                self._begin_batch(ring, each, number, worker)
+            elif kind == record.BATCH_DETAIL:
+                self.workers_cpu_us[ring] = each[6] // 1000
+                self._end_batch(ring, each)
+
+    def lost_batch_records(self, records: int) -> None:
+        """A batch has two records."""
+        self.dropped_batches += (records + 1) // 2
+
+    def finish(self) -> None:
+        """The process is gone, and everything it wrote was fed."""
+        for ring, half in list(self._halves.items()):
+            self._loaded(ring, half)
+        self._halves.clear()
+        self.dropped_batches += sum(len(loads) for loads in self._held.values())
+        self._held.clear()
+        self.steps.finish()
+        self.batches.finish()
+
+    def _begin_epoch(self, epoch: int, each: Record) -> None:
+        _, iterator, number, started_ns, constructed_ns, first_step, _, _ = each
+        for left in list(self.steps.open):
+            self.batches.end_epoch(left)
+        start_us = self._us(started_ns)
+        iterator_us = None if constructed_ns == NOT_MEASURED else self._us(constructed_ns) - start_us
+        self.steps.begin_epoch(OpenEpoch(epoch, start_us, iterator_us, first_step, last_us=start_us))
+        self._epochs[iterator, number] = epoch
+        if len(self._epochs) > PASSES:
+            del self._epochs[next(iter(self._epochs))]
+        for load in self._held.pop((iterator, number), ()):
+            self.batches.loaded(replace(load, epoch_index=epoch))
+
+    def _step(self, epoch: int, each: Record) -> None:
+        _, entered_ns, left_ns, depth, batch_index, step_index, received_ns, _ = each
+        if received_ns >= entered_ns:
+            self.batches.arrived(epoch, batch_index, self._us(received_ns))
+        self.steps.step(epoch, Request(step_index, batch_index, self._us(entered_ns), self._us(left_ns), depth))
+
+    def _end_epoch(self, epoch: int, each: Record, ended: str) -> None:
+        self.steps.end_epoch(epoch, self._us(each[1]), self._us(each[2]), ended)
+        self.batches.end_epoch(epoch)
+
+    def _begin_batch(self, ring: RingName, each: Record, epoch: int, worker: int) -> None:
+        if ring in self._halves:
+            self._loaded(ring, self._halves.pop(ring))  # its second record was overwritten
+        _, batch_index, started_ns, ended_ns, cpu_ns, runqueue_ns, collate_ns, _ = each
+        self._halves[ring] = Load(
+            epoch_index=epoch,
+            batch_index=batch_index,
+            worker=worker,
+            start_us=self._us(started_ns),
+            end_us=min(self._us(ended_ns), self._us(started_ns) + LONGEST_US),
+            cpu_us=_us(cpu_ns),
+            runqueue_us=_us(runqueue_ns),
+            collate_us=_us(collate_ns),
+        )
+
+    def _end_batch(self, ring: RingName, each: Record) -> None:
+        half = self._halves.pop(ring, None)
+        if half is None:
+            return  # its first record was overwritten
+        _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = each
+        load = replace(
+            half,
+            process_cpu_us=_us(process_cpu_ns),
+            asked_bytes=asked_bytes,
+            read_bytes=read_bytes,
+            samples=samples,
+        )
+        self._loaded(ring, load)
+
+    def _loaded(self, ring: RingName, load: Load) -> None:
+        if ring.iterator is None:
+            self.batches.loaded(load)
+            return
+        number = (ring.iterator, load.epoch_index)
+        if number in self._epochs:
+            self.batches.loaded(replace(load, epoch_index=self._epochs[number]))
+        elif sum(len(loads) for loads in self._held.values()) < HELD:
+            self._held.setdefault(number, []).append(load)
+        else:
+            self.dropped_batches += 1
+
+    def _us(self, instant_ns: int) -> int:
+        return to_us(instant_ns, self._origin_ns)
+
+
+def _us(duration_ns: int) -> int:
+    return NOT_MEASURED if duration_ns < 0 else (duration_ns + 500) // 1000

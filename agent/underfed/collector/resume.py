@@ -1,0 +1,51 @@
+"""What the next collector of a run must know to go on where this one stopped; kept with each window in the spool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from underfed.collector.steps import OpenEpoch
+from underfed.collector.wire import Losses
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderResume:
+    next_step: int = 0
+    open_epochs: list[OpenEpoch] = field(default_factory=list)
+    passes: list[tuple[int, int, int]] = field(default_factory=list)
+    """``(iterator, its pass, epoch)``."""
+    shape: tuple[int, int] | None = None
+    """Tensors and bytes of a first batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Of one rank's stream, after the window it is kept with."""
+
+    next_index: int = 0
+    kept_index: int | None = None
+    """Of the last window that is, or was, in the spool."""
+    end_us: int = 0
+    has_ended: bool = False
+    positions: Mapping[str, int] = field(default_factory=dict)
+    """Ring file → next record."""
+    loaders: Mapping[int, LoaderResume] = field(default_factory=dict)
+    losses: Losses = field(default_factory=Losses)
+    """With what this collector had read and not put into a window: lost if it is killed."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def from_json(part: Mapping[str, Any]) -> Resume:
+    loaders = {int(index): _loader(loader) for index, loader in part["loaders"].items()}
+    return Resume(**{**part, "loaders": loaders, "losses": Losses(**part["losses"])})
+
+
+def _loader(part: Mapping[str, Any]) -> LoaderResume:
+    open_epochs = [OpenEpoch(**{**epoch, "pending": None}) for epoch in part["open_epochs"]]
+    passes = [(iterator, pass_index, epoch) for iterator, pass_index, epoch in part["passes"]]
+    shape = (part["shape"][0], part["shape"][1]) if part["shape"] is not None else None
+    return LoaderResume(part["next_step"], open_epochs, passes, shape)

@@ -1,0 +1,91 @@
+"""All rings of one rank: found, marked, drained in the right order, and removed when nobody will write them again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed import procfs
+from underfed.errors import RingError
+from underfed.record import Record
+from underfed.ring import RingReader
+from underfed.rundir import RingName, ring_name
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What one ring held."""
+
+    ring: RingName
+    records: list[Record]
+    lost: int
+    """Records overwritten since the last drain."""
+
+
+class RankRings:
+    """Reads on from ``positions`` (file name → next record), as an earlier collector left them."""
+
+    def __init__(self, directory: Path, positions: Mapping[str, int]) -> None:
+        self._directory = directory
+        self._positions = dict(positions)
+        self._readers: dict[RingName, tuple[Path, RingReader]] = {}
+        self._refused: set[str] = set()
+        self.failures = 0
+        """Files that are called like rings and are none."""
+
+    def mark(self) -> None:
+        """Note what is there. Step rings first: then every arrival in them finds its batch in a worker's ring."""
+        self._find()
+        for ring in sorted(self._readers, key=_steps_first):
+            self._readers[ring][1].mark()
+
+    def drain(self) -> list[Drained]:
+        """What was marked, the workers' rings first."""
+        return [self._drain(ring) for ring in sorted(self._readers, key=_steps_first, reverse=True)]
+
+    def positions(self) -> dict[str, int]:
+        """Where another collector would read on."""
+        return {path.name: reader.next for path, reader in self._readers.values()}
+
+    def worker_pids(self) -> dict[RingName, int]:
+        return {ring: reader.pid for ring, (_path, reader) in self._readers.items() if ring.worker is not None}
+
+    def remove_abandoned(self) -> None:
+        """Rings of workers that are gone, once drained: nobody will write them again."""
+        for ring, pid in self.worker_pids().items():
+            path, reader = self._readers[ring]
+            if not procfs.is_running(pid, None):
+                reader.mark()
+                if not reader.has_marked:
+                    reader.close()
+                    del self._readers[ring]
+                    path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        for _path, reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
+
+    def _find(self) -> None:
+        for path in self._directory.iterdir():
+            ring = ring_name(path.name)
+            if ring is None or ring in self._readers or path.name in self._refused:
+                continue
+            try:
+                self._readers[ring] = path, RingReader(path, self._positions.get(path.name, 1))
+            except FileNotFoundError:
+                continue  # the trainer removed it meanwhile
+            except (RingError, OSError, ValueError):
+                self._refused.add(path.name)
+                self.failures += 1
+
+    def _drain(self, ring: RingName) -> Drained:
+        reader = self._readers[ring][1]
+        before = reader.lost
+        records = reader.drain()
+        return Drained(ring, records, reader.lost - before)
+
+
+def _steps_first(ring: RingName) -> tuple[bool, int, int, int]:
+    return ring.worker is not None, ring.loader, ring.iterator or 0, ring.worker or 0

@@ -1,0 +1,120 @@
+"""Sends what the spool holds, in order, one window at a time, until the service has it."""
+
+from __future__ import annotations
+
+import random
+import threading
+from enum import Enum
+
+from underfed.collector.frames import Frame
+from underfed.collector.spool import Spool
+from underfed.collector.transport import Reply, Transport
+from underfed.collector.wire import with_previous
+
+FIRST_DELAY_S = 0.5
+LONGEST_DELAY_S = 30.0
+HURRIED_DELAY_S = 1.0
+NEVER = (400, 413, 415)
+"""Answers to a window that no repetition makes acceptable, see docs/wire.md."""
+
+PEEK_S = 0.25
+
+
+class Outcome(Enum):
+    EMPTY = "nothing to send"
+    SENT = "one window left the spool, or the order was mended"
+    LATER = "the service did not take it; try again after a while"
+
+
+class Sender:
+    """One thread calls ``send_one`` or ``run``; others may read the attributes."""
+
+    def __init__(self, spool: Spool, transport: Transport) -> None:
+        self._spool = spool
+        self._transport = transport
+        self._failures = 0
+        self._last = Reply(None)
+        self._next_indexes: dict[str, int] = {}
+        """Streams in which a window that the service waits for is gone from here."""
+        self._wanted: set[str] = set()
+        self._longest_delay_s = LONGEST_DELAY_S
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+
+    @property
+    def is_failing(self) -> bool:
+        """The last attempt was in vain."""
+        return self._failures > 0
+
+    @property
+    def reason(self) -> str:
+        """Of the last failure."""
+        return self._last.reason
+
+    def take_wanted(self) -> set[str]:
+        """Streams whose ``run`` and ``loaders`` the service asked for again."""
+        with self._lock:
+            wanted, self._wanted = self._wanted, set()
+            return wanted
+
+    def run(self, stop: threading.Event) -> None:
+        """Send until ``stop`` is set."""
+        while not stop.is_set():
+            if self.send_one(PEEK_S) is Outcome.LATER:
+                self._wake.wait(self.delay_s())
+                self._wake.clear()
+
+    def hurry(self) -> None:
+        """The end is near: try now, and then about once a second."""
+        self._longest_delay_s = HURRIED_DELAY_S
+        self._wake.set()
+
+    def delay_s(self) -> float:
+        """Before the next attempt: what the service asked for, else doubling, and never in step with others."""
+        if self._last.retry_after_s is not None:
+            return min(self._longest_delay_s, self._last.retry_after_s) + random.uniform(0, FIRST_DELAY_S)
+        longest = min(self._longest_delay_s, FIRST_DELAY_S * 2 ** min(self._failures - 1, 16))
+        return random.uniform(longest / 2, longest)
+
+    def send_one(self, timeout_s: float = 0.0) -> Outcome:
+        """Send the oldest window; wait for one at most ``timeout_s``."""
+        frame = self._spool.peek(timeout_s)
+        if frame is None:
+            return Outcome.EMPTY
+        reply = self._transport.post(self._body(frame))
+        self._last = reply
+        outcome = self._act(frame, reply)
+        self._failures = self._failures + 1 if outcome is Outcome.LATER else 0
+        return outcome
+
+    def _act(self, frame: Frame, reply: Reply) -> Outcome:
+        stream = frame.label.stream
+        if reply.status == 200:
+            self._next_indexes.pop(stream, None)
+            self._spool.acknowledge(frame)
+            if reply.wants_run:
+                with self._lock:
+                    self._wanted.add(stream)
+            return Outcome.SENT
+        if reply.status in NEVER:
+            self._spool.reject(frame)
+            return Outcome.SENT
+        if reply.status == 409 and reply.next_window_index is not None:
+            return self._mend_order(frame, reply.next_window_index)
+        return Outcome.LATER
+
+    def _mend_order(self, frame: Frame, next_index: int) -> Outcome:
+        """The service lacks an earlier window: send it again, or say that it is gone."""
+        stream = frame.label.stream
+        if self._spool.go_back(stream, next_index):
+            return Outcome.SENT
+        if self._next_indexes.get(stream) == next_index:
+            return Outcome.LATER  # it was told so already
+        self._next_indexes[stream] = next_index
+        return Outcome.SENT
+
+    def _body(self, frame: Frame) -> bytes:
+        next_index = self._next_indexes.get(frame.label.stream)
+        if next_index is None:
+            return frame.body
+        return with_previous(frame.body, next_index - 1 if next_index else None)

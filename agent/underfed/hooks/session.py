@@ -1,0 +1,215 @@
+"""What one iterator of a watched loader records: the state behind the hot path, and everything beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from underfed import record, rundir
+from underfed.clock import now_ns
+from underfed.guard import Guard
+from underfed.hooks.batch import measure_batch
+from underfed.hooks.collate import TimedCollate
+from underfed.hooks.probe import Probe, Usage
+from underfed.hooks.worker import WorkerPlan
+from underfed.record import NOT_MEASURED
+from underfed.ring import RingWriter
+
+STEP_CAPACITY = 4096
+"""256 KB a loader: a second of steps of 250 µs, where the collector drains four times a second."""
+
+KEPT_ITERATORS = 4
+"""Rings of workers of older iterators are removed, drained or not: files stay bounded without a collector."""
+
+SLOW_BATCH_NS = 2_000_000
+"""From here on measuring a batch in the training thread (about 10 µs) stays below 0.5 % of loading it."""
+
+SAMPLED_BATCHES = 16
+"""Without workers, a batch faster than that is measured so often: below 1 µs a step on average."""
+
+SAMPLED_OVERHEAD = 64
+"""With workers, our own time on the training thread is measured so often."""
+
+NEVER_NS = 1 << 62
+
+
+class WatchedLoader:
+    """One loader's numbering and step ring, shared by all its iterators. Changed on the training thread only."""
+
+    __slots__ = ("directory", "epochs", "guard", "index", "iterators", "name", "ring", "shape_is_known", "steps")
+
+    def __init__(self, index: int, name: str, directory: Path, guard: Guard) -> None:
+        self.index = index
+        self.name = name
+        self.directory = directory
+        self.guard = guard
+        self.ring: RingWriter | None = None
+        self.steps = self.epochs = self.iterators = 0
+        self.shape_is_known = False
+
+    def open(self) -> Session:
+        """A session for a new iterator. Makes the step ring for the first."""
+        if self.ring is None:
+            self.ring = RingWriter(rundir.step_ring(self.directory, self.index), STEP_CAPACITY)
+        session = Session(self, self.ring, self.iterators)
+        self.iterators += 1
+        if session.iterator >= KEPT_ITERATORS:
+            rundir.remove_batch_rings(self.directory, self.index, session.iterator - KEPT_ITERATORS)
+        return session
+
+    def plan(self, session: Session) -> WorkerPlan:
+        return WorkerPlan(
+            rings=rundir.batch_rings(self.directory, self.index, session.iterator),
+            failures=str(self.directory / rundir.FAILURES),
+        )
+
+
+class Session:
+    """Lies in its iterator's ``__dict__`` and ends with it."""
+
+    __slots__ = (
+        "arrived",
+        "batch_index",
+        "began_ns",
+        "collate",
+        "epoch",
+        "in_order",
+        "is_constructed",
+        "is_watchful",
+        "iterator",
+        "loader",
+        "mask",
+        "memory",
+        "next_number",
+        "pack",
+        "pass_index",
+        "probe",
+        "qsize",
+        "received_ns",
+        "ring",
+        "sampling",
+        "slow_ns",
+        "step_head",
+    )
+
+    def __init__(self, loader: WatchedLoader, ring: RingWriter, iterator: int) -> None:
+        self.loader = loader
+        self.ring = ring
+        self.memory, self.mask, self.pack, self.next_number = ring.memory, ring.mask, ring.pack, ring.next_number
+        self.iterator = iterator
+        self.pass_index = -1
+        self.is_constructed = False
+        self.is_watchful = True
+        """The next step takes the detailed way: it is the first, a sampled one, or slow enough to afford it."""
+        self.sampling = SAMPLED_OVERHEAD
+        self.slow_ns = NEVER_NS
+        self.began_ns = 0
+        self.qsize: Callable[[], int] | None = None
+        self.in_order = True
+        self.probe: Probe | None = None
+        self.collate: TimedCollate | None = None
+        self._new_pass()
+
+    def _new_pass(self) -> None:
+        self.epoch = self.loader.epochs
+        self.loader.epochs += 1
+        self.pass_index += 1
+        self.step_head = record.head(record.STEP, self.epoch)
+        self.arrived = 0
+        """Batches that the training process holds or held, this pass."""
+        self.received_ns = 0
+        self.batch_index = NOT_MEASURED
+
+    def constructed(self, iterator: Any, started_ns: int) -> None:
+        """The iterator is complete, its workers are started: note when, and look at what it has."""
+        constructed_ns = now_ns()
+        if iterator._num_workers > 0:
+            self._look_at_queues(iterator)
+        else:
+            self._look_at_fetcher(iterator)
+        self.is_constructed = True
+        self._write_epoch(started_ns, constructed_ns)
+
+    def reset(self) -> None:
+        """A kept iterator begins another pass, with the workers it has."""
+        self._new_pass()
+        self._write_epoch(now_ns(), NOT_MEASURED)
+
+    def begin_watch(self) -> None:
+        """Before the request of a step that is looked at closely."""
+        self.began_ns = now_ns()
+        if self.probe is not None and self.collate is not None:
+            self.collate.begin()
+            self.probe.begin()
+
+    def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int) -> None:
+        """After it: how the batch was loaded, if that happened here, and what we ourselves cost."""
+        self.is_watchful = left_ns - entered_ns >= self.slow_ns
+        if not self.loader.shape_is_known:
+            self.loader.shape_is_known = True
+            self.ring.write(record.head(record.BATCH_SHAPE, self.epoch), *measure_batch(batch))
+        if self.probe is not None and self.collate is not None:
+            self._write_batch(self.probe.end(), self.collate, index, entered_ns, left_ns)
+        else:
+            own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
+            self.ring.write(record.head(record.OVERHEAD, self.epoch), own_ns)
+
+    def stopped(self, iterator: Any, error: BaseException, entered_ns: int, left_ns: int) -> None:
+        """``next()`` raised: there are no more batches, or something failed."""
+        kind = record.EXHAUSTED if isinstance(error, StopIteration) else record.FAILED
+        self.ring.write(record.head(kind, self.epoch), entered_ns, left_ns)
+        self.is_watchful = True
+        if kind == record.FAILED and self.qsize is not None:
+            # A failed batch arrived and was not handed out: count again what waits.
+            early = sum(len(task) == 2 for task in iterator._task_info.values())
+            self.arrived = iterator._num_yielded + early
+
+    def _write_epoch(self, started_ns: int, constructed_ns: int) -> None:
+        self.ring.write(
+            record.head(record.EPOCH, self.epoch),
+            self.iterator,
+            self.pass_index,
+            started_ns,
+            constructed_ns,
+            self.loader.steps,
+        )
+
+    def _write_batch(self, usage: Usage, collate: TimedCollate, index: int, entered_ns: int, left_ns: int) -> None:
+        collate.is_timing = self.is_watchful
+        self.ring.write(
+            record.head(record.BATCH, self.epoch),
+            index,
+            entered_ns,
+            left_ns,
+            usage.cpu_ns,
+            usage.runqueue_ns,
+            collate.elapsed_ns,
+        )
+        self.ring.write(
+            record.head(record.BATCH_DETAIL, self.epoch),
+            index,
+            usage.process_cpu_ns,
+            usage.asked_bytes,
+            usage.read_bytes,
+            collate.samples,
+            (entered_ns - self.began_ns) + (now_ns() - left_ns),
+        )
+
+    def _look_at_fetcher(self, iterator: Any) -> None:
+        self.sampling = SAMPLED_BATCHES
+        self.slow_ns = SLOW_BATCH_NS
+        self.probe = Probe()
+        fetcher = iterator._dataset_fetcher
+        fetcher.collate_fn = self.collate = TimedCollate(fetcher.collate_fn)
+
+    def _look_at_queues(self, iterator: Any) -> None:
+        self.in_order = getattr(iterator, "_in_order", True)
+        waiting, finished = iterator._data_queue.qsize, iterator._worker_result_queue.qsize
+        try:
+            finished()
+        except NotImplementedError:
+            return  # macOS has no way to count a queue
+        is_pinning = iterator._data_queue is not iterator._worker_result_queue
+        # Batches that wait to be pinned are finished too.
+        self.qsize = (lambda: waiting() + finished()) if is_pinning else waiting

@@ -1,0 +1,202 @@
+"""In a worker: times its own queues and collate function, then runs torch's loop unchanged.
+
+A spawned worker imports this module before anything else, so it imports nothing heavy. Records go to a ring
+of the worker's own: nothing is added to batches or queues, and a kill -9 leaves what was written.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from underfed.clock import now_ns
+from underfed.guard import Guard
+from underfed.hooks.collate import TimedCollate
+from underfed.hooks.probe import Probe
+from underfed.record import BATCH, BATCH_DETAIL, head
+from underfed.ring import RingWriter
+from underfed.rundir import batch_ring
+
+Loop = Callable[..., None]
+
+ARGUMENTS = ("index_queue", "data_queue", "collate_fn", "worker_id")
+"""Parameters of torch's worker loop that we rely on, by name: unchanged from torch 2.1 to 2.15."""
+
+NO_BATCHES = ("_IterableDatasetStopIteration", "ExceptionWrapper")
+"""What a worker puts into its queue instead of a batch."""
+
+CAPACITY = 512
+"""32 KB a worker: over a minute of batches, or two full drains even at 1 ms a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """Where the workers of one iterator record: two paths, all that crosses the process boundary."""
+
+    rings: str
+    failures: str
+
+
+class _Planned(threading.local):
+    plan: WorkerPlan | None = None
+
+
+planned = _Planned()
+"""Set while an iterator is being constructed. A forked child still runs the constructing thread, so it sees it too."""
+
+
+class WorkerEntry:
+    """Stands in for ``torch.utils.data._utils.worker._worker_loop``, for watched and other loaders alike.
+
+    The plan is taken when a worker starts: in a forked child by ``__call__``, for a spawned one by ``__reduce__``,
+    which runs within ``Process.start()``.
+    """
+
+    def __init__(self, original: Loop) -> None:
+        self.original = original
+        self.names = parameter_names(original)
+        self.__name__ = getattr(original, "__name__", "_worker_loop")
+        self.__qualname__ = getattr(original, "__qualname__", self.__name__)
+        self.__doc__ = original.__doc__
+        self.__wrapped__ = original
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        run_worker(self.original, self.names, planned.plan, arguments, named)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        is_torchs = getattr(self.original, "__module__", None) == "torch.utils.data._utils.worker"
+        return SpawnedEntry, (planned.plan, None if is_torchs else self.original)
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnedEntry:
+    """What a spawned worker gets in place of torch's loop, which it looks up by itself."""
+
+    plan: WorkerPlan | None
+    loop: Loop | None
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        loop = self.loop or _torch_loop()
+        run_worker(loop, parameter_names(loop), self.plan, arguments, named)
+
+
+def run_worker(
+    loop: Loop, names: Sequence[str], plan: WorkerPlan | None, arguments: tuple[Any, ...], named: Mapping[str, Any]
+) -> None:
+    """Run ``loop`` as torch meant it, with its queues timed where there is a plan."""
+    bound = {**dict(zip(names, arguments, strict=False)), **named}
+    if plan is not None and all(name in bound for name in ARGUMENTS):
+        guard = Guard(plan.failures)
+        try:
+            timed = _instrument(plan, guard, bound)
+        except Exception as error:
+            guard.failed("worker start", error)
+        else:
+            arguments = tuple(timed if value is timed.collate else value for value in arguments)
+            named = {name: timed if value is timed.collate else value for name, value in named.items()}
+    loop(*arguments, **named)
+
+
+def parameter_names(loop: Loop) -> list[str]:
+    """Empty for a callable that does not tell."""
+    try:
+        return list(inspect.signature(loop).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+class BatchTimer:
+    """One worker's measurement: from taking a task to putting its batch."""
+
+    __slots__ = ("batch_index", "collate", "is_loading", "pass_index", "probe", "ring", "started_ns")
+
+    def __init__(self, ring: RingWriter, collate: TimedCollate) -> None:
+        self.ring = ring
+        self.collate = collate
+        self.probe = Probe()
+        self.pass_index = 0
+        """A persistent worker is told with ``_ResumeIteration`` that the iterator begins another pass."""
+        self.is_loading = False
+        self.batch_index = 0
+        self.started_ns = 0
+
+    def taken(self, task: Any) -> None:
+        if isinstance(task, tuple):
+            self.batch_index = task[0]
+            self.collate.begin()
+            self.is_loading = True
+            self.probe.begin()
+            self.started_ns = now_ns()
+        elif type(task).__name__ == "_ResumeIteration":
+            self.pass_index += 1
+
+    def loaded(self, item: Any) -> None:
+        if not self.is_loading:
+            return
+        ended_ns = now_ns()
+        usage = self.probe.end()
+        self.is_loading = False
+        if type(item[1]).__name__ in NO_BATCHES:
+            return
+        collate, index = self.collate, self.batch_index
+        self.ring.write(
+            head(BATCH, self.pass_index),
+            index,
+            self.started_ns,
+            ended_ns,
+            usage.cpu_ns,
+            usage.runqueue_ns,
+            collate.elapsed_ns,
+        )
+        self.ring.write(
+            head(BATCH_DETAIL, self.pass_index),
+            index,
+            usage.process_cpu_ns,
+            usage.asked_bytes,
+            usage.read_bytes,
+            collate.samples,
+            time.process_time_ns(),
+        )
+
+
+def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> TimedCollate:
+    """Give this process's own queue objects timed ``get`` and ``put``; return the timed collate function."""
+    collate = TimedCollate(bound["collate_fn"])
+    timer = BatchTimer(RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY), collate)
+    tasks, batches = bound["index_queue"], bound["data_queue"]
+    get, put = tasks.get, batches.put
+
+    def stop(where: str, error: Exception) -> None:
+        del tasks.get, batches.put
+        collate.is_timing = False
+        guard.failed(where, error)
+
+    def timed_get(*arguments: Any, **named: Any) -> Any:
+        task = get(*arguments, **named)
+        try:
+            timer.taken(task)
+        except Exception as error:
+            stop("worker task", error)
+        return task
+
+    def timed_put(item: Any, *arguments: Any, **named: Any) -> None:
+        try:
+            timer.loaded(item)
+        except Exception as error:
+            stop("worker batch", error)
+        put(item, *arguments, **named)
+
+    tasks.get, batches.put = timed_get, timed_put
+    return collate
+
+
+def _torch_loop() -> Loop:
+    """In a spawned worker that watches loaders itself (its main module does so), torch's loop is already ours."""
+    from torch.utils.data._utils import worker
+
+    loop: Loop = worker._worker_loop
+    return loop.original if isinstance(loop, WorkerEntry) else loop

@@ -1,0 +1,105 @@
+"""``underfed push``: reads the rings that dead runs left, and sends what their spools hold."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from underfed import config, rundir
+from underfed.collector.gpu import open_gpus
+from underfed.collector.place import SPOOL, leave, spool_directory, usable_place
+from underfed.collector.ranks import Ranks
+from underfed.collector.sender import Outcome, Sender
+from underfed.collector.spool import Spool
+from underfed.collector.stream import RankStream
+from underfed.collector.surroundings import Surroundings
+from underfed.collector.transport import HttpTransport
+from underfed.errors import ConfigError, SpoolLockedError
+from underfed.facts import Origin, parse, read_facts
+from underfed.lock import locked
+
+
+def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
+    """Send everything to ``UNDERFED_URL``. Returns 0: nothing is left; 1: something is; 2: the address is wrong."""
+    data_directory = directory.absolute() if directory is not None else config.data_directory(environ)
+    try:
+        url = config.read_url(environ)
+    except ConfigError as error:
+        print(f"underfed push: {error}", file=sys.stderr)
+        return 2
+    for run_directory in left_runs(environ, data_directory):
+        collect(run_directory, data_directory)
+    spools = list(left_spools(environ, data_directory))
+    if not spools:
+        print(f"There is nothing to send in {data_directory}.")
+    return max((push_spool(spool, url, environ) for spool in spools), default=0)
+
+
+def left_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
+    """Directories of runs on this host in which a rank's rings lie."""
+    for root in rundir.all_roots(environ, data_directory):
+        own = rundir.owner_directory(root)
+        if own.is_dir() and own.stat().st_uid == os.getuid():
+            yield from (path for path in sorted(own.iterdir()) if any(rundir.rank_directories(path)))
+
+
+def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
+    """In the data directory, and beside the rings where that could not be written."""
+    for root in [data_directory, *(rundir.owner_directory(root) for root in rundir.all_roots(environ, data_directory))]:
+        pattern = f"{SPOOL}/*" if root == data_directory else f"*/{SPOOL}"
+        yield from sorted(path for path in root.glob(pattern) if any(path.glob("*.segment")))
+
+
+def collect(run_directory: Path, data_directory: Path) -> None:
+    """Bring the rings of a run that is over into its spool. One that runs, is served or is another host's is left."""
+    origins = [
+        parse(Origin, read_facts(path / rundir.RUN)["origin"]) for path in rundir.rank_directories(run_directory)
+    ]
+    if any(origin.hostname != platform.node() for origin in origins):
+        return
+    wanted = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
+    place, bound_bytes = usable_place(wanted, run_directory)
+    try:
+        with locked(run_directory), locked(place):
+            spool = Spool(place, bound_bytes)
+            streams = [RankStream(path, spool) for path in rundir.rank_directories(run_directory)]
+            if all(stream.seen_end() is not None for stream in streams):
+                ranks = Ranks(run_directory, spool, Surroundings(open_gpus))
+                ranks.tick()
+                for stream in ranks.ended:
+                    ranks.remove(stream)
+            else:
+                print(f"{origins[0].run_id}: still runs, its rings are left to it")
+            spool.close()
+    except SpoolLockedError:
+        return
+    leave(place)
+    (run_directory / rundir.LOG).unlink(missing_ok=True)
+    leave(run_directory)
+
+
+def push_spool(directory: Path, url: str, environ: Mapping[str, str]) -> int:
+    """Send one spool. Returns 1 when something is left of it."""
+    run_id = directory.name.partition("@")[0] if directory.name != SPOOL else directory.parent.name
+    try:
+        with locked(directory):
+            spool = Spool(directory)
+            transport = HttpTransport(url, environ.get("UNDERFED_TOKEN"))
+            sender, sent = Sender(spool, transport), spool.unsent
+            while (outcome := sender.send_one()) is Outcome.SENT:
+                continue
+            left = spool.unsent
+            spool.close(is_over=True)
+            transport.close()
+    except SpoolLockedError:
+        print(f"{run_id}: its own companion is sending it")
+        return 0
+    print(f"{run_id}: {sent - left} windows sent to {url}")
+    if outcome is Outcome.LATER:
+        print(f"underfed push: {left} windows of {run_id} are left: {url}: {sender.reason}", file=sys.stderr)
+        return 1
+    leave(directory)
+    return 0

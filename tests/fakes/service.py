@@ -1,0 +1,172 @@
+"""A small real HTTP service that follows docs/wire.md, with faults to order: what the agent is tested against."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Window = dict[str, Any]
+Stream = tuple[str, int, int]
+"""Run id, rank, incarnation."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An answer given instead of the service's own; ``status`` 0 closes the connection without one."""
+
+    status: int
+    body: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    after_commit: bool = False
+    """The window is stored, and then the answer goes wrong: the agent has to send it again."""
+
+
+class Service:
+    """Keeps what was posted, in order, each window once. All attributes may be read while it runs."""
+
+    def __init__(self) -> None:
+        self.windows: list[Window] = []
+        self.posts = 0
+        self.tokens: list[str | None] = []
+        self.faults: list[Fault] = []
+        """Used up one a post, oldest first."""
+        self.always: Fault | None = None
+        self.wants_run = False
+        self.delay_s = 0.0
+        self._next: dict[Stream, int] = {}
+        self._lock = threading.Lock()
+        self._server: ThreadingHTTPServer | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Also again after ``stop()``, on the same port, with everything it has stored."""
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                length = int(self.headers["Content-Length"])
+                service._handle(self, self.rfile.read(length))
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            allow_reuse_address = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                pass
+
+        self._server = Server(("127.0.0.1", self.port), Handler)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        """As a killed service: connections break."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+        self.always = None
+
+    def forget(self) -> None:
+        """As if started on an empty database."""
+        with self._lock:
+            self.windows.clear()
+            self._next.clear()
+
+    def _handle(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        time.sleep(self.delay_s)
+        with self._lock:
+            self.posts += 1
+            self.tokens.append(handler.headers["Authorization"])
+            fault = self.faults.pop(0) if self.faults else self.always
+            if self._server is None:
+                fault = Fault(0)
+            status, answer = 0, {}
+            if fault is None or fault.after_commit:
+                status, answer = self._take(json.loads(gzip.decompress(body)))
+        if fault is not None:
+            if fault.status == 0:
+                handler.close_connection = True
+                handler.connection.close()
+                return
+            status, answer = fault.status, fault.body
+        content = json.dumps(answer).encode()
+        handler.send_response(status)
+        for name, value in (fault.headers if fault is not None else {}).items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    def _take(self, window: Window) -> tuple[int, dict[str, Any]]:
+        stream = window["run_id"], window["rank"], window["incarnation"]
+        expected = self._next.get(stream, 0)
+        index, previous = window["window_index"], window.get("previous_window_index")
+        if index < expected:
+            return 200, {"next_window_index": expected, "wants_run": False}
+        if previous is not None and previous >= expected:
+            error = {"code": "out_of_order", "message": "an earlier window is missing", "next_window_index": expected}
+            return 409, {"error": error}
+        self._next[stream] = index + 1
+        self.windows.append(window)
+        wants_run, self.wants_run = self.wants_run, False
+        return 200, {"next_window_index": index + 1, "wants_run": wants_run}
+
+    def steps(self, loader: str | None = None, rank: int = 0) -> list[Window]:
+        """All Steps objects of a rank, in the order posted."""
+        with self._lock:
+            windows = [window for window in self.windows if window["rank"] == rank]
+        found = [steps for window in windows for steps in window.get("steps", [])]
+        return [steps for steps in found if loader in (None, steps["loader"])]
+
+    def batches(self) -> list[Window]:
+        with self._lock:
+            return [batches for window in self.windows for batches in window.get("batches", [])]
+
+    def epochs(self) -> dict[tuple[str, int], Window]:
+        """The newest state of each."""
+        with self._lock:
+            found = [epoch for window in self.windows for epoch in window.get("epochs", [])]
+        return {(epoch["loader"], epoch["epoch_index"]): epoch for epoch in found}
+
+    def ends(self) -> list[Window]:
+        with self._lock:
+            return [window["end"] for window in self.windows if "end" in window]
+
+    def count_steps(self, loader: str | None = None) -> int:
+        return sum(len(steps["data_wait_us"]) for steps in self.steps(loader))
+
+
+@contextmanager
+def running_service() -> Iterator[Service]:
+    service = Service()
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = 15.0) -> None:
+    """Poll instead of sleeping for a guessed time."""
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout_s:.0f} s: {what}")
+        time.sleep(0.01)
