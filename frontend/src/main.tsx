@@ -11,6 +11,9 @@ import './styles/base.css'
 import './styles/parts.css'
 import './styles/runs.css'
 import './styles/run.css'
+import './styles/verdict.css'
+import './styles/charts.css'
+import './styles/advice.css'
 import './styles/small.css'
 
 followTheme(repaint)

@@ -72,7 +72,7 @@ export const link = {
   connecting: 'connecting',
   asleep: 'paused while hidden',
   gone: 'no answer',
-  live: (ageS: number) => `live, ${ageS < 2 ? 'now' : `${formatAge(ageS)} ago`}`,
+  live: (ageS: number) => (ageS < 2 ? 'live' : `live, ${formatAge(ageS)} ago`),
   liveRuns: (count: number) => `live, ${plural(count, 'run')} reporting`,
 }
 
@@ -105,7 +105,7 @@ export const week = {
   same: ', as in the week before',
   noCause: 'no single cause',
   causes: (noun: string) => `${noun} lost by cause, this week`,
-  days: (noun: string) => `${noun} lost a day`,
+  days: (onGpu: boolean) => `${onGpu ? 'GPU time' : 'time'} lost a day`,
   lastWeek: 'last week',
   thisWeek: 'this week',
 }
@@ -134,6 +134,7 @@ export const runs = {
     lostGpu: 'GPU time lost',
     gain: 'Fix gains',
     step: 'Step',
+    workers: 'Workers',
     gpus: 'GPUs',
     host: 'Host',
     user: 'User',
@@ -176,8 +177,13 @@ export const missing = {
 
 export const run = {
   step: (steps: string) => `step ${steps}`,
-  after: (word: string, age: string) =>
-    word === 'finished' || word === 'crashed' ? `${word} after ${age}` : `${word} ${age}`,
+  after: (status: Status, age: string) =>
+    ({
+      running: `running ${age}`,
+      finished: `finished after ${age}`,
+      crashed: `crashed after ${age}`,
+      lost: `no signal, ran ${age}`,
+    })[status],
   ranks: (count: number) => plural(count, 'rank'),
   gpus: (count: number, name: string | null) => `${count} × ${name ?? 'GPU'}`,
   noGpu: 'no GPU',
@@ -345,7 +351,7 @@ export const gantt = {
   zoom: 'zoom',
   pan: 'pan',
   fit: 'all',
-  more: (hidden: number) => `and ${plural(hidden, 'worker')} more`,
+  more: (hidden: number) => `${plural(hidden, 'more worker')} not drawn.`,
   split: 'Within a bar: shares of its time, not their order.',
   label: (workers: number, s: string) =>
     `Timeline of ${workers === 0 ? 'loading in the training process' : plural(workers, 'worker')} and the training loop over the last ${s}`,

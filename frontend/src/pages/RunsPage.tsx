@@ -1,11 +1,10 @@
 /** All runs: what the week lost to waiting, and the table that says where. */
 import { useEffect, useMemo } from 'preact/hooks'
-import type { Bound, Status } from '../api/names'
 import { navigate } from '../router'
 import { bind } from '../shortcuts'
 import { follow } from '../store/connection'
-import { parseSort } from '../store/order'
-import { counts, isLoaded, load, onEvent, order, type RunsQuery, reload, trouble, week } from '../store/runs'
+import { isFiltered, parseQuery } from '../store/query'
+import { counts, isLoaded, load, onEvent, order, reload, trouble, week } from '../store/runs'
 import { runs, text } from '../text'
 import { TroubleBanner } from '../ui/Banner'
 import { Empty } from '../ui/Empty'
@@ -14,28 +13,6 @@ import { RunsTable } from '../ui/RunsTable'
 import { RunsSkeleton } from '../ui/Skeleton'
 import { searchRuns } from '../ui/TopBar'
 import { WeekHead } from '../ui/WeekHead'
-
-const STATUSES = ['running', 'finished', 'crashed', 'lost']
-const BOUNDS = ['data', 'transfer', 'compute', 'host', 'unknown']
-
-function oneOf<T extends string>(allowed: readonly string[], value: string | null): T | null {
-  return value !== null && allowed.includes(value) ? (value as T) : null
-}
-
-export function parseQuery(query: URLSearchParams): RunsQuery {
-  return {
-    q: query.get('q') ?? '',
-    status: oneOf<Status>(STATUSES, query.get('status')),
-    bound: oneOf<Bound>(BOUNDS, query.get('bound')),
-    project: query.get('project'),
-    tag: query.get('tag'),
-    sort: parseSort(query.get('sort')),
-  }
-}
-
-export function isFiltered(query: RunsQuery): boolean {
-  return Boolean(query.q || query.status || query.bound || query.project || query.tag)
-}
 
 export function RunsPage({ query }: { query: URLSearchParams }) {
   const key = query.toString()

@@ -1,19 +1,11 @@
 /** The list of runs: rows that change in place, and an order that never changes under the pointer. */
 import { batch, type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
-import type { Bound, RunEvent, RunSummary, RunsPage, Status, StatusCounts, Week } from '../api/names'
+import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/names'
 import { asked } from './connection'
-import { movedRows, type Sort, sortedIds } from './order'
+import { movedRows, sortedIds } from './order'
+import type { RunsQuery } from './query'
 import { throttled } from './throttle'
-
-export interface RunsQuery {
-  q: string
-  status: Status | null
-  bound: Bound | null
-  project: string | null
-  tag: string | null
-  sort: Sort
-}
 
 const PAGE = 200
 /** Counts and the week's sentence are of all runs: read again this often while runs report. */

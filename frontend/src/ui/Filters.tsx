@@ -1,17 +1,15 @@
 /** Search and filters of the runs table; what is chosen stands in the address. */
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { Bound, StatusCounts } from '../api/names'
+import type { StatusCounts } from '../api/names'
 import { capital } from '../format'
 import { navigate, withQuery } from '../router'
-import type { RunsQuery } from '../store/runs'
+import { BOUNDS, type RunsQuery, STATUSES } from '../store/query'
 import { counts, order, projects } from '../store/runs'
 import { runs, statusWord, verdictWord } from '../text'
 
 /** Typing pauses this long before the service is asked. */
 const TYPING_MS = 200
-const STATUSES = ['running', 'finished', 'crashed', 'lost'] as const
-const BOUNDS: readonly Bound[] = ['data', 'transfer', 'compute', 'host', 'unknown']
 
 interface FilterProps {
   asking: RunsQuery

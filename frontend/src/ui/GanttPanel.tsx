@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { Run, Timeline, TimelineBatch, TimelineStep } from '../api/names'
 import { type Gantt, type GanttHandle, mountGantt } from '../charts/gantt'
-import { formatDuration, formatNumber } from '../format'
+import { asSentence, formatDuration, formatNumber } from '../format'
 import { gantt as say, workers } from '../text'
 import { Chart } from './Chart'
 import { DataTable } from './DataTable'
@@ -28,17 +28,18 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
   )
   if (!timeline || !data) return null
   const span = formatDuration(timeline.to_us - timeline.from_us)
+  const rest = workersSeen.length > LANES ? `${say.split} ${say.more(workersSeen.length - LANES)}` : say.split
   if (timeline.steps.length === 0) {
     return timeline.missing ? (
       <Panel title={say.title(span)}>
-        <p class="missing">{timeline.missing}</p>
+        <p class="missing">{asSentence(timeline.missing)}</p>
       </Panel>
     ) : null
   }
   return (
     <Panel
       title={say.title(span)}
-      detail={pointed.value ? pointedText(pointed.value) : <Legend gpus={run.gpus} />}
+      detail={<Legend gpus={run.gpus} />}
       controls={<Keys />}
       table={() => <TimelineTable timeline={timeline} />}
       class="timeline"
@@ -59,9 +60,7 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
           onMounted={mounted => (handle.current = mounted)}
         />
       </div>
-      <p class="detail">
-        {say.split} {workersSeen.length > LANES && say.more(workersSeen.length - LANES)}
-      </p>
+      <p class="detail readout">{pointed.value ? pointedText(pointed.value) : rest}</p>
     </Panel>
   )
 }

@@ -3,7 +3,7 @@ import { Fragment } from 'preact'
 import type { Run } from '../api/names'
 import { formatAge, formatNumber, formatSetting } from '../format'
 import { runHref } from '../router'
-import { run as say, statusWord } from '../text'
+import { run as say } from '../text'
 import { StatusGlyph } from './Glyph'
 import { ageS } from './RunRow'
 
@@ -15,7 +15,7 @@ export function RunHead({ run }: { run: Run }) {
       <span class="meta">
         <span class="with-glyph">
           <StatusGlyph status={run.status} />
-          {say.after(statusWord[run.status], formatAge(ageS(run)))}
+          {say.after(run.status, formatAge(ageS(run)))}
         </span>
         <span>{say.step(formatNumber(run.steps))}</span>
         <span>

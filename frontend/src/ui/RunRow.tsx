@@ -54,14 +54,15 @@ export function RunRow({ row, query, index }: RunRowProps) {
       <td>
         <Wait fraction={run.data_stall_fraction} />
       </td>
-      <td class="not-narrow">
+      <td class="roomy">
         <SparkCell run={run} />
       </td>
       <td class={`figure not-narrow ${heavy ? 'strong' : ''}`}>{formatHoursCell(run.hours_lost)}</td>
-      <td class="figure not-narrow">
+      <td class="figure roomy">
         <Gain run={run} />
       </td>
-      <td class="figure not-narrow">{formatDuration(run.step_us)}</td>
+      <td class="figure roomy">{formatDuration(run.step_us)}</td>
+      <td class="figure widest">{run.num_workers ?? NOT_MEASURED}</td>
       <td class="figure wide">{run.gpus ?? NOT_MEASURED}</td>
       <td class="wide apart">{hosts(run.hostnames)}</td>
       <td class="widest">{run.user}</td>

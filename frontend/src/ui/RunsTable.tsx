@@ -4,7 +4,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { navigate, withQuery } from '../router'
 import { bind } from '../shortcuts'
 import { keyOf, nextSort, type SortKey } from '../store/order'
-import { hold, more, order, pending, type RunsQuery, resort, rows } from '../store/runs'
+import type { RunsQuery } from '../store/query'
+import { hold, more, order, pending, resort, rows } from '../store/runs'
 import { runs } from '../text'
 import { RunRow } from './RunRow'
 import { useRowWindow } from './rowWindow'
@@ -27,10 +28,11 @@ function columns(isGpu: boolean): readonly Column[] {
     { label: say.status, sort: 'status', class: 'not-narrow' },
     { label: say.verdict, class: 'not-narrow' },
     { label: say.wait, sort: 'data_stall_fraction' },
-    { label: say.spark, class: 'not-narrow' },
+    { label: say.spark, class: 'roomy' },
     { label: isGpu ? say.lostGpu : say.lost, sort: 'hours_lost', class: 'figure not-narrow' },
-    { label: say.gain, sort: 'predicted_speedup', class: 'figure not-narrow' },
-    { label: say.step, sort: 'step_us', class: 'figure not-narrow' },
+    { label: say.gain, sort: 'predicted_speedup', class: 'figure roomy' },
+    { label: say.step, sort: 'step_us', class: 'figure roomy' },
+    { label: say.workers, class: 'figure widest' },
     { label: say.gpus, class: 'figure wide' },
     { label: say.host, class: 'wide apart' },
     { label: say.user, class: 'widest' },

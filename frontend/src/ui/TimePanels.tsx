@@ -5,7 +5,7 @@ import type { Run } from '../api/names'
 import { type Crosshair, createCrosshair } from '../charts/crosshair'
 import { type Heatmap, mountHeatmap } from '../charts/heatmap'
 import { mountTime, type TimePanel } from '../charts/time'
-import { formatDuration, formatFraction } from '../format'
+import { asSentence, formatDuration, formatFraction } from '../format'
 import { type LineColumns, last, lineColumns, type StepColumns, stepAt, stepColumns } from '../store/columns'
 import type { RunStore } from '../store/run'
 import { charts as say, text } from '../text'
@@ -32,11 +32,11 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
   return (
     <Panel
       title={say.title}
-      detail={pointed ?? say.mean(steps.stepsPerBucket)}
       controls={<RangeChoice store={store} run={run} />}
       table={() => <SeriesTable steps={steps} queue={queue} util={util} />}
       class="time-panels"
     >
+      <p class="detail readout">{pointed ?? say.mean(steps.stepsPerBucket)}</p>
       <div class="charts">
         <Chart mount={mount.time} data={stepPanel(frame, steps)} label={stepLabel(steps)} />
         <ChartTitle
@@ -120,7 +120,7 @@ interface LineProps {
 /** A quantity that was not measured is not an empty chart: the reason stands in its place. */
 function Line({ mount, columns, panel, title }: LineProps) {
   if (!panel || !columns || last(columns.mean) === null) {
-    return <p class="missing">{columns?.missing ?? text.notMeasured}</p>
+    return <p class="missing">{asSentence(columns?.missing ?? text.notMeasured)}</p>
   }
   return <Chart mount={mount} data={panel} label={`${title}: ${panel.layers[0]?.label ?? ''}`} />
 }

@@ -2,6 +2,7 @@
 import { navigate, route } from '../router'
 import { now } from '../store/clock'
 import { lastHeardAt, link } from '../store/connection'
+import { isFiltered, parseQuery } from '../store/query'
 import { counts } from '../store/runs'
 import { link as say, text } from '../text'
 import { toggleTheme } from '../theme'
@@ -56,7 +57,9 @@ function LinkState() {
 
 function liveText(): string {
   const reporting = counts.value?.running
-  if (route.value.page === 'runs' && reporting !== undefined) return say.liveRuns(reporting)
+  const here = route.value
+  if (here.page === 'runs' && reporting !== undefined && !isFiltered(parseQuery(here.query)))
+    return say.liveRuns(reporting)
   const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
   return say.live(Math.max(0, ageS))
 }

@@ -14,7 +14,7 @@ export function WeekHead({ week }: { week: Week }) {
         <Sentence week={week} />
         {week.hours_lost > 0 && <CauseBar week={week} noun={noun} />}
       </div>
-      {week.days.some(day => day.hours_used > 0) && <Days week={week} noun={noun} />}
+      {week.days.some(day => day.hours_used > 0) && <Days week={week} />}
     </section>
   )
 }
@@ -58,11 +58,12 @@ function CauseBar({ week, noun }: { week: Week; noun: string }) {
     .filter(cause => cause.hours_lost > 0)
     .toSorted((a, b) => Number(a.cause === null) - Number(b.cause === null) || b.hours_lost - a.hours_lost)
     .slice(0, NAMED_CAUSES)
+  const total = causes.reduce((sum, cause) => sum + cause.hours_lost, 0)
   return (
     <>
       <div class="cause-bar" aria-hidden="true">
         {causes.map(({ cause, hours_lost }) => (
-          <i key={cause ?? 'none'} style={{ flexGrow: hours_lost }} />
+          <i key={cause ?? 'none'} style={{ width: `${(100 * hours_lost) / total}%` }} />
         ))}
       </div>
       <ul class="causes" aria-label={say.causes(noun)}>
@@ -77,15 +78,14 @@ function CauseBar({ week, noun }: { week: Week; noun: string }) {
   )
 }
 
-function Days({ week, noun }: { week: Week; noun: string }) {
+function Days({ week }: { week: Week }) {
   const most = Math.max(...week.days.map(day => day.hours_lost))
-  const label = `${noun}s ${say.days('')}`.replace('  ', ' ')
   return (
     <figure class="days">
       <figcaption>
-        <b>{formatHoursCell(most, 0)}</b> {label}
+        <b>{formatHoursCell(most, 0)}</b> {say.days(week.on_gpu)}
       </figcaption>
-      <ol aria-label={label}>
+      <ol aria-label={say.days(week.on_gpu)}>
         {week.days.map((day, index) => (
           <li
             key={day.day}

@@ -1,7 +1,14 @@
 /** Is one worker to blame? Their load times side by side, with the limit above which training waits. */
 import type { Run, WorkerInfo, WorkersPage } from '../api/names'
-import { formatBytes, formatDuration, formatFraction, formatNumber, NOT_MEASURED } from '../format'
-import { workers as say } from '../text'
+import {
+  asSentence,
+  formatBytes,
+  formatDuration,
+  formatFraction,
+  formatNumber,
+  NOT_MEASURED,
+} from '../format'
+import { workers as say, text } from '../text'
 import { DataTable } from './DataTable'
 import { Panel } from './Panel'
 
@@ -13,7 +20,11 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run
       detail={say.detail}
       table={page.workers.length > 0 ? () => <WorkersTable page={page} /> : undefined}
     >
-      {page.workers.length === 0 ? <p class="missing">{page.missing}</p> : <Strips page={page} run={run} />}
+      {page.workers.length === 0 ? (
+        <p class="missing">{asSentence(page.missing ?? text.notMeasured)}</p>
+      ) : (
+        <Strips page={page} run={run} />
+      )}
     </Panel>
   )
 }
