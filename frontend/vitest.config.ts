@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import build from './vite.config'
+import build from './vite.config.ts'
 
 export default mergeConfig(
   build,

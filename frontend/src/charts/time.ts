@@ -118,6 +118,7 @@ function options(panel: () => TimePanel, width: number, deps: TimeDeps): uPlot.O
       drag: { x: true, y: false, setScale: false },
     },
     hooks: {
+      ready: [plot => plot.over.addEventListener('mouseleave', () => deps.crosshair.move(null))],
       setCursor: [plot => follow(plot, deps.crosshair)],
       setSelect: [plot => zoom(plot, deps)],
       draw: [plot => annotate(plot, panel())],

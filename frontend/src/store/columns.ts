@@ -76,6 +76,24 @@ export function stepAt(columns: StepColumns, atS: number): number {
   return Math.floor(first + ((atS - from) / (to - from)) * (next - first))
 }
 
+/**
+ * Where the newest `spanS` begin. The buckets on the page are newer than those of the whole run, so the range slides
+ * along while a run goes on; but after a zoom they may lie elsewhere.
+ */
+export function newestFrom(
+  whole: StepColumns | null,
+  shown: StepColumns | null,
+  spanS: number,
+): number | null {
+  const endS = Math.max(whole?.atS.at(-1) ?? 0, shown?.atS.at(-1) ?? 0)
+  const covering = [shown, whole].find(columns => columns && covers(columns, endS - spanS))
+  return covering ? stepAt(covering, endS - spanS) : null
+}
+
+function covers({ atS }: StepColumns, instantS: number): boolean {
+  return (atS[0] ?? Infinity) <= instantS && instantS <= (atS.at(-1) ?? -Infinity)
+}
+
 /** The bucket that `atS` falls into; `null` before the first. */
 export function bucketAt(atS: readonly number[], instantS: number): number | null {
   let low = 0

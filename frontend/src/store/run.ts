@@ -2,7 +2,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
-import { SERIES_METRICS, stepAt, stepColumns } from './columns'
+import { newestFrom, SERIES_METRICS, type StepColumns, stepColumns } from './columns'
 import { asked, follow } from './connection'
 import { throttled } from './throttle'
 
@@ -54,6 +54,8 @@ export function openRun(runId: string): RunStore {
   const path = { run_id: runId }
   const inFlight = new Map<Part, AbortController>()
   const due = new Set<Part>()
+  /** Of the last reading of the whole run. */
+  let overview: StepColumns | null = null
 
   function chosen(): { rank?: number; loader?: string } {
     const { rank, loader } = store.selection.peek()
@@ -67,7 +69,9 @@ export function openRun(runId: string): RunStore {
     series: async signal => {
       const buckets = innerWidth < 700 ? BUCKETS_NARROW : BUCKETS
       const query = { metric: [...SERIES_METRICS], ...chosen(), ...steps(), buckets }
-      put(store.series, await asked(get('/api/v1/runs/{run_id}/series', { path, query }, signal)))
+      const page = await asked(get('/api/v1/runs/{run_id}/series', { path, query }, signal))
+      put(store.series, page)
+      if (page && !('from_step' in query)) overview = stepColumns(page)
     },
     workers: async signal =>
       put(
@@ -81,14 +85,16 @@ export function openRun(runId: string): RunStore {
       ),
   }
 
-  /** The newest minutes are found in the steps that are on the page: they slide along with each reading. */
   function steps(): { from_step?: number; to_step?: number } {
     const { range } = store.selection.peek()
     if (range.kind === 'steps') return { from_step: range.from, to_step: range.to }
+    const from = range.kind === 'newest' ? newestFrom(overview, columnsNow(), range.spanS) : null
+    return from === null ? {} : { from_step: from }
+  }
+
+  function columnsNow(): StepColumns | null {
     const page = store.series.peek()
-    const columns = range.kind === 'newest' && page ? stepColumns(page) : null
-    if (range.kind === 'whole' || !columns) return {}
-    return { from_step: stepAt(columns, (columns.atS.at(-1) ?? 0) - range.spanS) }
+    return page && stepColumns(page)
   }
 
   async function read(part: Part): Promise<void> {
@@ -137,7 +143,8 @@ export function openRun(runId: string): RunStore {
     ...store,
     select(changes) {
       store.selection.value = { ...store.selection.value, ...changes }
-      for (const part of 'range' in changes ? (['series'] as const) : DRAWN) void read(part)
+      const another = 'rank' in changes || 'loader' in changes
+      for (const part of another ? DRAWN : (['series'] as const)) void read(part)
     },
     close() {
       unfollow()

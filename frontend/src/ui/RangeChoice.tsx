@@ -10,6 +10,8 @@ const SPANS = [
   { spanS: 3_600, label: '1 h' },
 ] as const
 const CLEARLY = 1.2
+/** Another loader counts its own steps: a range of the old one means nothing to it. */
+const WHOLE: Range = { kind: 'whole' }
 
 export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
   const { rank, loader, range } = store.selection.value
@@ -23,7 +25,7 @@ export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
           any=""
           value={String(rank ?? page?.rank ?? 0)}
           options={run.ranks.map(one => [String(one), say.rankOption(one, stragglers.has(one))])}
-          onChoose={chosen => store.select({ rank: Number(chosen) })}
+          onChoose={chosen => store.select({ rank: Number(chosen), range: WHOLE })}
         />
       )}
       {run.loaders.length > 1 && (
@@ -32,7 +34,7 @@ export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
           any=""
           value={loader ?? page?.loader ?? ''}
           options={run.loaders.map(one => [one.loader, one.loader])}
-          onChoose={chosen => store.select({ loader: chosen })}
+          onChoose={chosen => store.select({ loader: chosen, range: WHOLE })}
         />
       )}
       <Spans run={run} range={range} onChoose={chosen => store.select({ range: chosen })} />
@@ -62,7 +64,7 @@ function Spans({ run, range, onChoose }: { run: Run; range: Range; onChoose(rang
           {say.zoomed}
         </button>
       )}
-      <button type="button" aria-pressed={range.kind === 'whole'} onClick={() => onChoose({ kind: 'whole' })}>
+      <button type="button" aria-pressed={range.kind === 'whole'} onClick={() => onChoose(WHOLE)}>
         {say.whole}
       </button>
     </fieldset>

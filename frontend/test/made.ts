@@ -1,0 +1,209 @@
+/** Runs, verdicts and series for tests: plausible unless a test says otherwise. */
+import type { Advice, Diagnosis, Run, RunSummary, Series, SeriesPage, Week } from '../src/api/names'
+
+export function summary(changes: Partial<RunSummary> = {}): RunSummary {
+  return {
+    run_id: 'run-1',
+    project: 'vision',
+    name: 'resnet50',
+    job: 'vision/resnet50',
+    tags: {},
+    status: 'running',
+    bound: 'data',
+    level: 'bound',
+    cause: 'too_few_workers',
+    data_stall_fraction: 0.43,
+    steps: 29_415,
+    steps_per_s: 2.43,
+    samples_per_s: 621,
+    step_us: 412_000,
+    hours_lost: 9.4,
+    gpu_hours_lost: 9.4,
+    best_advice: { change: 'num_workers', from: 4, to: 8, predicted_speedup: 1.62 },
+    observed_speedup: null,
+    spark: [0.4, 0.43],
+    num_workers: 4,
+    world_size: 1,
+    gpus: 1,
+    gpu_name: 'A100',
+    hostnames: ['gpu-03'],
+    user: 'mira',
+    started_at: '2026-11-21T10:00:00Z',
+    last_seen_at: '2026-11-21T13:06:00Z',
+    ended_at: null,
+    exit_reason: null,
+    ...changes,
+  }
+}
+
+export function run(changes: Partial<Run> = {}): Run {
+  return {
+    ...summary(),
+    command: ['python', 'train.py'],
+    script: 'train.py',
+    config: {},
+    overrides: {},
+    advice_of: null,
+    agent_version: '0.1.0',
+    python_version: '3.11.4',
+    torch_version: '2.13.0',
+    ranks: [0],
+    loaders: [
+      {
+        loader: 'train',
+        settings: { num_workers: 4, prefetch_factor: 2, pin_memory: false },
+        dataset_type: 'ImageFolder',
+        dataset_kind: 'map',
+        dataset_length: 1_281_167,
+        batches_per_epoch: 5_004,
+        sampler_type: 'RandomSampler',
+        collate_type: 'default_collate',
+        transforms: null,
+        watched_at: 'train.py:118',
+        batch_tensors: null,
+        batch_bytes: null,
+        not_measured: {},
+      },
+    ],
+    hosts: [],
+    devices: [],
+    epochs: [],
+    losses: {
+      dropped_steps: 0,
+      dropped_batches: 0,
+      dropped_windows: 0,
+      rejected_windows: 0,
+      agent_errors: 0,
+    },
+    overhead_us: 3.6,
+    not_measured: {},
+    notes: '',
+    ...changes,
+  }
+}
+
+export function advice(changes: Partial<Advice> = {}): Advice {
+  return {
+    change: 'num_workers',
+    from: 4,
+    to: 8,
+    predicted_speedup: 1.62,
+    low: 1.48,
+    high: 1.71,
+    ceiling: 1.75,
+    settings: { num_workers: 8 },
+    title: 'Raise num_workers from 4 to 8',
+    why: 'Four workers cannot keep up.',
+    evidence: [{ what: 'A worker needs for one batch', value: 1_650_000, unit: 'us', series: null }],
+    anatomy: { step_us: 254_000, data_wait_us: 19_000, h2d_exposed_us: null, compute_us: 235_000 },
+    changes_batch_order: false,
+    risk: '',
+    diff: ' loader = DataLoader(\n-    num_workers=4,\n+    num_workers=8,\n )',
+    diff_file: 'train.py:118',
+    command: null,
+    assumption: null,
+    ...changes,
+  }
+}
+
+export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
+  return {
+    run_id: 'run-1',
+    status: 'running',
+    steps: 29_415,
+    loader: 'train',
+    bound: 'data',
+    clock: 'host',
+    level: 'bound',
+    confidence: 'high',
+    reason: null,
+    sentence: 'The GPU waits for data 43% of every step.',
+    why: 'Four workers cannot keep up.',
+    judged_steps: 1_200,
+    needed_steps: 40,
+    warmup_steps: 20,
+    data_stall_fraction: 0.43,
+    steps_per_s: 2.43,
+    samples_per_s: 621,
+    instant_data_steps_per_s: 4.26,
+    hours_lost: 9.4,
+    gpu_hours_lost: 9.4,
+    hours_used: 21.9,
+    anatomy: { step_us: 412_000, data_wait_us: 177_000, h2d_exposed_us: null, compute_us: 235_000 },
+    causes: [],
+    signals: [],
+    advice: [advice()],
+    refusals: [],
+    ranks: [{ rank: 0, data_stall_fraction: 0.43, straggler: false }],
+    ledger: [],
+    judged_at: '2026-11-21T13:06:00Z',
+    ...changes,
+  }
+}
+
+/** A verdict that is not there yet: no figure at all. */
+export function undecided(changes: Partial<Diagnosis> = {}): Diagnosis {
+  return diagnosis({
+    bound: 'unknown',
+    level: 'unknown',
+    confidence: null,
+    sentence: 'A verdict needs a few more steps.',
+    why: null,
+    reason: '38 of 40 steps; the first 20 are warm-up and not judged',
+    steps: 38,
+    judged_steps: 18,
+    data_stall_fraction: null,
+    steps_per_s: null,
+    samples_per_s: null,
+    instant_data_steps_per_s: null,
+    hours_lost: null,
+    gpu_hours_lost: null,
+    hours_used: null,
+    anatomy: null,
+    advice: [],
+    ranks: [],
+    judged_at: null,
+    ...changes,
+  })
+}
+
+/** `mean` per bucket; buckets of `steps` steps, one a second. */
+export function series(metric: string, mean: (number | null)[], changes: Partial<Series> = {}): Series {
+  const steps = 10
+  return {
+    metric,
+    unit: 'us',
+    at_us: mean.map((_, index) => index * 1_000_000),
+    first_index: mean.map((_, index) => index * steps),
+    count: mean.map(() => steps),
+    mean,
+    min: mean,
+    max: mean,
+    missing: null,
+    ...changes,
+  }
+}
+
+export function seriesPage(...all: Series[]): SeriesPage {
+  return { run_id: 'run-1', rank: 0, loader: 'train', started_at: '2026-11-21T10:00:00Z', series: all }
+}
+
+export function week(changes: Partial<Week> = {}): Week {
+  return {
+    hours_lost: 412,
+    hours_used: 2_290,
+    previous_hours_lost: 514,
+    previous_hours_used: 2_235,
+    on_gpu: true,
+    by_cause: [
+      { cause: 'storage_wait', hours_lost: 214 },
+      { cause: null, hours_lost: 198 },
+    ],
+    days: Array.from({ length: 14 }, (_, day) => ({
+      day: `2026-11-${day + 8}`,
+      hours_lost: day,
+      hours_used: 100,
+    })),
+    ...changes,
+  }
+}

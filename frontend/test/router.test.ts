@@ -1,0 +1,42 @@
+import { beforeEach, expect, test } from 'vitest'
+import { followAddress, navigate, parse, route, withQuery } from '../src/router'
+import { isFiltered, parseQuery } from '../src/store/query'
+
+beforeEach(() => navigate('/'))
+
+test('addresses name pages', () => {
+  expect(parse('/', '').page).toBe('runs')
+  expect(parse('/runs/abc-1_2', '')).toMatchObject({ page: 'run', runId: 'abc-1_2' })
+  expect(parse('/runs/a/b', '').page).toBe('unknown')
+  expect(parse(`/runs/${'x'.repeat(65)}`, '').page).toBe('unknown')
+})
+
+test('filters come from the query, and nonsense does not', () => {
+  const query = parseQuery(new URLSearchParams('q=vit&status=crashed&bound=nonsense&sort=name'))
+  expect(query).toMatchObject({ q: 'vit', status: 'crashed', bound: null, project: null, sort: 'name' })
+  expect(isFiltered(query)).toBe(true)
+  expect(isFiltered(parseQuery(new URLSearchParams('sort=name')))).toBe(false)
+})
+
+test('an empty value leaves the query', () => {
+  expect(withQuery(new URLSearchParams('q=a&status=lost'), { q: '', status: null })).toBe('')
+  expect(withQuery(new URLSearchParams('q=a'), { tag: 'k=v' })).toBe('?q=a&tag=k%3Dv')
+})
+
+test('a link inside the page changes the route and loads nothing', () => {
+  followAddress()
+  document.body.innerHTML = '<a href="/runs/r1">r1</a><a href="/docs">docs</a>'
+  const [inside, outside] = document.querySelectorAll('a')
+  const click = () => new MouseEvent('click', { bubbles: true, cancelable: true })
+  const first = click()
+  inside?.dispatchEvent(first)
+  expect(first.defaultPrevented).toBe(true)
+  expect(route.value).toMatchObject({ page: 'run', runId: 'r1' })
+  const second = click()
+  outside?.addEventListener('click', event => {
+    expect(event.defaultPrevented).toBe(false)
+    event.preventDefault()
+  })
+  outside?.dispatchEvent(second)
+  expect(route.value).toMatchObject({ page: 'run', runId: 'r1' })
+})
