@@ -1,0 +1,310 @@
+import { signal } from '@preact/signals'
+import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../src/api/client'
+import type { Week } from '../src/api/names'
+import { service } from '../src/store/connection'
+import { AdviceList } from '../src/ui/AdviceList'
+import { CrashBanner, NoSignalBanner, TroubleBanner } from '../src/ui/Banner'
+import { Empty } from '../src/ui/Empty'
+import { Footnote } from '../src/ui/Footnote'
+import { Ledger } from '../src/ui/Ledger'
+import { LoaderSettings } from '../src/ui/LoaderSettings'
+import { RunRow } from '../src/ui/RunRow'
+import { SignalsPanel } from '../src/ui/SignalsPanel'
+import { Verdict } from '../src/ui/Verdict'
+import { WeekHead } from '../src/ui/WeekHead'
+import { WorkersPanel } from '../src/ui/WorkersPanel'
+import { advice, diagnosis, run, summary, undecided, week } from './made'
+
+afterEach(cleanup)
+const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
+
+describe('the verdict', () => {
+  test('says what was lost, how fast it is, and what the first fix saves', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
+    expect(seen()).toContain('9.4 GPU-hourslost to waiting so far, of 21.9 GPU-hours used')
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited')
+    expect(seen()).toContain('8.4 GPU-hoursless for the same steps')
+  })
+
+  test('without a GPU speaks of no GPU', () => {
+    const cpu = diagnosis({
+      gpu_hours_lost: null,
+      sentence: 'The training loop waits for data 43% of every step.',
+    })
+    render(<Verdict run={run({ gpus: 0, gpu_name: null })} diagnosis={cpu} />)
+    expect(seen()).not.toContain('GPU')
+    expect(seen()).toContain('9.4 hours')
+  })
+
+  test('while measuring shows progress and no figure', () => {
+    render(<Verdict run={run()} diagnosis={undecided()} />)
+    expect(screen.getByRole('progressbar').getAttribute('value')).toBe('38')
+    expect(seen()).toContain('Measuring38 of 40 steps')
+    expect(seen()).not.toMatch(/samples\/s|hours|0%|× /)
+  })
+
+  test('of a run that ended too early shows no progress', () => {
+    render(<Verdict run={run({ status: 'finished' })} diagnosis={undecided({ status: 'finished' })} />)
+    expect(screen.queryByRole('progressbar')).toBeNull()
+    expect(seen()).toContain('No verdict')
+  })
+
+  test('names the parts of a step to those who cannot see them', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(screen.getByLabelText(/Mean step: 412 ms: 177 ms data wait, 235 ms compute/)).toBeTruthy()
+    expect(screen.getByLabelText(/With num_workers=8: 254 ms/)).toBeTruthy()
+  })
+})
+
+describe('advice', () => {
+  test('has gain, interval, evidence and diff; the first is open', () => {
+    render(<AdviceList run={run()} diagnosis={diagnosis()} />)
+    expect(document.querySelector('details')?.open).toBe(true)
+    expect(seen()).toContain('× 1.62')
+    expect(screen.getByLabelText(/interval 1.48 to 1.71, ceiling 1.75/)).toBeTruthy()
+    expect(seen()).toContain('A worker needs for one batch1.65 s')
+    expect(document.querySelector('.added')?.textContent).toContain('num_workers=8')
+  })
+
+  test('that cannot be predicted has no figure', () => {
+    const unknown = advice({ predicted_speedup: null, low: null, high: null, ceiling: null, anatomy: null })
+    render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [unknown] })} />)
+    expect(seen()).toContain('gain not predicted')
+    expect(seen()).not.toMatch(/× \d/)
+  })
+
+  test('says when it changes the order of batches', () => {
+    render(
+      <AdviceList run={run()} diagnosis={diagnosis({ advice: [advice({ changes_batch_order: true })] })} />,
+    )
+    expect(seen()).toContain('Changes the order of batches')
+  })
+
+  test('is not needed, not found, or not yet', () => {
+    const { rerender } = render(
+      <AdviceList run={run()} diagnosis={diagnosis({ advice: [], level: 'healthy', bound: 'compute' })} />,
+    )
+    expect(seen()).toContain('None needed')
+    rerender(<AdviceList run={run()} diagnosis={diagnosis({ advice: [] })} />)
+    expect(seen()).toContain('None found')
+    rerender(<AdviceList run={run()} diagnosis={undecided()} />)
+    expect(seen()).toContain('None yet')
+  })
+
+  test('refusals carry their reason', () => {
+    const refusal = {
+      change: 'tmpfs' as const,
+      title: 'A copy in tmpfs',
+      why: 'All from the cache.',
+      evidence: [],
+    }
+    render(<AdviceList run={run()} diagnosis={diagnosis({ refusals: [refusal] })} />)
+    expect(seen()).toContain('What would not helpA copy in tmpfsAll from the cache.')
+  })
+})
+
+describe('the ledger', () => {
+  const entry = {
+    advice_of: 'run-1',
+    run_id: 'run-2',
+    change: 'num_workers' as const,
+    settings: { num_workers: 2 },
+    predicted_speedup: 1.74,
+    low: 1.52,
+    high: 1.9,
+    observed_speedup: 1.71,
+    observed_low: null,
+    observed_high: null,
+    inside_interval: true,
+  }
+  test('sets predicted beside observed and links the other run', () => {
+    render(<Ledger run={run()} entries={[entry]} />)
+    expect(seen()).toContain('predicted× 1.74')
+    expect(seen()).toContain('observed× 1.71')
+    expect(seen()).toContain('Inside the predicted interval.')
+    expect(screen.getByRole('link').getAttribute('href')).toBe('/runs/run-2')
+  })
+  test('waits for the observation', () => {
+    render(<Ledger run={run()} entries={[{ ...entry, observed_speedup: null, inside_interval: null }]} />)
+    expect(seen()).toContain('observed–')
+    expect(seen()).toContain('Not judged yet.')
+  })
+})
+
+describe('a row of the table', () => {
+  function show(changes: Parameters<typeof summary>[0]) {
+    render(
+      <table>
+        <tbody>
+          <RunRow row={signal(summary(changes))} query={new URLSearchParams()} index={0} />
+        </tbody>
+      </table>,
+    )
+  }
+  test('says what waits and what a fix gains', () => {
+    show({})
+    expect(seen()).toContain('43%')
+    expect(seen()).toContain('× 1.62')
+    expect(screen.getByRole('link').getAttribute('href')).toBe('/runs/run-1')
+  })
+  test('that was not judged yet has dashes, never zeros', () => {
+    show({
+      bound: 'unknown',
+      level: 'unknown',
+      cause: null,
+      data_stall_fraction: null,
+      hours_lost: null,
+      gpu_hours_lost: null,
+      best_advice: null,
+      step_us: null,
+      num_workers: null,
+      gpus: null,
+      spark: [],
+    })
+    const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
+    expect(cells.filter(cell => cell === '–')).toHaveLength(6)
+    expect(seen()).toContain('measuring')
+    expect(seen()).not.toContain('0%')
+  })
+  test('of a run that carried advice says what it gained', () => {
+    show({ observed_speedup: 1.71 })
+    expect(seen()).toContain('gained × 1.71')
+  })
+  test('between five and ten percent is some wait, not compute-bound', () => {
+    show({ bound: 'compute', level: 'watch', data_stall_fraction: 0.07, cause: null })
+    expect(seen()).toContain('some wait')
+  })
+})
+
+describe('the week', () => {
+  const sentence = (changes: Partial<Week>) => {
+    cleanup()
+    render(<WeekHead week={week(changes)} />)
+    return screen.getByRole('heading').textContent
+  }
+  test('is a sentence', () => {
+    expect(sentence({})).toBe(
+      'This week 412 of 2,290 GPU-hours went to waiting for data: 18%, down from 23%.',
+    )
+    expect(sentence({ previous_hours_lost: 0, previous_hours_used: 0 })).toBe(
+      'This week 412 of 2,290 GPU-hours went to waiting for data: 18%.',
+    )
+    expect(sentence({ previous_hours_lost: 10 })).toContain('up from 0.4%')
+    expect(sentence({ previous_hours_lost: 412, previous_hours_used: 2_290 })).toContain(
+      'as in the week before',
+    )
+    expect(sentence({ hours_lost: 0.007, hours_used: 0.5, on_gpu: false })).toContain(
+      '25 seconds of 30 minutes',
+    )
+    expect(sentence({ hours_lost: 0, hours_used: 0 })).toBe('No training in the last seven days.')
+  })
+})
+
+describe('what is wrong', () => {
+  test('a lost run names its host and the moment', () => {
+    render(<NoSignalBanner run={run({ status: 'lost' })} />)
+    expect(seen()).toMatch(/No data from gpu-03 for .*as of \d\d:06:00\./)
+  })
+  test('a crashed run shows its last words', () => {
+    render(<CrashBanner run={run({ status: 'crashed', exit_reason: 'CUDA out of memory' })} />)
+    expect(document.querySelector('pre')?.textContent).toBe('CUDA out of memory')
+  })
+  test('a run that was killed has none', () => {
+    render(<CrashBanner run={run({ status: 'crashed' })} />)
+    expect(seen()).toContain('It left no last words.')
+  })
+  test('a failed part has its request to copy', () => {
+    render(
+      <TroubleBanner what="The charts" error={new ServiceError(500, 'internal', 'It broke.', 'req-7')} />,
+    )
+    expect(seen()).toContain('The charts could not be read. It broke. Request req-7.')
+  })
+})
+
+describe('no run yet', () => {
+  const info = {
+    version: '0.1.0',
+    started_at: '2026-11-21T10:00:00Z',
+    token_required: false,
+    signed_in: true,
+  }
+  test('the default address needs no setting', () => {
+    service.value = { ...info, url: 'http://127.0.0.1:7077' }
+    render(<Empty />)
+    expect(seen()).toContain('loader = underfed.watch(loader)')
+    expect(seen()).not.toContain('UNDERFED_URL')
+  })
+  test('any other one is in the snippet', () => {
+    service.value = { ...info, url: 'http://gpu-head:7077' }
+    render(<Empty />)
+    expect(seen()).toContain('UNDERFED_URL=http://gpu-head:7077')
+  })
+})
+
+test('signals say what a figure is a share of, and what could not be measured', () => {
+  const measured = { what: 'of requests', value: 0.93, unit: 'fraction' as const, series: null }
+  render(
+    <SignalsPanel
+      signals={[
+        { signal: 'Empty queue', measured, healthy: 'under 5%', reading: 'symptom', says: 'queue empty' },
+        {
+          signal: 'Hand-over',
+          measured: { ...measured, value: null },
+          healthy: '',
+          reading: 'not_measured',
+          says: 'not measured',
+        },
+      ]}
+    />,
+  )
+  const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
+  expect(cells).toEqual(['93% of requests', 'under 5%', 'queue empty', '–', '', 'not measured'])
+})
+
+test('settings that the advice would change are marked', () => {
+  render(<LoaderSettings run={run()} diagnosis={diagnosis()} chosen={null} />)
+  expect(document.querySelector('.advised')?.textContent).toContain('4')
+  expect(seen()).toContain('pin_memoryFalse')
+})
+
+test('the footnote tells cost, losses and what was not measured', () => {
+  const { rerender } = render(<Footnote run={run()} />)
+  expect(seen()).toContain('measuring costs 3.6 µs a step (< 0.1%) · nothing recorded was lost')
+  const losses = { ...run().losses, dropped_windows: 3 }
+  rerender(<Footnote run={run({ losses, not_measured: { gpu_util_fraction: 'no NVIDIA driver' } })} />)
+  expect(seen()).toContain('3 windows dropped by the full spool')
+  expect(seen()).toContain('gpu_util_fraction no NVIDIA driver')
+})
+
+test('workers can be read as a table', () => {
+  const worker = {
+    worker: 0,
+    batches: 10,
+    load_us_p5: 1_000,
+    load_us_p50: 2_000,
+    load_us_p95: 3_000,
+    load_us_mean: 2_000,
+    cpu_fraction: null,
+    runqueue_fraction: 0.02,
+    blocked_fraction: 0.04,
+    collate_fraction: null,
+    read_bytes_per_s: null,
+  }
+  const page = {
+    run_id: 'r',
+    rank: 0,
+    loader: 't',
+    workers: [worker],
+    limit_us: 900,
+    heatmap: null,
+    missing: null,
+  }
+  render(<WorkersPanel page={page} run={run({ gpus: 0 })} />)
+  expect(seen()).toContain('Above 900 µs a batch the training loop waits.')
+  fireEvent.click(screen.getByRole('button'))
+  const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
+  expect(cells).toEqual(['10', '1 ms', '2 ms', '3 ms', '–', '2.0%', '4.0%', '–'])
+})
