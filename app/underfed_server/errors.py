@@ -12,6 +12,7 @@
         ├── UnauthorisedError    401 no token, or one that is not known
         ├── ForbiddenError       403 not from here
         ├── NotFoundError        404
+        ├── MethodNotAllowedError 405
         ├── ConflictError        409 not in this state
         │   └── OutOfOrderError  409 an earlier window is missing
         ├── TooLargeError        413
@@ -101,6 +102,21 @@ class NotFoundError(RequestError):
     code = "not_found"
 
 
+class MethodNotAllowedError(RequestError):
+    """The thing is there, and is not for that."""
+
+    status = 405
+    code = "method_not_allowed"
+
+    def __init__(self, message: str, *, allow: str) -> None:
+        super().__init__(message)
+        self.allow = allow
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Allow": self.allow}
+
+
 class ConflictError(RequestError):
     """Not possible in the state that the thing is in."""
 
@@ -156,11 +172,13 @@ class TryLaterError(RequestError):
         return {"Retry-After": str(self.retry_after_s)}
 
 
-def body_of(error: RequestError) -> bytes:
-    """The one JSON shape of every failure: ``{"error": {"code", "message", "field"?}}``."""
-    return written(error.detail())
+def internal_error(request_id: str) -> ErrorDetail:
+    """What is said of a failure of ours: the log has the rest, under the same id."""
+    message = f"the service failed; its log says why under {request_id}"
+    return ErrorDetail(code="internal", message=message, request_id=request_id)
 
 
 def written(detail: ErrorDetail) -> bytes:
-    body: ErrorBody = ErrorBody.model_construct(error=detail)
+    """The one JSON shape of every failure: ``{"error": {"code", "message", "field"?}}``."""
+    body = ErrorBody.model_construct(error=detail)
     return body.model_dump_json(exclude_none=True, serialize_as_any=True).encode()

@@ -87,6 +87,9 @@ run = Table(
     Column("open_ranks", Integer, nullable=False),
     Column("crashed_ranks", Integer, nullable=False),
     # The last judgement in the columns that the list of runs is filtered and sorted by.
+    Column("judged_at", Instant),
+    Column("judged_status", Text),
+    Column("loader", Text),
     Column("bound", Text, nullable=False),
     Column("level", Text, nullable=False),
     Column("cause", Text),
@@ -112,6 +115,17 @@ diagnosis = Table(
     _key("run_id", Text),
     Column("body", Text, nullable=False),
     Column("judged_at", Instant, nullable=False),
+)
+
+tag = Table(
+    "tag",
+    metadata,
+    # Those that count, for the filter: edited ones where a person edited them.
+    _key("run_id", Text),
+    _key("key", Text),
+    Column("value", Text, nullable=False),
+    Index(None, "key", "value"),
+    sqlite_with_rowid=False,
 )
 
 rank = Table(

@@ -12,46 +12,13 @@ import msgspec
 from sqlalchemy import Connection, insert, update
 
 from underfed_server.errors import OutOfOrderError
+from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store import tables
 from underfed_server.store.lanes import row_counts, steps_lane
 from underfed_server.store.streams import RunState, RunStates, StreamKey, StreamState, TrackState
+from underfed_server.store.tags import index_tags
 from underfed_server.store.upsert import upsert
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A window as it was posted: decoded, and the bytes that are kept."""
-
-    window: Window
-    encoding: str
-    body: bytes
-
-    @property
-    def key(self) -> StreamKey:
-        return StreamKey(self.window.run_id, self.window.rank, self.window.incarnation)
-
-    @property
-    def rows(self) -> int:
-        """Of the lane that gets the most."""
-        counted: dict[str, int] = defaultdict(int)
-        for lane, rows in row_counts(self.window):
-            counted[lane] += rows
-        return max(counted.values(), default=0)
-
-
-@dataclass(frozen=True, slots=True)
-class Ack:
-    """The window is on disk."""
-
-    next_window_index: int
-    wants_run: bool
-    """The service does not know the run or one of its loaders: say it again."""
-    is_new: bool
-    """``False``: it had been stored before."""
-
-
-Outcome = Ack | OutOfOrderError
 
 
 @dataclass(slots=True)
@@ -63,6 +30,18 @@ class _Changes:
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: dict[str, RunState] = field(default_factory=dict)
+
+
+def stream_of(window: Window) -> StreamKey:
+    return StreamKey(window.run_id, window.rank, window.incarnation)
+
+
+def rows_of(window: Window) -> int:
+    """Of the lane that gets the most."""
+    counted: dict[str, int] = defaultdict(int)
+    for lane, rows in row_counts(window):
+        counted[lane] += rows
+    return max(counted.values(), default=0)
 
 
 class Appender:
@@ -98,7 +77,7 @@ class Appender:
                 next_window_index=last + 1,
             )
         if stream is None:
-            stream = run.streams[window.rank, window.incarnation] = StreamState(arrival.key, window.started_at)
+            stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
         self._describe(connection, run, window)
         _advance(stream, window, changes)
         _collect(arrival, run, stream, changes)
@@ -115,6 +94,7 @@ class Appender:
                 run.told_by = window.rank
                 statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
                 connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
+                index_tags(connection, run.run_id)
             connection.execute(upsert(tables.rank), _rank_row(window, window.run))
         if window.loaders:
             run.loaders.update(loader.loader for loader in window.loaders)
@@ -176,7 +156,7 @@ def _collect(arrival: Arrival, run: RunState, stream: StreamState, changes: _Cha
         {
             **key,
             "window_index": window.window_index,
-            "rows": arrival.rows,
+            "rows": rows_of(window),
             "encoding": arrival.encoding,
             "body": arrival.body,
         }

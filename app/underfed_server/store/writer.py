@@ -14,9 +14,10 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
 from underfed_server.errors import RequestError, TryLaterError
+from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.store.compact import Piles, compact
 from underfed_server.store.streams import StreamKey
-from underfed_server.store.windows import Ack, Appender, Arrival, Outcome
+from underfed_server.store.windows import Appender, rows_of, stream_of
 
 log = logging.getLogger("underfed.store")
 
@@ -164,7 +165,7 @@ class Writer:
         for each, outcome in zip(group, results, strict=True):
             if isinstance(each, _Post) and isinstance(outcome, Ack) and outcome.is_new:
                 window = each.arrival.window
-                self._piles.note(each.arrival.key, each.arrival.rows, has_ended=window.end is not None)
+                self._piles.note(stream_of(window), rows_of(window), has_ended=window.end is not None)
                 runs.add(window.run_id)
         if runs:
             self._on_stored(runs)

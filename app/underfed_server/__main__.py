@@ -1,0 +1,110 @@
+"""``underfed serve``: the service and its page."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import sys
+from collections.abc import Sequence
+
+import uvicorn
+
+from underfed_server.errors import StartError, UnderfedError
+from underfed_server.main import Application, create_app
+from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
+from underfed_server.store.engine import database_path
+
+KEEP_ALIVE_S = 75
+"""Agents post once a second, and when idle every 5 s: the default of 5 s would break their connections."""
+
+STOP_S = 2
+BACKLOG = 2_048
+
+
+class Server(uvicorn.Server):
+    """Ends open event streams before it waits for connections to close: they never would by themselves."""
+
+    def __init__(self, application: Application, settings: Settings) -> None:
+        super().__init__(
+            uvicorn.Config(
+                application,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=STOP_S,
+                server_header=False,
+                access_log=False,
+                log_level="warning",
+                forwarded_allow_ips="" if settings.is_loopback else None,
+            )
+        )
+        self._application = application
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._application.parts.events.close()
+        await super().shutdown(sockets)
+
+
+def serve(argv: Sequence[str]) -> int:
+    """Run the service until Ctrl-C."""
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
+    try:
+        settings = read_settings(argv)
+        database = database_path(settings.database_url)
+        # The port before the database: a service that cannot start changes nothing.
+        listening = listen(settings)
+        with listening:
+            application = create_app(settings)
+            tell(settings, application, listening.getsockname()[1], str(database))
+            Server(application, settings).run([listening])
+    except UnderfedError as error:
+        print(f"underfed: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket that listens where the settings say.
+
+    Raises:
+        StartError: the port is taken, or the address is none of this machine's.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise StartError(f"cannot listen on {settings.host}: {error.strerror}") from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise StartError(_why_not(settings, error)) from error
+    return listening
+
+
+def _why_not(settings: Settings, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        other = settings.port + 1 if settings.port < 65_535 else DEFAULT_PORT
+        return f"port {settings.port} is in use on {settings.host}; choose another with --port, as in --port {other}"
+    if error.errno == errno.EACCES:
+        return f"port {settings.port} needs privileges; choose one above 1023 with --port"
+    return f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
+
+
+def tell(settings: Settings, application: Application, port: int, database: str) -> None:
+    """Say where the page is and where data lie; a new token is shown here and nowhere else."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    print(f"Underfed  http://{host}:{port}", f"Data      {database}", sep="\n")
+    if application.new_token is not None:
+        print(f"Token     {application.new_token}", "          It is shown this once. Agents and browsers", sep="\n")
+        print("          need it: set UNDERFED_TOKEN to it where jobs run.")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(serve(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The HTTP API of the page, the terminal and other tools."""

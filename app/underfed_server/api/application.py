@@ -1,0 +1,89 @@
+"""The API as one FastAPI application."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+
+from underfed_server.api import docs, events, failures, page, runs, series, service, timeline, workers
+from underfed_server.api.given import Parts
+from underfed_server.ingest.endpoint import PATH
+
+PREFIX = "/api/v1"
+DESCRIPTION = (
+    "Which training jobs wait for their input, why, and what to change. Durations are integer microseconds (_us), "
+    "instants on the run clock likewise (it reads 0 at started_at), wall-clock times RFC 3339 UTC (_at), fractions "
+    "0 to 1. null: not measured."
+)
+
+_FAILURE = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+INGEST = {
+    "tags": ["ingest"],
+    "operationId": "ingest",
+    "summary": "Ingest",
+    "description": "A window of one rank, as docs/wire.md describes it; acknowledged when it is on disk. Idempotent.",
+    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+    "responses": {
+        "200": {
+            "description": "On disk, or it was already",
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["next_window_index", "wants_run"],
+                        "properties": {
+                            "next_window_index": {"type": "integer"},
+                            "wants_run": {"type": "boolean"},
+                        },
+                    }
+                }
+            },
+        },
+        "400": {"description": "Never acceptable", "content": _FAILURE},
+        "409": {"description": "An earlier window is missing", "content": _FAILURE},
+        "503": {"description": "Later", "content": _FAILURE},
+    },
+}
+
+
+class _Described(FastAPI):
+    """Its description has the route in front of it too."""
+
+    def openapi(self) -> dict[str, Any]:
+        described = super().openapi()
+        described["paths"][PATH] = {"post": INGEST}
+        return described
+
+
+def build(parts: Parts) -> FastAPI:
+    """The API, its description and the page. It neither opens nor closes ``parts``."""
+    app = skeleton()
+    app.state.parts = parts
+    # Event streams are left alone; small answers are not worth it.
+    app.add_middleware(GZipMiddleware, minimum_size=1_000)
+    return app
+
+
+def skeleton() -> FastAPI:
+    """Every route, and nothing behind them."""
+    app = _Described(
+        title="Underfed",
+        version=version("underfed"),
+        description=DESCRIPTION,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    failures.install(app)
+    api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
+    for module in (runs, series, workers, timeline, events, service):
+        api.include_router(module.router)
+    app.include_router(api)
+    app.include_router(service.health)
+    docs.install(app)
+    page.install(app)
+    return app

@@ -1,0 +1,42 @@
+"""``/events``: one stream a page, with all topics it watches."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from underfed_server.api.given import ALLOWED, GivenParts
+from underfed_server.api.stream import ALL_RUNS, since_of
+from underfed_server.errors import InvalidError
+from underfed_server.model import RunEvent
+
+router = APIRouter(tags=["events"], dependencies=ALLOWED)
+
+MOST_TOPICS = 100
+_TOPIC = re.compile(rf"{ALL_RUNS}|run:[A-Za-z0-9_-]{{1,64}}")
+
+
+class EventStream(StreamingResponse):
+    media_type = "text/event-stream"
+
+
+@router.get("/events", response_class=EventStream, responses={200: {"model": RunEvent}})
+async def events(
+    parts: GivenParts,
+    topic: Annotated[list[str], Query(description="`runs`, or `run:RUN_ID`", max_length=MOST_TOPICS)],
+    last_event_id: Annotated[str | None, Header(description="What a stream that broke had seen")] = None,
+) -> EventStream:
+    """Server-sent events: a run has new windows, a new status or a new diagnosis; at most one a second a run."""
+    for each in topic:
+        if not _TOPIC.fullmatch(each):
+            raise InvalidError(f"topic: {each!r} is neither `runs` nor `run:RUN_ID`", field="topic")
+    since = since_of(last_event_id) if last_event_id else None
+    missed = [] if since is None else await run_in_threadpool(parts.store.changed_since, since)
+    watched = [run for run in missed if ALL_RUNS in topic or f"run:{run.run_id}" in topic]
+    # nginx would hold events back until its buffer is full.
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return EventStream(parts.events.watch(topic, watched), headers=headers)

@@ -1,0 +1,68 @@
+"""Every failure in the one JSON shape, whoever raised it."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from underfed_server.errors import RequestError, internal_error, written
+from underfed_server.model import ErrorBody, ErrorDetail
+
+log = logging.getLogger("underfed.api")
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody, "description": HTTPStatus(status).phrase} for status in (401, 404, 422, 503)
+}
+"""What every route may answer besides; for the description of the API."""
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(RequestError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def answer(status: int, detail: ErrorDetail, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(written(detail), status_code=status, media_type="application/json", headers=headers)
+
+
+def _ours(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    assert isinstance(error, RequestError)
+    return answer(error.status, error.detail(), error.headers)
+
+
+def _invalid(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    field = _field(first["loc"])
+    said = first["msg"]
+    return answer(422, ErrorDetail(code="invalid", message=f"{field}: {said}" if field else said, field=field or None))
+
+
+def _framework(request: Request, error: Exception) -> Response:
+    """No such path, or not for that method."""
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    message = f"there is nothing at {request.url.path}" if status == HTTPStatus.NOT_FOUND else str(error.detail)
+    detail = ErrorDetail(code=status.name.lower(), message=message)
+    return answer(error.status_code, detail, error.headers)
+
+
+def _unexpected(request: Request, error: Exception) -> Response:
+    request_id = uuid.uuid4().hex[:12]
+    # The server raises it again afterwards, and logs where it came from.
+    log.error("request %s failed: %s %s: %r", request_id, request.method, request.url.path, error)
+    return answer(500, internal_error(request_id))
+
+
+def _field(place: Sequence[int | str]) -> str:
+    """``("query", "buckets")`` → ``buckets``, ``("body", "tags", "a")`` → ``tags.a``."""
+    return ".".join(str(part) for part in place[1:])

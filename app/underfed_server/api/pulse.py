@@ -1,0 +1,112 @@
+"""The thread that follows the runs: has each judged when its windows arrive, and tells the open pages."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from underfed_server.api.stream import Events
+from underfed_server.errors import NotFoundError, TryLaterError
+from underfed_server.store.spark import read_spark
+from underfed_server.store.store import Store
+
+log = logging.getLogger("underfed.pulse")
+
+Judge = Callable[[Store, str], None]
+"""Reads a run from the store and saves its diagnosis there."""
+
+APART_S = 1.0
+"""Between two judgements of one run: windows come once a second."""
+
+SWEEP_S = 5.0
+"""How often runs are looked for that fell silent: they become lost by the mere passing of time."""
+
+
+class Pulse:
+    """Starts with :meth:`start`, ends with :meth:`close`."""
+
+    def __init__(self, store: Store, events: Events, judge: Judge | None) -> None:
+        self._store = store
+        self._events = events
+        self._judge = judge
+        self._due: dict[str, float] = {}
+        self._attended_at: dict[str, float] = {}
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="underfed-pulse", daemon=True)
+
+    def start(self) -> None:
+        self._store.listen(self.touch)
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def touch(self, run_ids: set[str]) -> None:
+        """Something happened to these runs. Does not block; any thread."""
+        now = time.monotonic()
+        with self._changed:
+            for run_id in run_ids:
+                self._due.setdefault(run_id, max(now, self._attended_at.get(run_id, 0.0) + APART_S))
+            self._changed.notify()
+
+    def _run(self) -> None:
+        sweep_at = time.monotonic()
+        while not self._is_closing:
+            if time.monotonic() >= sweep_at:
+                self._sweep()
+                sweep_at = time.monotonic() + SWEEP_S
+            run_id = self._next(sweep_at)
+            if run_id is not None:
+                self._attend(run_id)
+
+    def _next(self, until: float) -> str | None:
+        """The run that is due first, when it is due; ``None``: none is before ``until``, or we close."""
+        with self._changed:
+            now = time.monotonic()
+            run_id, due_at = min(self._due.items(), key=lambda each: each[1], default=(None, until))
+            if run_id is not None and due_at <= now:
+                del self._due[run_id]
+                self._attended_at[run_id] = now
+                return run_id
+            if not self._is_closing:
+                self._changed.wait(max(0.0, min(due_at, until) - now))
+            return None
+
+    def _sweep(self) -> None:
+        try:
+            self.touch(set(self._store.unjudged()))
+        except Exception:
+            log.exception("runs that fell silent could not be looked for")
+        since = time.monotonic() - APART_S
+        self._attended_at = {run_id: at for run_id, at in self._attended_at.items() if at > since}
+
+    def _attend(self, run_id: str) -> None:
+        try:
+            before = self._store.diagnosis(run_id)
+            self._judged(run_id)
+            self._store.note_judged(run_id, read_spark(self._store, run_id))
+            changed = self._store.diagnosis(run_id) != before
+            self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
+        except NotFoundError:
+            return  # deleted meanwhile
+        except TryLaterError as error:
+            log.warning("run %s was not judged: %s", run_id, error)
+        except Exception:
+            log.exception("run %s could not be followed", run_id)
+
+    def _judged(self, run_id: str) -> None:
+        if self._judge is None:
+            return
+        try:
+            self._judge(self._store, run_id)
+        except (NotFoundError, TryLaterError):
+            raise
+        except Exception:
+            # Its last diagnosis stays; its windows and its line in the list must not wait for a mended judge.
+            log.exception("run %s could not be judged", run_id)

@@ -1,0 +1,73 @@
+"""``/runs``: the list, one run, its diagnosis, and what a person may change in it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from underfed_server.api.given import ALLOWED, GivenParts, GivenStore
+from underfed_server.api.unjudged import unjudged
+from underfed_server.model import Bound, Diagnosis, Run, RunsPage, Status
+from underfed_server.store.runs import RunFilter
+
+router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+
+MOST_RUNS = 5_000
+"""In one page: 36 ms in the store's study. A team's list fits into one."""
+
+Text = Annotated[str, StringConstraints(max_length=500)]
+Name = Annotated[str, StringConstraints(max_length=500, min_length=1, strip_whitespace=True)]
+
+
+class RunChanges(BaseModel):
+    """Only what is given is changed; ``null`` gives a name or tags back to what the agent says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name | None = None
+    tags: dict[Name, Text] | None = Field(default=None, max_length=200)
+    notes: Annotated[str, StringConstraints(max_length=100_000)] = ""
+
+
+@router.get("/runs")
+def runs(
+    store: GivenStore,
+    project: str | None = None,
+    status: Status | None = None,
+    bound: Bound | None = None,
+    tag: Annotated[str | None, Query(description="`key=value`, or `key` with any value")] = None,
+    q: Annotated[str | None, Query(description="Words that all occur in name, id, project, user, host or tags")] = None,
+    sort: Annotated[str, Query(description="A key; `-` in front: largest first")] = "-started_at",
+    limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+) -> RunsPage:
+    """Runs that pass the filter, with counts by status and the week's hours."""
+    return store.runs(RunFilter(project, status, bound, tag, q, sort, limit, cursor))
+
+
+@router.get("/runs/{run_id}")
+def run(run_id: str, store: GivenStore) -> Run:
+    """One run with everything that does not change from step to step."""
+    return store.run(run_id)
+
+
+@router.patch("/runs/{run_id}")
+def edit(run_id: str, changes: RunChanges, parts: GivenParts) -> Run:
+    """Change the name, the tags or the notes of a run."""
+    parts.store.edit_run(run_id, changes.model_dump(exclude_unset=True))
+    parts.pulse.touch({run_id})
+    return parts.store.run(run_id)
+
+
+@router.delete("/runs/{run_id}", status_code=204)
+def remove(run_id: str, store: GivenStore) -> None:
+    """Forget a run that is not running, and everything that was recorded of it."""
+    store.delete_run(run_id)
+
+
+@router.get("/runs/{run_id}/diagnosis")
+def diagnosis(run_id: str, store: GivenStore) -> Diagnosis:
+    """The last verdict, with the status that the run had when it was given."""
+    return store.diagnosis(run_id) or unjudged(store.summary(run_id))

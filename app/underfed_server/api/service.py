@@ -1,0 +1,77 @@
+"""``/service``, ``/session`` and the health checks: what the page needs to explain itself, and to sign in."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from underfed_server.api.access import COOKIE, SESSION_LENGTH
+from underfed_server.api.given import GivenParts, GivenStore
+from underfed_server.errors import TryLaterError
+from underfed_server.model import ServiceInfo
+
+router = APIRouter(tags=["service"])
+health = APIRouter(tags=["service"])
+
+
+class Session(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    token: str = Field(min_length=1, max_length=1_000)
+
+
+class Health(BaseModel):
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/service")
+def service(request: Request, parts: GivenParts) -> ServiceInfo:
+    """Open to everybody: the page asks before it knows whether to ask for a token."""
+    return ServiceInfo(
+        version=request.app.version,
+        url=str(request.base_url).rstrip("/"),
+        started_at=parts.started_at,
+        token_required=parts.access.token_required,
+        signed_in=parts.access.allows(dict(request.scope["headers"])),
+    )
+
+
+@router.post("/session", status_code=204)
+def sign_in(session: Session, request: Request, parts: GivenParts) -> Response:
+    """Exchange the access token for a cookie that scripts cannot read and other sites cannot use."""
+    response = Response(status_code=204)
+    response.set_cookie(
+        COOKIE,
+        parts.access.sign_in(session.token),
+        max_age=int(SESSION_LENGTH.total_seconds()),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@router.delete("/session", status_code=204)
+def sign_out(request: Request, parts: GivenParts) -> Response:
+    parts.access.sign_out(dict(request.scope["headers"]))
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+@health.get("/healthz")
+def healthz() -> Health:
+    """The process answers."""
+    return Health()
+
+
+@health.get("/readyz")
+def readyz(store: GivenStore) -> Health:
+    """The database answers too."""
+    try:
+        store.check()
+    except Exception as error:
+        raise TryLaterError("the database does not answer", retry_after_s=5) from error
+    return Health()

@@ -1,0 +1,119 @@
+"""Server-sent events: what happens to runs, to every page that watches, over one stream each."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime, timedelta
+
+from underfed_server.model import RunEvent, RunSummary
+from underfed_server.store.tables import MICROSECOND, UNIX_EPOCH
+
+ALL_RUNS = "runs"
+HEARTBEAT_S = 10.0
+"""Proxies close a silent connection, the usual ones after a minute; and a dead client is noticed by writing to it."""
+
+OVERLAP = timedelta(seconds=2)
+"""A resumed stream begins so much earlier: an event is numbered a moment after what it tells was written."""
+
+
+def topic_of(run_id: str) -> str:
+    return f"run:{run_id}"
+
+
+class _Watcher:
+    """One open stream: the newest event of each run that it has not sent yet, so that it never falls behind."""
+
+    def __init__(self, topics: Sequence[str]) -> None:
+        self.topics = topics
+        self.loop = asyncio.get_running_loop()
+        self.pending: dict[str, tuple[int, RunEvent]] = {}
+        self.wake = asyncio.Event()
+
+    def put(self, number: int, event: RunEvent) -> None:
+        """On the stream's own event loop."""
+        run_id = event.run.run_id
+        before = self.pending.pop(run_id, None)
+        if before is not None and before[1].diagnosis_changed:
+            event = event.model_copy(update={"diagnosis_changed": True})
+        self.pending[run_id] = (number, event)
+        self.wake.set()
+
+    def watches(self, run_id: str) -> bool:
+        return ALL_RUNS in self.topics or topic_of(run_id) in self.topics
+
+    def take(self) -> list[tuple[int, RunEvent]]:
+        """One for each topic that a run's event belongs to."""
+        pending, self.pending = self.pending, {}
+        self.wake.clear()
+        return [
+            (number, event.model_copy(update={"topic": topic}))
+            for run_id, (number, event) in pending.items()
+            for topic in (ALL_RUNS, topic_of(run_id))
+            if topic in self.topics
+        ]
+
+
+class Events:
+    """Published from any thread, watched on event loops."""
+
+    def __init__(self) -> None:
+        self._watchers: set[_Watcher] = set()
+        self._lock = threading.Lock()
+        self._last_number = 0
+        self._is_closed = False
+
+    def publish(self, run: RunSummary, *, diagnosis_changed: bool) -> None:
+        event = RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=diagnosis_changed)
+        with self._lock:
+            # Numbers are Unix microseconds: a client may come back with one after the service was restarted.
+            self._last_number = max(self._last_number + 1, time.time_ns() // 1_000)
+            watchers = [watcher for watcher in self._watchers if watcher.watches(run.run_id)]
+            for watcher in watchers:
+                watcher.loop.call_soon_threadsafe(watcher.put, self._last_number, event)
+
+    def close(self) -> None:
+        """End all streams at once: a service that stops must not wait for its watchers."""
+        with self._lock:
+            self._is_closed = True
+            for watcher in self._watchers:
+                watcher.loop.call_soon_threadsafe(watcher.wake.set)
+
+    async def watch(
+        self, topics: Sequence[str], missed: Iterable[RunSummary] = (), heartbeat_s: float = HEARTBEAT_S
+    ) -> AsyncIterator[str]:
+        """The stream's text, until the client goes or the service stops. ``missed``: told first."""
+        watcher = _Watcher(topics)
+        now = time.time_ns() // 1_000
+        for run in missed:
+            watcher.put(now, RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=True))
+        with self._lock:
+            self._watchers.add(watcher)
+        try:
+            # Something at once: the browser's `open` comes with the first bytes that a proxy lets through.
+            yield ": open\n\n"
+            while not self._is_closed:
+                for number, event in watcher.take():
+                    yield f"id: {number}\ndata: {event.model_dump_json(by_alias=True)}\n\n"
+                if not await _woken(watcher.wake, heartbeat_s):
+                    yield ": still here\n\n"
+        finally:
+            with self._lock:
+                self._watchers.discard(watcher)
+
+
+def since_of(last_event_id: str) -> datetime | None:
+    """Since when a client that saw ``last_event_id`` may have missed something; ``None``: no number of ours."""
+    if not (last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= 16):
+        return None
+    return UNIX_EPOCH + int(last_event_id) * MICROSECOND - OVERLAP
+
+
+async def _woken(wake: asyncio.Event, within_s: float) -> bool:
+    try:
+        await asyncio.wait_for(wake.wait(), within_s)
+    except asyncio.TimeoutError:
+        return False
+    return True

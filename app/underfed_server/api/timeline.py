@@ -1,0 +1,80 @@
+"""``/runs/{run_id}/timeline``: the newest steps and the batches behind them, one by one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query
+
+from underfed_server.api.given import ALLOWED, GivenStore
+from underfed_server.model import Timeline, TimelineBatch, TimelineStep
+from underfed_server.store.rows import BatchRows, StepRows
+
+router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+
+SPAN_US = 6_000_000
+"""What fits on a page with every batch still to be seen."""
+
+FEWEST_STEPS, MOST_STEPS = 8, 240
+"""Slow steps are shown over a longer time, quick ones over a shorter."""
+
+MOST_BATCHES = 2_000
+
+
+@router.get("/runs/{run_id}/timeline")
+def timeline(
+    run_id: str,
+    store: GivenStore,
+    rank: Annotated[int | None, Query(ge=0, description="Default: the lowest")] = None,
+    loader: Annotated[str | None, Query(description="Default: the one that was judged")] = None,
+) -> Timeline:
+    """About the last six seconds: 8 to 240 steps."""
+    run = store.run(run_id)
+    chosen = rank if rank is not None else min(run.ranks, default=0)
+    name = loader or store.main_loader(run_id)
+    steps = store.steps(run_id, chosen, name, MOST_STEPS) if name is not None else None
+    if name is None or steps is None or not len(steps):
+        return Timeline(
+            run_id=run_id, rank=chosen, loader=name, from_us=0, to_us=0, batches=[], steps=[],
+            missing="no step was recorded yet",
+        )  # fmt: skip
+    # An open step is shown as far as its wait.
+    ends = steps.start_us + np.where(np.isnan(steps.step_us), steps.data_wait_us, steps.step_us)
+    first = max(0, min(int(np.searchsorted(ends, ends[-1] - SPAN_US)), len(steps) - FEWEST_STEPS))
+    from_us, to_us = float(steps.start_us[first]), float(ends[-1])
+    return Timeline(
+        run_id=run_id,
+        rank=chosen,
+        loader=name,
+        from_us=int(from_us),
+        to_us=int(to_us),
+        batches=_batches(store.batches(run_id, chosen, name, MOST_BATCHES), from_us, to_us),
+        steps=_steps(steps, first),
+        missing=None,
+    )
+
+
+def _steps(steps: StepRows, first: int) -> list[TimelineStep]:
+    names = ("step_index", "epoch_index", "batch_index", "start_us", "data_wait_us", "step_us", "queue_depth")
+    return [TimelineStep(**row) for row in _records(steps, names, np.arange(first, len(steps)))]
+
+
+def _batches(batches: BatchRows, from_us: float, to_us: float) -> list[TimelineBatch]:
+    """Those being loaded, or waiting to be used, at some moment of the span."""
+    names = (
+        "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "runqueue_us", "blocked_us",
+        "collate_us", "received_us",
+    )  # fmt: skip
+    until = np.fmax(batches.start_us + batches.load_us, batches.received_us)
+    shown = np.flatnonzero((until >= from_us) & (batches.start_us <= to_us))
+    return [TimelineBatch(**row) for row in _records(batches, names, shown)]
+
+
+def _records(rows: StepRows | BatchRows, names: tuple[str, ...], chosen: Any) -> list[dict[str, Any]]:
+    columns = [[_whole(value) for value in getattr(rows, name)[chosen].tolist()] for name in names]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _whole(value: float) -> int | None:
+    return None if np.isnan(value) else int(value)

@@ -1,0 +1,43 @@
+"""What is said of a run before it was judged for the first time."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.sentence import no_verdict
+from underfed_server.model import Diagnosis, RunSummary
+
+
+def unjudged(run: RunSummary) -> Diagnosis:
+    """No verdict and no figure, but the reason."""
+    needed = LIMITS.warmup_steps + LIMITS.needed_steps
+    return Diagnosis(
+        run_id=run.run_id,
+        status=run.status,
+        steps=run.steps,
+        loader=None,
+        bound="unknown",
+        clock="host",
+        level="unknown",
+        confidence=None,
+        reason=f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}",
+        sentence=no_verdict(run.status != "running"),
+        why=None,
+        judged_steps=0,
+        needed_steps=needed,
+        warmup_steps=LIMITS.warmup_steps,
+        data_stall_fraction=None,
+        steps_per_s=None,
+        samples_per_s=None,
+        instant_data_steps_per_s=None,
+        hours_lost=None,
+        gpu_hours_lost=None,
+        hours_used=None,
+        anatomy=None,
+        causes=[],
+        signals=[],
+        advice=[],
+        refusals=[],
+        ranks=[],
+        ledger=[],
+        judged_at=None,
+    )

@@ -1,0 +1,79 @@
+"""Puts the service together: store, access, the thread that follows the runs, ingest, API and page."""
+
+from __future__ import annotations
+
+from underfed_server.api import application
+from underfed_server.api.access import open_access
+from underfed_server.api.given import Parts
+from underfed_server.api.manners import refuse, require_json, require_local_name, with_headers
+from underfed_server.api.pulse import Judge, Pulse
+from underfed_server.api.stream import Events
+from underfed_server.errors import RequestError
+from underfed_server.ingest.endpoint import PATH, Ingest, Receive, Scope, Send
+from underfed_server.settings import Settings
+from underfed_server.store.engine import database_path
+from underfed_server.store.store import Store
+
+
+class Application:
+    """The ASGI application. Open it with :func:`create_app`; it closes itself at the end of its lifespan."""
+
+    def __init__(self, parts: Parts, *, new_token: str | None) -> None:
+        self.parts = parts
+        self.new_token = new_token
+        """A token that was made just now, to be shown once."""
+        self._ingest = Ingest(parts.store.submit, parts.access.require_token)
+        self._api = application.build(parts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_ingest = scope["path"] == PATH
+        # Agents need none of a browser's headers, and every call costs.
+        answer = send if is_ingest else with_headers(send)
+        headers = dict(scope["headers"])
+        try:
+            if not self.parts.access.token_required:
+                require_local_name(headers)
+            if not is_ingest:
+                require_json(scope["method"], headers)
+        except RequestError as error:
+            await refuse(answer, error)
+            return
+        await (self._ingest if is_ingest else self._api)(scope, receive, answer)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def close(self) -> None:
+        """End the streams, then write what waits."""
+        self.parts.events.close()
+        self.parts.pulse.close()
+        self.parts.store.close()
+
+
+def create_app(settings: Settings, judge: Judge | None = None) -> Application:
+    """Open the database and everything around it.
+
+    ``judge`` reads a run from the store and saves its diagnosis there; it is called on one thread, at most once a
+    second a run, for runs whose windows arrived.
+
+    Raises:
+        SettingsError: ``settings.database_url`` names no file of ours.
+        StartError: the database cannot be used.
+    """
+    store = Store(database_path(settings.database_url))
+    access, new_token = open_access(store, settings)
+    events = Events()
+    pulse = Pulse(store, events, judge)
+    pulse.start()
+    parts = Parts(store, access, events, pulse, store.now())
+    return Application(parts, new_token=new_token)

@@ -1,0 +1,222 @@
+"""What the service remembers, in one object: writes go through one thread, reads see one state each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from underfed_server.ingest.arrival import Arrival, Outcome
+from underfed_server.model import Diagnosis, EpochInfo, Run, RunsPage, RunSummary
+from underfed_server.store import details, judgements, runs, summaries, tables
+from underfed_server.store.engine import lock, open_readers, open_writer
+from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, kind_of, steps_lane
+from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
+from underfed_server.store.runs import RunFilter
+from underfed_server.store.schema import upgrade
+from underfed_server.store.tail import Tails
+from underfed_server.store.tracks import Reader
+from underfed_server.store.week import read_week
+from underfed_server.store.windows import Appender
+from underfed_server.store.writer import Writer
+
+
+def utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class StepTotals:
+    """Of one rank with one loader, over the whole run, warm-up included."""
+
+    rank: int
+    steps: int
+    step_us: int
+    data_wait_us: int
+
+
+class Store:
+    """One database file, open. Every method may be called from any thread, none from the writer's.
+
+    Methods that take a ``run_id`` raise :class:`NotFoundError` when there is no such run; those that write raise
+    :class:`TryLaterError` when the database cannot be written or the store is closing.
+    """
+
+    def __init__(self, database: Path, now: Callable[[], datetime] = utc_now) -> None:
+        """Make or upgrade the file, and take it for this process alone.
+
+        Raises:
+            StartError: another service uses it, it is of a newer version, or it cannot be written.
+        """
+        self.now = now
+        self._lock = lock(database)
+        self._listeners: list[Callable[[set[str]], None]] = []
+        self._tails = Tails()
+        self._writing = open_writer(database)
+        self._appender = Appender(now)
+        self._writer = Writer(self._writing, self._appender, self._tell)
+        self._readers = open_readers(database)
+        try:
+            upgrade(self._writing)
+            self._writer.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Write what was submitted, then let go of the file."""
+        self._writer.close()
+        self._readers.dispose()
+        self._writing.dispose()
+        self._lock.release()
+
+    def listen(self, heard: Callable[[set[str]], None]) -> None:
+        """``heard`` is told, on the writer's thread, which runs have new windows. It must not block."""
+        self._listeners.append(heard)
+
+    def submit(self, arrival: Arrival) -> Future[Outcome]:
+        """Store a window; the future is done when it is on disk."""
+        return self._writer.submit(arrival)
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """One state of the database for several reads."""
+        with self._readers.begin() as connection:
+            yield Reader(connection, self._tails)
+
+    def check(self) -> None:
+        """Raises whatever keeps the database from being read."""
+        with self._readers.begin() as connection:
+            connection.execute(select(func.count()).select_from(tables.token))
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    def runs(self, asked: RunFilter) -> RunsPage:
+        """A page of the list, with the counts and the week above it.
+
+        Raises:
+            InvalidError: no such sort or cursor.
+        """
+        now = self.now()
+        with self._readers.begin() as connection:
+            page, cursor = runs.list_runs(connection, asked, now)
+            counts = runs.count_by_status(connection, asked, now)
+            return RunsPage(runs=page, next_cursor=cursor, counts=counts, week=read_week(connection, now))
+
+    def run(self, run_id: str) -> Run:
+        with self._readers.begin() as connection:
+            return details.read_run(connection, run_id, self.now())
+
+    def summary(self, run_id: str) -> RunSummary:
+        with self._readers.begin() as connection:
+            return summaries.read_summary(connection, run_id, self.now())
+
+    def changed_since(self, since: datetime) -> list[RunSummary]:
+        """Runs of which a window or a judgement came since then, oldest change first."""
+        with self._readers.begin() as connection:
+            return runs.changed_since(connection, since, self.now())
+
+    def earlier_runs(self, run_id: str, limit: int = 20) -> list[RunSummary]:
+        """Of the same job, started before this one, newest first."""
+        with self._readers.begin() as connection:
+            return runs.earlier_runs(connection, run_id, limit, self.now())
+
+    def edit_run(self, run_id: str, changes: Mapping[str, Any]) -> None:
+        """Set ``name``, ``tags`` or ``notes``; a name or tags of ``None`` are the agent's again."""
+        self.write(lambda connection: runs.edit_run(connection, run_id, changes, self.now()))
+
+    def delete_run(self, run_id: str) -> None:
+        """Raises:
+        ConflictError: it is running.
+        """
+
+        def delete(connection: Connection) -> None:
+            runs.delete_run(connection, run_id, self.now())
+            self._writer.forget(run_id)
+
+        self.write(delete)
+
+    # --- what was recorded ------------------------------------------------------------------------
+
+    def main_loader(self, run_id: str) -> str | None:
+        """The loader that was judged, else the one that most time was spent with; ``None``: no step yet."""
+        with self._readers.begin() as connection:
+            summaries.run_row(connection, run_id)
+            return summaries.main_loader(connection, run_id)
+
+    def step_totals(self, run_id: str, loader: str) -> list[StepTotals]:
+        """One a rank, by rank."""
+        track = tables.track.c
+        sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
+        statement = select(track.rank, *sums).where(track.run_id == run_id, track.lane == steps_lane(loader))
+        with self._readers.begin() as connection:
+            rows = connection.execute(statement.group_by(track.rank).order_by(track.rank))
+            return [StepTotals(*row) for row in rows]
+
+    def steps(self, run_id: str, rank: int, loader: str, last: int | None = None) -> StepRows:
+        """All steps of a rank with a loader, or the newest ``last``."""
+        return self._rows(StepRows, run_id, rank, steps_lane(loader), last)
+
+    def batches(self, run_id: str, rank: int, loader: str, last: int | None = None) -> BatchRows:
+        """In the order in which the training process had them."""
+        return self._rows(BatchRows, run_id, rank, batches_lane(loader), last)
+
+    def process(self, run_id: str, rank: int, last: int | None = None) -> ProcessRows:
+        """One a second."""
+        return self._rows(ProcessRows, run_id, rank, PROCESS, last)
+
+    def host(self, run_id: str, rank: int, last: int | None = None) -> HostRows:
+        """One a second; empty for ranks that leave it to another rank of their host."""
+        return self._rows(HostRows, run_id, rank, HOST, last)
+
+    def gpus(self, run_id: str, rank: int, last: int | None = None) -> dict[int, GpuRows]:
+        """By GPU index; empty for ranks that leave it to another rank of their host."""
+        with self.reading() as reader:
+            lanes = reader.lanes(run_id, rank)
+        indices = sorted(int(lane.partition(":")[2]) for lane in lanes if kind_of(lane) == "gpu")
+        return {index: self._rows(GpuRows, run_id, rank, gpu_lane(index), last) for index in indices}
+
+    def epochs(self, run_id: str) -> list[EpochInfo]:
+        """Of all ranks and loaders, oldest first."""
+        with self._readers.begin() as connection:
+            started_at = summaries.run_row(connection, run_id)["started_at"]
+            return details.read_epochs(connection, run_id, started_at)
+
+    # --- judgements -------------------------------------------------------------------------------
+
+    def diagnosis(self, run_id: str) -> Diagnosis | None:
+        """The last one, as it was saved; ``None``: not judged yet."""
+        with self._readers.begin() as connection:
+            return judgements.read_diagnosis(connection, run_id)
+
+    def save_diagnosis(self, diagnosis: Diagnosis) -> None:
+        """In place of the run's last one; the list of runs shows its figures from now on."""
+        self.write(lambda connection: judgements.save_diagnosis(connection, diagnosis, self.now()))
+
+    def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
+        """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""
+        self.write(lambda connection: judgements.note_judged(connection, run_id, spark, self.now()))
+
+    def unjudged(self) -> list[str]:
+        """Runs to which something happened since they were judged, the newest first."""
+        with self._readers.begin() as connection:
+            return judgements.unjudged(connection, self.now())
+
+    def write(self, work: Callable[[Connection], None]) -> None:
+        """Run ``work`` in a transaction of the one writer; on return it is on disk."""
+        self._writer.call(work)
+
+    def _rows(self, kind: type[Rows], run_id: str, rank: int, lane: str, last: int | None) -> Rows:
+        with self.reading() as reader:
+            started_at = summaries.run_row(reader.connection, run_id)["started_at"]
+            return read_rows(kind, reader, run_id, rank, lane, started_at, last)
+
+    def _tell(self, run_ids: set[str]) -> None:
+        for heard in self._listeners:
+            heard(run_ids)

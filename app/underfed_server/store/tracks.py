@@ -1,0 +1,149 @@
+"""Where the rows of a lane lie: one track for each incarnation of the rank, one after the other.
+
+Incarnations count their steps from 0 and have a run clock each; a track knows how far to shift both, so that readers
+see one sequence on the clock that reads 0 when the run started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, and_, select
+
+from underfed_server.store import tables
+from underfed_server.store.chunks import Column, Columns, decode
+from underfed_server.store.compact import index_of
+from underfed_server.store.lanes import instant_of, stored_names, unpacked
+from underfed_server.store.streams import StreamKey
+from underfed_server.store.tail import Tails, belongs_to
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    key: StreamKey
+    lane: str
+    rows: int
+    chunks: int
+    chunk_rows: int
+    end_index: int
+    """One past its last, not yet shifted."""
+    shift_index: int
+    shift_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    ordinal: int
+    rows: int
+    first_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads one state of the database: its connection is in a transaction."""
+
+    connection: Connection
+    tails: Tails
+
+    def tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
+        """Oldest incarnation first; empty when nothing was recorded."""
+        track, stream = tables.track.c, tables.stream.c
+        same = and_(track.run_id == stream.run_id, track.rank == stream.rank, track.incarnation == stream.incarnation)
+        statement = select(tables.track, stream.started_at).join(tables.stream, same)
+        statement = statement.where(track.run_id == run_id, track.rank == rank, track.lane == lane, track.rows > 0)
+        found: list[Track] = []
+        shift = 0
+        for row in self.connection.execute(statement.order_by(track.incarnation)):
+            key = StreamKey(row.run_id, row.rank, row.incarnation)
+            end = row.next_index if lane.startswith("steps:") else row.rows
+            shift_us = (row.started_at - run_started_at) // tables.MICROSECOND
+            found.append(Track(key, lane, row.rows, row.chunks, row.chunk_rows, end, shift, shift_us))
+            shift += end
+        return found
+
+    def lanes(self, run_id: str, rank: int) -> set[str]:
+        track = tables.track.c
+        statement = select(track.lane).where(track.run_id == run_id, track.rank == rank, track.rows > 0).distinct()
+        return set(self.connection.execute(statement).scalars())
+
+    def ranks(self, run_id: str) -> list[int]:
+        """Those that sent something, in order."""
+        stream = tables.stream.c
+        statement = select(stream.rank).where(stream.run_id == run_id).distinct().order_by(stream.rank)
+        return list(self.connection.execute(statement).scalars())
+
+    def end_us(self, run_id: str, run_started_at: datetime) -> int:
+        """Until when the run was recorded, on its clock."""
+        stream = tables.stream.c
+        rows = self.connection.execute(select(stream.started_at, stream.end_us).where(stream.run_id == run_id))
+        return max(((row.started_at - run_started_at) // tables.MICROSECOND + row.end_us for row in rows), default=0)
+
+    def chunk_places(self, track: Track, since: int = 0) -> list[ChunkPlace]:
+        """The chunks from ordinal ``since`` on, in order."""
+        chunk = tables.chunk.c
+        statement = select(chunk.ordinal, chunk.rows, chunk.first_index).where(self.is_chunk_of(track))
+        rows = self.connection.execute(statement.where(chunk.ordinal >= since).order_by(chunk.ordinal))
+        return [ChunkPlace(*row) for row in rows]
+
+    def ordinal_at(self, track: Track, index: int) -> int:
+        """Of the chunk that holds row ``index``, or of the last one that begins before it."""
+        chunk = tables.chunk.c
+        statement = select(chunk.ordinal).where(self.is_chunk_of(track), chunk.first_index <= index)
+        return self.connection.execute(statement.order_by(chunk.first_index.desc()).limit(1)).scalar() or 0
+
+    def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
+        """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted."""
+        if not ordinals:
+            return []
+        chunk = tables.chunk.c
+        wanted = [*names, "step_index"] if track.lane.startswith("steps:") else list(names)
+        statement = select(chunk.first_index, chunk.body).where(
+            self.is_chunk_of(track), chunk.ordinal.between(ordinals[0], ordinals[-1])
+        )
+        found = []
+        for first_index, body in self.connection.execute(statement.order_by(chunk.ordinal)):
+            columns = unpacked(track.lane, decode(body, stored_names(track.lane, wanted)))
+            found.append(columns | {"row": index_of(columns, first_index)})
+        return found
+
+    def hot_rows(self, track: Track) -> Columns | None:
+        """As :meth:`chunk_rows`, of what no chunk holds yet."""
+        columns = self.tails.read(self.connection, track.key).lanes.get(track.lane)
+        return None if columns is None else columns | {"row": index_of(columns, track.chunk_rows)}
+
+    def index_at(self, track: Track, at_us: float) -> int:
+        """Index of the first row at or after the instant ``at_us`` (of the incarnation's clock)."""
+        chunk = tables.chunk.c
+        instant = instant_of(track.lane)
+        statement = select(chunk.ordinal).where(self.is_chunk_of(track), chunk.first_us < at_us)
+        ordinal = self.connection.execute(statement.order_by(chunk.ordinal.desc()).limit(1)).scalar()
+        if ordinal is None and track.chunks:
+            return 0
+        parts = [] if ordinal is None else self.chunk_rows(track, [ordinal, ordinal + 1], [instant])
+        hot = self.hot_rows(track)
+        for columns in parts if hot is None else [*parts, hot]:
+            later = np.flatnonzero(columns[instant] >= at_us)
+            if len(later):
+                return int(columns["row"][later[0]])
+        return track.end_index
+
+    @staticmethod
+    def is_chunk_of(track: Track) -> ColumnElement[bool]:
+        return and_(belongs_to(tables.chunk, track.key), tables.chunk.c.lane == track.lane)
+
+
+def shifted(track: Track, columns: Columns) -> Columns:
+    """On the run's clock, and with steps counted through all incarnations."""
+    by = {"row": track.shift_index, "step_index": track.shift_index}
+    by |= dict.fromkeys(("start_us", "at_us", "received_us"), track.shift_us)
+    return {name: column + by[name] if by.get(name) else column for name, column in columns.items()}
+
+
+def cut(columns: Columns, low: float, high: float) -> Columns:
+    """The rows whose index lies in ``low … high``, ``high`` left out."""
+    row: Column = columns["row"]
+    inside = (row >= low) & (row < high)
+    return columns if inside.all() else {name: column[inside] for name, column in columns.items()}
