@@ -10,12 +10,18 @@ function rowsOf(...runs: Partial<RunSummary>[]) {
 
 test('runs without the value come last, whichever way', () => {
   const rows = rowsOf(
-    { run_id: 'a', hours_lost: null },
-    { run_id: 'b', hours_lost: 1 },
+    { run_id: 'a', hours_lost: 1 },
+    { run_id: 'b', hours_lost: null },
     { run_id: 'c', hours_lost: 7 },
   )
-  expect(sortedIds(['a', 'b', 'c'], rows, '-hours_lost')).toEqual(['c', 'b', 'a'])
-  expect(sortedIds(['a', 'b', 'c'], rows, 'hours_lost')).toEqual(['b', 'c', 'a'])
+  for (const ids of [
+    ['a', 'b', 'c'],
+    ['b', 'a', 'c'],
+    ['c', 'a', 'b'],
+  ]) {
+    expect(sortedIds(ids, rows, '-hours_lost')).toEqual(['c', 'a', 'b'])
+    expect(sortedIds(ids, rows, 'hours_lost')).toEqual(['a', 'c', 'b'])
+  }
 })
 
 test('ties keep the order of the service', () => {
