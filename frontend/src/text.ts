@@ -96,7 +96,7 @@ export const banner = {
 }
 
 export const week = {
-  none: 'No training in the last seven days.',
+  none: 'No training was judged in the last seven days.',
   before: 'This week ',
   lost: (lost: string, used: string) => `${lost} of ${used}`,
   after: (share: string, change: string) => ` went to waiting for data: ${share}${change}.`,
@@ -176,7 +176,7 @@ export const missing = {
 }
 
 export const run = {
-  step: (steps: string) => `step ${steps}`,
+  steps: (steps: string, isRunning: boolean) => (isRunning ? `step ${steps}` : `${steps} steps`),
   after: (status: Status, age: string) =>
     ({
       running: `running ${age}`,
@@ -262,6 +262,7 @@ export const charts = {
     `Stacked step time over the run: data wait ${wait} of ${total} at its end`,
   queue: (gpus: number | null) => `Batches ready when the ${waiter(gpus)} asks`,
   queueOf: (capacity: number) => `of ${capacity} prefetched`,
+  noQueue: 'Without workers no batch is loaded ahead, so none can be ready.',
   gpuBusy: 'GPU busy',
   gpuBusyDetail: (now: string) => `NVML, ${now} now; reads high, since it counts any kernel in the sample`,
   load: (workers: number | null) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { spread, timeTicks } from '../src/charts/frame'
-import { loadTicks } from '../src/charts/heatmap'
+import { extent, loadTicks } from '../src/charts/heatmap'
 import { sparkPath } from '../src/charts/spark'
 import { lineColumns, type StepColumns, stepColumns } from '../src/store/columns'
 import { frameOf, heatmapOf, queuePanel, readout, stepPanel } from '../src/ui/panels'
@@ -76,6 +76,17 @@ test('the crosshair reads out what was measured and leaves out the rest', () => 
   expect(said).toBe('1 s · step 10 · data wait 170 ms · compute 240 ms · 1 ready')
 })
 
+test('a loader without workers has no queue to draw', () => {
+  const alone = run()
+  const settings = { ...alone.loaders[0]?.settings, num_workers: 0 }
+  const loaders = alone.loaders.map(loader => ({ ...loader, settings }))
+  expect(frameOf({ ...alone, loaders }, page, steps, true)).toMatchObject({
+    hasNoWorkers: true,
+    prefetchCapacity: null,
+  })
+  expect(frame).toMatchObject({ hasNoWorkers: false, prefetchCapacity: 8 })
+})
+
 test('a heat map names the newest median and the limit', () => {
   const heatmap = {
     at_us: [0, 1],
@@ -109,6 +120,13 @@ test('time ticks are round and have room', () => {
 test('load-time ticks keep apart', () => {
   const y = (us: number) => -60 * Math.log10(us)
   expect(loadTicks([1_000, 100_000], y)).toEqual([1_000, 5_000, 20_000, 100_000])
+})
+
+test('the load scale holds a near limit, and never shrinks to one bin', () => {
+  const [low, high] = extent({ edgesUs: [50_000, 52_000], limitUs: null })
+  expect(high / low).toBeCloseTo(4)
+  expect(extent({ edgesUs: [10_000, 100_000], limitUs: 150_000 })[1]).toBeGreaterThan(150_000)
+  expect(extent({ edgesUs: [10_000, 100_000], limitUs: 900_000 })).toEqual([10_000, 100_000])
 })
 
 test('labels are moved apart in their order', () => {

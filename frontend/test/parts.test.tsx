@@ -49,7 +49,7 @@ describe('the verdict', () => {
   test('of a run that ended too early shows no progress', () => {
     render(<Verdict run={run({ status: 'finished' })} diagnosis={undecided({ status: 'finished' })} />)
     expect(screen.queryByRole('progressbar')).toBeNull()
-    expect(seen()).toContain('No verdict')
+    expect(seen()).toContain('No verdictA verdict needs')
   })
 
   test('names the parts of a step to those who cannot see them', () => {
@@ -199,7 +199,7 @@ describe('the week', () => {
     expect(sentence({ hours_lost: 0.007, hours_used: 0.5, on_gpu: false })).toContain(
       '25 seconds of 30 minutes',
     )
-    expect(sentence({ hours_lost: 0, hours_used: 0 })).toBe('No training in the last seven days.')
+    expect(sentence({ hours_lost: 0, hours_used: 0 })).toBe('No training was judged in the last seven days.')
   })
 })
 

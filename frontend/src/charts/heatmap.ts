@@ -23,6 +23,12 @@ export interface Heatmap {
 const HEIGHT = 178
 const TOP = 10
 const BOTTOM = 24
+/** A limit further away than this factor would squeeze the batches together. */
+const NEAR = 3
+/** Above and below a limit at the edge. */
+const MARGIN = 1.15
+/** Between the ends of the scale. */
+const LEAST_RATIO = 4
 /** Between two load-time ticks. */
 const TICK_ROOM = 24
 
@@ -37,7 +43,7 @@ export function mountHeatmap(element: HTMLElement, first: Heatmap, crosshair: Cr
   function scale(): { x(atS: number): number; y(us: number): number; left: number; right: number } {
     const width = element.clientWidth
     const { left, right } = gutters(width)
-    const [low, high] = [Math.log(data.edgesUs[0] ?? 1), Math.log(data.edgesUs.at(-1) ?? 10)]
+    const [low, high] = extent(data).map(Math.log) as [number, number]
     return {
       left,
       right: width - right,
@@ -71,7 +77,7 @@ export function mountHeatmap(element: HTMLElement, first: Heatmap, crosshair: Cr
       context.fillText(timeLabel(at, data.toS, data.startLabel), x(at), HEIGHT - 7)
     }
     context.textAlign = 'right'
-    for (const us of loadTicks(data.edgesUs, y)) {
+    for (const us of loadTicks(extent(data), y)) {
       stroke(context, left, y(us), right, y(us))
       const [divisor, unit] = durationUnit(us)
       context.fillText(`${formatNumber(us / divisor)} ${unit}`, left - 8, y(us) + 4)
@@ -83,15 +89,16 @@ export function mountHeatmap(element: HTMLElement, first: Heatmap, crosshair: Cr
     const most = Math.max(1, ...data.counts.flat())
     context.fillStyle = palette().heat
     data.counts.forEach((column, index) => {
-      const from = Math.max(left, x(data.atS[index] ?? 0))
-      const to = Math.min(right, x(data.atS[index + 1] ?? data.endS))
+      // On whole pixels: seams between half-covered ones would show as stripes.
+      const from = Math.round(Math.max(left, x(data.atS[index] ?? 0)))
+      const to = Math.round(Math.min(right, x(data.atS[index + 1] ?? data.endS)))
       if (to <= from) return
       column.forEach((count, bin) => {
         if (count === 0) return
         const [upper, lower] = [y(data.edgesUs[bin + 1] ?? 1), y(data.edgesUs[bin] ?? 1)]
         // The root keeps a rare slow batch visible beside a thousand ordinary ones.
         context.globalAlpha = 0.06 + 0.94 * Math.sqrt(count / most)
-        context.fillRect(from, upper, to - from + 0.3, lower - upper + 0.3)
+        context.fillRect(from, upper, to - from, lower - upper + 0.3)
       })
     })
     context.globalAlpha = 1
@@ -99,7 +106,7 @@ export function mountHeatmap(element: HTMLElement, first: Heatmap, crosshair: Cr
 
   function drawLimit(context: CanvasRenderingContext2D, y: To, left: number, right: number): void {
     const inside = (us: number | null): us is number =>
-      us !== null && us >= (data.edgesUs[0] ?? 0) && us <= (data.edgesUs.at(-1) ?? 0)
+      us !== null && us >= extent(data)[0] && us <= extent(data)[1]
     const labels = [
       ...(inside(data.medianUs)
         ? [{ at: y(data.medianUs), text: data.medianLabel, colour: palette().heat }]
@@ -157,9 +164,21 @@ function stroke(context: CanvasRenderingContext2D, x1: number, y1: number, x2: n
   context.stroke()
 }
 
+/** All bins and, where it is near them, the limit; a run whose batches all take as long still gets a scale. */
+export function extent({
+  edgesUs,
+  limitUs,
+}: Pick<Heatmap, 'edgesUs' | 'limitUs'>): [lowUs: number, highUs: number] {
+  const [first, last] = [Math.max(1, edgesUs[0] ?? 1), Math.max(1, edgesUs.at(-1) ?? 1)]
+  const isNear = limitUs !== null && limitUs > first / NEAR && limitUs < last * NEAR
+  const low = isNear ? Math.min(first, limitUs / MARGIN) : first
+  const high = isNear ? Math.max(last, limitUs * MARGIN) : last
+  const spare = Math.sqrt(Math.max(1, (LEAST_RATIO * low) / high))
+  return [low / spare, high * spare]
+}
+
 /** 1, 2, 5, 10 … that lie in the scale, as many as have room. */
-export function loadTicks(edgesUs: readonly number[], y: To): readonly number[] {
-  const [low, high] = [edgesUs[0] ?? 1, edgesUs.at(-1) ?? 1]
+export function loadTicks([low, high]: readonly [number, number], y: To): readonly number[] {
   const ticks: number[] = []
   for (let power = 1; power <= high; power *= 10) {
     for (const us of [power, 2 * power, 5 * power]) {

@@ -27,7 +27,7 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
     [timeline, workersSeen],
   )
   if (!timeline || !data) return null
-  const span = formatDuration(timeline.to_us - timeline.from_us)
+  const span = formatDuration(wholeSeconds(timeline.to_us - timeline.from_us))
   const rest = workersSeen.length > LANES ? `${say.split} ${say.more(workersSeen.length - LANES)}` : say.split
   if (timeline.steps.length === 0) {
     return timeline.missing ? (
@@ -63,6 +63,11 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
       <p class="detail readout">{pointed.value ? pointedText(pointed.value) : rest}</p>
     </Panel>
   )
+}
+
+/** The window is cut at steps and so a little longer than asked for. */
+function wholeSeconds(us: number): number {
+  return us < 1e6 ? us : Math.round(us / 1e6) * 1e6
 }
 
 function lanesOf(timeline: Timeline | null): readonly (number | null)[] {

@@ -17,7 +17,7 @@ export function RunHead({ run }: { run: Run }) {
           <StatusGlyph status={run.status} />
           {say.after(run.status, formatAge(ageS(run)))}
         </span>
-        <span>{say.step(formatNumber(run.steps))}</span>
+        <span>{say.steps(formatNumber(run.steps), run.status === 'running')}</span>
         <span>
           {run.hostnames.join(', ')}, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
         </span>

@@ -48,6 +48,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
           columns={queue}
           panel={queue && queuePanel(frame, queue)}
           title={say.queue(run.gpus)}
+          reason={frame.hasNoWorkers ? say.noQueue : null}
         />
         <ChartTitle title={say.gpuBusy} detail={utilDetail(util)} />
         <Line mount={mount.time} columns={util} panel={util && utilPanel(frame, util)} title={say.gpuBusy} />
@@ -115,12 +116,14 @@ interface LineProps {
   columns: LineColumns | null
   panel: TimePanel | null
   title: string
+  /** Known here better than from the service. */
+  reason?: string | null
 }
 
 /** A quantity that was not measured is not an empty chart: the reason stands in its place. */
-function Line({ mount, columns, panel, title }: LineProps) {
+function Line({ mount, columns, panel, title, reason = null }: LineProps) {
   if (!panel || !columns || last(columns.mean) === null) {
-    return <p class="missing">{asSentence(columns?.missing ?? text.notMeasured)}</p>
+    return <p class="missing">{reason ?? asSentence(columns?.missing ?? text.notMeasured)}</p>
   }
   return <Chart mount={mount} data={panel} label={`${title}: ${panel.layers[0]?.label ?? ''}`} />
 }

@@ -36,6 +36,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
 
 function kindDetail(diagnosis: Diagnosis): string {
   if (diagnosis.level === 'unknown') {
+    if (diagnosis.status !== 'running') return ''
     return say.progress(
       formatNumber(Math.min(diagnosis.steps, diagnosis.needed_steps)),
       formatNumber(diagnosis.needed_steps),

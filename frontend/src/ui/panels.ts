@@ -11,8 +11,9 @@ export interface Frame {
   fromS: number
   toS: number
   marks: readonly Mark[]
-  /** Of the judged loader; `null` without workers. */
+  /** Of the judged loader; `null` without workers, or where they are not known. */
   prefetchCapacity: number | null
+  hasNoWorkers: boolean
 }
 
 /** Values this far above the ordinary ones are cut off and told in words: they would flatten all others. */
@@ -30,6 +31,7 @@ export function frameOf(run: Run, page: SeriesPage, steps: StepColumns, isWhole:
     fromS,
     toS: Math.max(steps.atS.at(-1) ?? 0, fromS + 1),
     marks: marks.toSorted((a, b) => a.atS - b.atS),
+    hasNoWorkers: settings?.num_workers === 0,
     prefetchCapacity: workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null,
   }
 }
