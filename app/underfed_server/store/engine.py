@@ -53,21 +53,24 @@ class Lock:
     """Held by the one service that uses a database; the kernel lets go of it when the process ends, however it ends."""
 
     def __init__(self, database: Path) -> None:
-        self._path = database.with_name(f"{database.name}.lock")
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(database.with_name(f"{database.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.read(self._file, 32).decode(errors="replace").strip() or "unknown"
-            os.close(self._file)
+            holder = os.read(file, 32).decode(errors="replace").strip() or "unknown"
+            os.close(file)
             raise StartError(
                 f"another underfed service (process {holder}) uses {database}; stop it, or choose another with --db"
             ) from error
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        self._file: int | None = file
 
     def release(self) -> None:
-        os.close(self._file)
+        """A second time does nothing: the number of a closed file may be another file's."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
 
 def lock(database: Path) -> Lock:

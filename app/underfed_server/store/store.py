@@ -55,6 +55,7 @@ class Store:
             StartError: another service uses it, it is of a newer version, or it cannot be written.
         """
         self.now = now
+        self.database = database
         self._lock = lock(database)
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()

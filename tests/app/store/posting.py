@@ -1,0 +1,41 @@
+"""Posts windows to a store, and says where its stream is to be cut into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from tests.app.made_windows import arrival
+from underfed_server.store.compact import compact
+from underfed_server.store.store import Store
+from underfed_server.store.streams import StreamKey
+
+Window = dict[str, Any]
+KEY = StreamKey("run-1", 0, 1)
+
+
+def post(store: Store, windows: Iterable[Window]) -> None:
+    """On return all of them are on disk."""
+    for done in [store.submit(arrival(window)) for window in windows]:
+        done.result(timeout=30)
+
+
+def post_split(store: Store, windows: Sequence[Window], after: Iterable[int]) -> None:
+    """Compact the stream after so many windows each."""
+    done = 0
+    for stop in (*after, len(windows)):
+        post(store, windows[done:stop])
+        if stop in after:
+            store.write(lambda connection: compact(connection, KEY))
+        done = max(done, stop)
+
+
+def settle(store: Store) -> None:
+    """Wait until the writer did what it does after it has answered: two more turns of it are behind that."""
+
+    def nothing(connection: Connection) -> None: ...
+
+    store.write(nothing)
+    store.write(nothing)

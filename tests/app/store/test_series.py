@@ -1,0 +1,156 @@
+"""A stretch of a lane in buckets, against the same figures added up one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.app.made_windows import STARTED_AT, made_stream
+from tests.app.store.posting import post, post_split
+from underfed_server.store.chunks import Column
+from underfed_server.store.ladder import COMPUTE, STALL, STALL_FRACTION, Rollup, bin_edges_us
+from underfed_server.store.series import read_series, read_series_between
+from underfed_server.store.store import Store
+
+STARTED = datetime.fromisoformat(STARTED_AT.replace("Z", "+00:00")).astimezone(timezone.utc)
+WINDOWS, STEPS = 400, 20
+ROWS = WINDOWS * STEPS
+LAYOUTS = {
+    "all hot": (),
+    "one chunk": (400,),
+    "small chunks": tuple(range(3, 391, 3)),
+    "large chunks": (100, 210, 330, 395),
+}
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The same steps, lying differently in chunks and hot windows."""
+    store = Store(Path(tmp_path_factory.mktemp("series")) / "underfed.db")
+    post_split(store, list(made_stream(WINDOWS, seed=11)), LAYOUTS[request.param])
+    yield store
+    store.close()
+
+
+def read(store: Store, names: list[str], buckets: int, low: int = 0, high: int | None = None) -> Rollup:
+    with store.reading() as reader:
+        rollup = read_series(
+            reader, "run-1", 0, "steps:train", STARTED, names=names, buckets=buckets, low=low, high=high
+        )
+    assert rollup is not None
+    return rollup
+
+
+def true_figures(store: Store) -> dict[str, Column]:
+    steps = store.steps("run-1", 0, "train")
+    stall = np.where(np.isnan(steps.gpu_idle_us), steps.data_wait_us, steps.gpu_idle_us)
+    return {
+        "step_us": steps.step_us,
+        "queue_depth": steps.queue_depth,
+        "gpu_idle_us": steps.gpu_idle_us,
+        COMPUTE: steps.step_us - steps.data_wait_us,
+        STALL: stall,
+        STALL_FRACTION: stall / steps.step_us,
+    }
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 7, 100, 1_200, 10_000])
+@pytest.mark.parametrize(("low", "high"), [(0, None), (0, 1), (13, 14), (100, 7_900), (4_000, None), (7_990, None)])
+def test_every_bucket_is_what_its_steps_add_up_to(recorded: Store, buckets: int, low: int, high: int | None) -> None:
+    figures = true_figures(recorded)
+    rollup = read(recorded, list(figures), buckets, low, high)
+    end = ROWS if high is None else high
+    assert len(rollup) <= buckets
+    assert rollup.first_index[0] == low
+    assert rollup.rows.sum() == end - low
+    bounds = np.append(rollup.first_index, end).astype(int)
+    for bucket, (first, last) in enumerate(pairwise(bounds)):
+        for name, column in figures.items():
+            part = column[first:last]
+            known = part[np.isfinite(part)]
+            stat = rollup.stats.get(name)
+            if not len(known):
+                assert stat is None or stat.count[bucket] == 0
+                continue
+            assert stat is not None
+            assert stat.count[bucket] == len(known)
+            assert stat.sum[bucket] == pytest.approx(known.sum())
+            assert (stat.min[bucket], stat.max[bucket]) == (known.min(), known.max())
+
+
+def test_buckets_begin_when_their_first_step_did(recorded: Store) -> None:
+    starts = recorded.steps("run-1", 0, "train").start_us
+    rollup = read(recorded, ["step_us"], 50)
+    assert rollup.first_us.tolist() == starts[rollup.first_index.astype(int)].tolist()
+
+
+def test_as_many_buckets_are_given_as_half_of_what_there_is_room_for(recorded: Store) -> None:
+    for buckets in (10, 240, 1_000):
+        assert len(read(recorded, ["step_us"], buckets)) >= buckets * 0.4
+
+
+def test_enough_room_gives_every_step_its_own_bucket(recorded: Store) -> None:
+    rollup = read(recorded, ["step_us"], ROWS)
+    assert rollup.stats["step_us"].sum.tolist() == recorded.steps("run-1", 0, "train").step_us.tolist()
+
+
+def test_load_times_are_counted_in_bins_however_they_are_rolled_up(recorded: Store) -> None:
+    load_us = recorded.batches("run-1", 0, "train").load_us
+    with recorded.reading() as reader:
+        rollup = read_series(reader, "run-1", 0, "batches:train", STARTED, names=["load_us"], buckets=30)
+    assert rollup is not None
+    assert rollup.load_bins is not None
+    expected, _ = np.histogram(load_us, bin_edges_us())
+    assert rollup.load_bins.sum(axis=0).tolist() == expected.tolist()
+
+
+def test_samples_between_two_instants_are_those_taken_then(recorded: Store) -> None:
+    host = recorded.host("run-1", 0)
+    for from_us, to_us in ((0.0, 1e12), (host.at_us[100], host.at_us[101]), (host.at_us[37] + 1, host.at_us[351])):
+        with recorded.reading() as reader:
+            rollup = read_series_between(
+                reader, "run-1", 0, "host", STARTED, names=["busy_cores"], buckets=20, from_us=from_us, to_us=to_us
+            )
+        inside = host.busy_cores[(host.at_us >= from_us) & (host.at_us < to_us)]
+        assert rollup is not None
+        assert rollup.stats["busy_cores"].count.sum() == len(inside)
+        assert rollup.stats["busy_cores"].sum.sum() == pytest.approx(inside.sum())
+        assert rollup.stats["busy_cores"].max.max() == inside.max()
+
+
+def test_where_nothing_was_recorded_there_is_nothing(recorded: Store) -> None:
+    with recorded.reading() as reader:
+        for lane, low in (("steps:val", 0), ("steps:train", ROWS), ("gpu:3", 0)):
+            assert read_series(reader, "run-1", 0, lane, STARTED, names=["step_us"], buckets=9, low=low) is None
+        assert (
+            read_series_between(
+                reader, "run-1", 0, "host", STARTED, names=["busy_cores"], buckets=9, from_us=1e15, to_us=None
+            )
+            is None
+        )
+
+
+def test_buckets_that_were_complete_stay_while_the_run_grows(store: Store) -> None:
+    windows = list(made_stream(40, seed=2))
+    post(store, windows[:30])
+    before = read(store, ["step_us"], 20)
+    post(store, windows[30:])
+    after = read(store, ["step_us"], 20, high=600)
+    assert after.first_index.tolist() == before.first_index.tolist()
+    assert after.stats["step_us"].sum.tolist() == before.stats["step_us"].sum.tolist()
+
+
+def test_a_restarted_rank_goes_on_counting_on_one_clock(store: Store) -> None:
+    post(store, made_stream(5, seed=1))
+    post(store, made_stream(5, seed=2, incarnation=2, started_at="2026-11-20T11:00:00Z"))
+    steps = store.steps("run-1", 0, "train")
+    assert steps.step_index.tolist() == list(range(200))
+    assert steps.start_us[100] == 3_600_000_000
+    rollup = read(store, ["step_us"], 200)
+    assert rollup.first_index.tolist() == list(range(200))
+    assert rollup.first_us.tolist() == steps.start_us.tolist()
