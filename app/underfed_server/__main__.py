@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import uvicorn
 
 from underfed_server.errors import StartError, UnderfedError
+from underfed_server.judgement import Judgement
 from underfed_server.main import Application, create_app
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
 from underfed_server.store.engine import database_path
@@ -53,7 +54,7 @@ def serve(argv: Sequence[str]) -> int:
         # The port before the database: a service that cannot start changes nothing.
         listening = listen(settings)
         with listening:
-            application = create_app(settings)
+            application = create_app(settings, Judgement())
             tell(settings, application, listening.getsockname()[1], str(database))
             Server(application, settings).run([listening])
     except UnderfedError as error:

@@ -15,6 +15,7 @@ Status = Literal["running", "finished", "crashed", "lost"]
 Bound = Literal["data", "transfer", "compute", "host", "unknown"]
 Level = Literal["healthy", "watch", "limited", "bound", "unknown"]
 ClockName = Literal["gpu", "host"]
+Confidence = Literal["high", "medium", "low"]
 Cause = Literal[
     "no_workers",
     "too_few_workers",
@@ -184,7 +185,7 @@ class Diagnosis(Model):
     bound: Bound
     clock: ClockName
     level: Level
-    confidence: Literal["high", "medium", "low"] | None
+    confidence: Confidence | None
     reason: str | None
     """Why there is no verdict, or what limits it."""
     sentence: str

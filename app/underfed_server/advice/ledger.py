@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from underfed_server.facts.record import Column, RunFacts
-from underfed_server.model import Advice, Diagnosis, LedgerEntry
+from underfed_server.model import Advice, Diagnosis, LedgerEntry, Setting
 
 BLOCKS = 8
 """Blocks of consecutive steps whose means are compared: neighbouring steps are not independent, blocks nearly are."""
@@ -16,11 +17,20 @@ Z_95 = 1.96
 """Two-sided 95 % of the normal distribution."""
 
 
-def pair(later: RunFacts, earlier: RunFacts, diagnosis: Diagnosis) -> LedgerEntry | None:
-    """The entry for ``later`` carrying a change that ``earlier`` was advised; ``None``: it carries none."""
-    advice = next((one for one in diagnosis.advice if _carries(later, earlier, one)), None)
-    if advice is None:
+def carried_advice(later: RunFacts, diagnosis: Diagnosis) -> Advice | None:
+    """The first advice of an earlier run's ``diagnosis`` that ``later`` carries; ``None``: it carries none."""
+    if later.loader is None or later.run_id == diagnosis.run_id:
         return None
+    settings = later.loader.settings
+    return next((advice for advice in diagnosis.advice if _holds(settings, advice)), None)
+
+
+def _holds(settings: Mapping[str, Setting], advice: Advice) -> bool:
+    return all(settings.get(name) == value for name, value in advice.settings.items())
+
+
+def compare(later: RunFacts, earlier: RunFacts, advice: Advice) -> LedgerEntry:
+    """What ``advice`` for ``earlier`` gained in ``later``, which carries it, beside what was predicted."""
     observed = _speedup(later, earlier)
     low, high = observed[1:] if observed else (None, None)
     return LedgerEntry(
@@ -35,15 +45,6 @@ def pair(later: RunFacts, earlier: RunFacts, diagnosis: Diagnosis) -> LedgerEntr
         observed_low=low,
         observed_high=high,
         inside_interval=_inside(advice, observed[0]) if observed else None,
-    )
-
-
-def _carries(later: RunFacts, earlier: RunFacts, advice: Advice) -> bool:
-    if later.loader is None or earlier.loader is None:
-        return False
-    new, old = later.loader.settings, earlier.loader.settings
-    return all(new.get(name) == value for name, value in advice.settings.items()) and new.get(advice.change) != old.get(
-        advice.change
     )
 
 

@@ -52,6 +52,8 @@ class Processor:
 
     cores: float
     slowdown: Slowdown
+    others: float = 0.0
+    """Always-busy tasks of other jobs, which get their share."""
     now: float = 0.0
     busy: list[list[Any]] = field(default_factory=list)
     asleep: list[tuple[float, int, Task]] = field(default_factory=list)
@@ -93,8 +95,8 @@ class Processor:
 
     def rate(self) -> float:
         """CPU work that each busy task gets done per unit of time."""
-        number = len(self.busy)
-        return min(1.0, self.cores / number) / self.slowdown(min(float(number), self.cores))
+        tasks = len(self.busy) + self.others
+        return min(1.0, self.cores / tasks) / self.slowdown(min(tasks, self.cores))
 
     def run(self, is_done: Callable[[], bool]) -> None:
         while not is_done():

@@ -8,6 +8,7 @@ import numpy as np
 
 from underfed_server.advice.simulate import Batch, Cores, LoaderSetting, Work
 from underfed_server.advice.slowdown import LIKELY_FULL, WORST_FULL, assumed_curve, curve_through
+from underfed_server.diagnosis.measures import mean, other_cores, own_cores
 from underfed_server.facts.record import Column, HostShare, LoaderFacts, ProcessShare, RankFacts
 
 # Handing a batch from a worker to the training process (own study, torch 2.13, file_descriptor sharing):
@@ -92,24 +93,12 @@ def worst_cores(process: ProcessShare, host: HostShare) -> Cores:
     return _cores(process, host, WORST_FULL)
 
 
-def own_cores(process: ProcessShare) -> float:
-    """Cores that the training process and its workers used."""
-    return (process.process_cores or 0.0) + (process.workers_cores or 0.0)
-
-
-def free_cores(process: ProcessShare, host: HostShare) -> float:
-    """Usable cores less what others take of them; at least one, since the scheduler shares fairly."""
-    usable = host.usable_cores or 1.0
-    others = max(0.0, (process.host_busy_cores or 0.0) - own_cores(process))
-    return max(min(1.0, usable), usable - others)
-
-
 def _cores(process: ProcessShare, host: HostShare, assumed_full: float) -> Cores:
-    usable = free_cores(process, host)
-    recorded = max(1.0, own_cores(process))
+    usable, others = host.usable_cores or 1.0, other_cores(process)
+    recorded = max(1.0, own_cores(process) + others)
     if host.cpu_slowdown:
-        return Cores(usable, curve_through(host.cpu_slowdown, recorded))
-    return Cores(usable, assumed_curve(host.usable_cores or usable, assumed_full, recorded))
+        return Cores(usable, curve_through(host.cpu_slowdown, recorded), others)
+    return Cores(usable, assumed_curve(usable, assumed_full, recorded), others)
 
 
 def _refuse_thread_teams(rank: RankFacts) -> None:
@@ -173,11 +162,7 @@ def _host_shares(rank: RankFacts, loader: LoaderFacts, rest: Column) -> tuple[fl
     cpu = process.process_cores * mean_step
     queued = (process.main_runqueue_fraction or 0.0) * mean_step
     if not loader.num_workers:
-        cpu -= float(np.nanmean(rank.batches.cpu_us))
-        queued -= _mean_or_zero(rank.batches.runqueue_us)
+        cpu -= mean(rank.batches.cpu_us) or 0.0
+        queued -= mean(rank.batches.runqueue_us) or 0.0
     cpu_share = min(1.0, max(0.0, cpu / mean_rest))
     return cpu_share, min(1.0 - cpu_share, max(0.0, queued / mean_rest))
-
-
-def _mean_or_zero(column: Column) -> float:
-    return float(np.nanmean(column)) if np.isfinite(column).any() else 0.0

@@ -49,10 +49,11 @@ class LoaderSetting:
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Cores that this run finds free for itself, and how they slow each other down."""
+    """Cores that this run may use, how busy ones slow each other down, and the tasks of others that share them."""
 
     usable: float
     slowdown: Slowdown
+    others: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def simulate(
         raise ValueError("nothing to replay: no measured batch or no measured step")
     skip = min(steps // 2, 2 * setting.num_workers * setting.prefetch_factor + 4)
     loop = _Loop()
-    processor = Processor(cores.usable, cores.slowdown)
+    processor = Processor(cores.usable, cores.slowdown, cores.others)
     if setting.num_workers == 0:
         processor.start(_train_alone(processor, loop, batches, works))
     else:

@@ -19,8 +19,8 @@ from uuid import uuid4
 
 from rich.console import Console
 from rich.status import Status
-from underfed.calibrate import calibrate
 
+from underfed.calibrate import calibrate
 from underfed_server.demo.photographs import photograph_files
 from underfed_server.demo.processes import last_words, python, running, wait_for_collector
 from underfed_server.errors import UnderfedError
@@ -126,7 +126,7 @@ def _train(stage: Stage, settings: Mapping[str, Setting]) -> Diagnosis:
     run_id = f"{NAME}-{uuid4().hex[:8]}"
     environment = {
         "UNDERFED_URL": stage.client.url,
-        "UNDERFED_DIR": str(stage.directory),
+        "UNDERFED_DIR": str(data_dir()),
         "UNDERFED_PROJECT": PROJECT,
         "UNDERFED_NAME": NAME,
         "UNDERFED_RUN_ID": run_id,

@@ -87,7 +87,7 @@ def train(data: Path, num_workers: int, prefetch_factor: int | None, seconds: fl
     for images, labels in steps_until(time.monotonic() + seconds, loader):
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(images), labels)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
         optimizer.step()
 
 

@@ -11,7 +11,7 @@ from underfed_server.diagnosis.rules import Rule, all_rules
 from underfed_server.diagnosis.signals import read_signals
 from underfed_server.diagnosis.verdict import Verdict
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import Anatomy, Bound, CauseFinding, ClockName, Level, RankDiagnosis
+from underfed_server.model import Anatomy, Bound, CauseFinding, ClockName, Confidence, Level, RankDiagnosis
 
 US_PER_HOUR = 3.6e9
 
@@ -90,7 +90,7 @@ def _clock(rank: RankFacts) -> ClockName:
     return "gpu" if rank.has_device_clock else "host"
 
 
-def _confidence(facts: RunFacts, limits: Limits) -> str:
+def _confidence(facts: RunFacts, limits: Limits) -> Confidence:
     if facts.judged_steps >= limits.high_confidence_steps and not _limitation(facts):
         return "high"
     return "medium" if facts.judged_steps >= limits.medium_confidence_steps else "low"

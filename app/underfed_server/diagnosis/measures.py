@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.facts.record import Column, HostShare, RankFacts
+from underfed_server.facts.record import Column, HostShare, ProcessShare, RankFacts
 
 
 def mean(column: Column) -> float | None:
@@ -68,9 +68,23 @@ def used_cores(rank: RankFacts) -> float | None:
     process = rank.process
     if process.host_busy_cores is not None:
         return process.host_busy_cores
-    if process.process_cores is None:
-        return None
-    return process.process_cores + (process.workers_cores or 0.0)
+    return None if process.process_cores is None else own_cores(process)
+
+
+def own_cores(process: ProcessShare) -> float:
+    """Cores that the training process and its workers used."""
+    return (process.process_cores or 0.0) + (process.workers_cores or 0.0)
+
+
+def other_cores(process: ProcessShare) -> float:
+    """Of the allowed cores, those that anyone else used; 0 where the host was not sampled."""
+    return max(0.0, (process.host_busy_cores or 0.0) - own_cores(process))
+
+
+def attainable_cores(process: ProcessShare, usable: float) -> float:
+    """Cores this run gets with one busy task more than there are cores: the scheduler shares fairly with others."""
+    tasks = usable + 1
+    return usable * min(1.0, tasks / (tasks + other_cores(process)))
 
 
 def used_cores_fraction(rank: RankFacts, host: HostShare) -> float | None:
@@ -87,8 +101,7 @@ def overlapped_step_us(rank: RankFacts, host: HostShare) -> float | None:
     if load_cpu is None or not host.usable_cores:
         return None
     own = rank.step_us - rank.data_wait_us
-    others = max(0.0, (rank.process.host_busy_cores or 0.0) - _own_cores(rank))
-    cores = max(min(1.0, host.usable_cores), host.usable_cores - others)
+    cores = attainable_cores(rank.process, host.usable_cores)
     # Without a device the step itself is CPU work; with one, only what the process was seen to compute.
     step_cpu = own if not rank.uses_gpu else 0.0
     return max(own, (load_cpu + step_cpu) / cores)
@@ -108,7 +121,3 @@ def storage_blocked_fraction(rank: RankFacts, least_blocked: float, least_read: 
     if blocked is None or read is None or blocked < least_blocked or read < least_read:
         return 0.0
     return blocked
-
-
-def _own_cores(rank: RankFacts) -> float:
-    return (rank.process.process_cores or 0.0) + (rank.process.workers_cores or 0.0)

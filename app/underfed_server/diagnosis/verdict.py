@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from underfed_server.model import Anatomy, Bound, CauseFinding, ClockName, Level, RankDiagnosis, Signal
+from underfed_server.model import Anatomy, Bound, CauseFinding, ClockName, Confidence, Level, RankDiagnosis, Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Verdict:
     bound: Bound
     clock: ClockName
     level: Level
-    confidence: str | None
+    confidence: Confidence | None
     reason: str | None
     sentence: str
     why: str | None

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from underfed_server.model import Setting, Status
 
 Column = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class StepColumns:
     data_wait_us: Column
     queue_depth: Column
     gpu_idle_us: Column
-    is_epoch_start: NDArray[np.bool_]
+    is_epoch_start: Mask
 
     def __len__(self) -> int:
         return len(self.step_us)

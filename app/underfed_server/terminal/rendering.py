@@ -14,7 +14,8 @@ from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refus
 from underfed_server.terminal import figures
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
-BAR_COLUMNS = 44
+BAR_COLUMNS = 32
+"""With the words around it a line fits into 80 columns."""
 
 KINDS = {
     "data": ("◆", "Data-bound", WAIT),
@@ -73,38 +74,37 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
 
 def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
     table = Table.grid(padding=(0, 2))
-    table.add_row("Mean step", _bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), _parts(now))
+    for _column in range(4):
+        table.add_column(no_wrap=True)
+    table.add_row("Mean step", _bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), "")
     if advice and advice.anatomy:
-        then = advice.anatomy
-        title = f"With {advice.change}={advice.to}"
+        then, gain = advice.anatomy, figures.factor(advice.predicted_speedup)
+        total = Text(figures.duration(then.step_us), LOUD)
         table.add_row(
-            title,
-            _bar(then, now.step_us),
-            Text.assemble((figures.duration(then.step_us), LOUD), f"  {figures.factor(advice.predicted_speedup)}"),
-            Text("predicted", QUIET),
+            "Predicted", _bar(then, now.step_us), total, Text(f"{gain} with {advice.change}={advice.to}", WAIT)
         )
+    table.add_row("", _parts(now), "", "")
     return table
 
 
 def _bar(anatomy: Anatomy, scale_us: int) -> Text:
     wait = round(BAR_COLUMNS * anatomy.data_wait_us / scale_us)
     work = round(BAR_COLUMNS * anatomy.compute_us / scale_us)
-    return Text.assemble(("▨" * wait, WAIT), ("█" * work, WORK), " " * max(0, BAR_COLUMNS - wait - work))
+    return Text.assemble(("▨" * wait, WAIT), ("█" * work, WORK))
 
 
 def _parts(anatomy: Anatomy) -> Text:
     wait, work = figures.duration(anatomy.data_wait_us), figures.duration(anatomy.compute_us)
-    return Text.assemble((f"▨ {wait} data wait", WAIT), "  ", (f"█ {work} the rest", WORK))
+    return Text.assemble(("▨", WAIT), f" data wait {wait}  ", ("█", WORK), f" the rest {work}")
 
 
 def _evidence_of(diagnosis: Diagnosis) -> RenderableType:
     parts: list[RenderableType] = []
     for cause in diagnosis.causes:
         rows = [(one.what, figures.evidence(one)) for one in cause.evidence]
-        title = Text.assemble(
-            f"{cause.sentence}  ", (f"costs {figures.fraction(cause.cost_fraction)} of a step", QUIET)
-        )
-        parts += [Padding(Group(title, _rows(rows)), (0, 0, 0, 2))]
+        cost = f"costs {figures.fraction(cause.cost_fraction)} of a step"
+        title = Text.assemble(NAMES.get(cause.cause, cause.cause), "  ", (cost, QUIET))
+        parts.append(Padding(Group(title, Padding(_rows(rows), (0, 0, 0, 2))), (0, 0, 0, 2)))
     return Group(*parts)
 
 
@@ -126,7 +126,7 @@ def _diff(diff: str) -> Text:
 
 
 def _refusal(refusal: Refusal) -> RenderableType:
-    return Text.assemble(("Would not help: ", QUIET), (refusal.title, LOUD), f"  {refusal.why}")
+    return Text.assemble(("Would not help: ", QUIET), (refusal.title, LOUD), f". {refusal.why}")
 
 
 def _ledger(entries: Sequence[LedgerEntry]) -> RenderableType:

@@ -9,7 +9,6 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.memory import most_batches_in_shm
 from underfed_server.advice.offer import Wording, offer_predicted, offer_unpredicted, predicted_step_us
 from underfed_server.advice.predict import Prediction, Predictor
-from underfed_server.advice.replay import free_cores
 from underfed_server.advice.simulate import LoaderSetting
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.limits import LIMITS
@@ -87,9 +86,9 @@ def _refusal(case: Case, predictor: Predictor) -> Refusal:
     usable = case.facts.host.usable_cores or 0.0
     used = measures.used_cores_fraction(case.rank, case.facts.host)
     if used is not None and used >= LIMITS.saturated_cores_fraction:
-        why = f"More workers cannot help: the {usable:g} cores this run may use are already busy."
+        why = f"The {usable:g} cores this run may use are already busy."
     else:
-        why = "More workers cannot help: simulated with this run's own batches, no number of them gains 5% or more."
+        why = "Simulated with this run's own batches, no number of them gains 5% or more."
     return Refusal(
         change="num_workers",
         title="More workers",
@@ -124,7 +123,7 @@ def _evidence(case: Case) -> list[Evidence]:
         Evidence(what="The loop could take one every", value=rank.step_us - rank.data_wait_us, unit="us"),
         Evidence(what="CPU time to load one", value=cpu, unit="us", series="cpu_us"),
         Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores"),
-        Evidence(what="Of these left free by others", value=free_cores(rank.process, host), unit="cores"),
+        Evidence(what="Of these used by others", value=measures.other_cores(rank.process), unit="cores"),
     ]
 
 

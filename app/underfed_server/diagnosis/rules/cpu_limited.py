@@ -6,7 +6,13 @@ Judged by affinity and cgroup quota, never by the machine's core count: a job wi
 from __future__ import annotations
 
 from underfed_server.diagnosis.limits import Limits
-from underfed_server.diagnosis.measures import load_share, mean, used_cores, used_cores_fraction
+from underfed_server.diagnosis.measures import (
+    load_share,
+    mean,
+    recoverable_fraction,
+    used_cores,
+    used_cores_fraction,
+)
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import CauseFinding, Evidence
 
@@ -20,8 +26,9 @@ def find(facts: RunFacts, limits: Limits) -> CauseFinding | None:
         return None
     if used < limits.saturated_cores_fraction and (queued or 0.0) < limits.runqueue_fraction:
         return None
-    # What loading waited for on its own (storage, network) does not go away with more CPU.
-    cost = rank.stall_fraction * min(1.0, cpu + (queued or 0.0))
+    # What more workers would give back is not the CPU's fault, nor is what loading waits for on its own.
+    unrecoverable = rank.stall_fraction - recoverable_fraction(rank, facts.host)
+    cost = unrecoverable * min(1.0, cpu + (queued or 0.0))
     return CauseFinding(
         cause="cpu_limited",
         cost_fraction=cost,

@@ -1,0 +1,129 @@
+"""Judges runs as their windows arrive: facts, verdict, advice and ledger, saved as the run's diagnosis.
+
+The verdict is made anew each time. Advice is simulated, which takes a good part of a second, so it is made anew when
+the run has grown by a quarter, changed its verdict, or ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.advice.ledger import carried_advice, compare
+from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.verdict import Verdict
+from underfed_server.facts.condense import condense
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status
+from underfed_server.store.store import Store
+
+GROWTH = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class _Advised:
+    steps: int
+    bound: Bound
+    status: Status
+    recommendation: Recommendation
+
+
+class Judgement:
+    """Remembers the advice of running runs. Called on one thread."""
+
+    def __init__(self) -> None:
+        self._advised: dict[str, _Advised] = {}
+
+    def __call__(self, store: Store, run_id: str) -> None:
+        """Judge the run and save its diagnosis.
+
+        Raises:
+            NotFoundError: there is no such run.
+            TryLaterError: the store cannot be written.
+        """
+        facts = read_facts(store, run_id)
+        verdict = judge(facts)
+        recommendation = self._advise(facts, verdict)
+        ledger = read_ledger(store, facts)
+        store.save_diagnosis(diagnosis_of(facts, verdict, recommendation, ledger))
+        if facts.status != "running":
+            self._advised.pop(run_id, None)
+            tell_earlier_runs(store, facts, ledger)
+
+    def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:
+        last = self._advised.get(facts.run_id)
+        unchanged = last and (last.bound, last.status) == (verdict.bound, facts.status)
+        if last and unchanged and facts.steps < last.steps * GROWTH:
+            return last.recommendation
+        recommendation = advise(facts, verdict)
+        self._advised[facts.run_id] = _Advised(facts.steps, verdict.bound, facts.status, recommendation)
+        return recommendation
+
+
+def read_facts(store: Store, run_id: str) -> RunFacts:
+    return condense(store, run_id, warmup_steps=LIMITS.warmup_steps, judged_steps=LIMITS.judged_steps)
+
+
+def read_ledger(store: Store, facts: RunFacts) -> tuple[LedgerEntry, ...]:
+    """What this run shows of advice it carries, then what later runs showed of its own advice."""
+    known = store.diagnosis(facts.run_id)
+    kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
+    return (*_carried(store, facts), *kept)
+
+
+def _carried(store: Store, facts: RunFacts) -> Iterator[LedgerEntry]:
+    """At most one: of the newest earlier run of the job whose advice this run carries."""
+    for earlier in store.earlier_runs(facts.run_id):
+        diagnosis = store.diagnosis(earlier.run_id)
+        advice = carried_advice(facts, diagnosis) if diagnosis else None
+        if advice:
+            yield compare(facts, read_facts(store, earlier.run_id), advice)
+            return
+
+
+def tell_earlier_runs(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry]) -> None:
+    """Put what an ended run showed into the ledger of the run whose advice it carried."""
+    for entry in ledger:
+        earlier = store.diagnosis(entry.advice_of) if entry.run_id == facts.run_id else None
+        if earlier:
+            others = [one for one in earlier.ledger if one.run_id != facts.run_id]
+            store.save_diagnosis(earlier.model_copy(update={"ledger": [*others, entry]}))
+
+
+def diagnosis_of(
+    facts: RunFacts, verdict: Verdict, recommendation: Recommendation, ledger: Sequence[LedgerEntry] = ()
+) -> Diagnosis:
+    """The contract's shape of what was found."""
+    return Diagnosis(
+        run_id=facts.run_id,
+        status=facts.status,
+        steps=facts.steps,
+        loader=facts.loader.name if facts.loader else None,
+        bound=verdict.bound,
+        clock=verdict.clock,
+        level=verdict.level,
+        confidence=verdict.confidence,
+        reason=verdict.reason,
+        sentence=verdict.sentence,
+        why=verdict.why,
+        judged_steps=verdict.judged_steps,
+        needed_steps=LIMITS.warmup_steps + LIMITS.needed_steps,
+        warmup_steps=facts.warmup_steps,
+        data_stall_fraction=verdict.data_stall_fraction,
+        steps_per_s=verdict.steps_per_s,
+        samples_per_s=verdict.samples_per_s,
+        instant_data_steps_per_s=verdict.instant_data_steps_per_s,
+        hours_lost=verdict.hours_lost,
+        gpu_hours_lost=verdict.gpu_hours_lost,
+        hours_used=verdict.hours_used,
+        anatomy=verdict.anatomy,
+        causes=list(verdict.causes),
+        signals=list(verdict.signals),
+        advice=list(recommendation.advice),
+        refusals=list(recommendation.refusals),
+        ranks=list(verdict.ranks),
+        ledger=list(ledger),
+        judged_at=None,
+    )
