@@ -15,6 +15,13 @@ export function parse(pathname: string, search: string): Route {
 
 export const route = signal<Route>(parse(location.pathname, location.search))
 
+let lastRunsQuery = ''
+
+/** The table of runs as it was last seen, filters and all. */
+export function runsHref(): string {
+  return `/${lastRunsQuery}`
+}
+
 export function runHref(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`
 }
@@ -24,8 +31,13 @@ export function navigate(href: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') history.pushState(null, '', href)
   else history.replaceState(null, '', href)
   const before = route.value
-  route.value = parse(location.pathname, location.search)
+  readAddress()
   if (how === 'push' && before.page !== route.value.page) scrollTo(0, 0)
+}
+
+function readAddress(): void {
+  route.value = parse(location.pathname, location.search)
+  if (route.value.page === 'runs') lastRunsQuery = location.search
 }
 
 /** The query with some keys set; `null` and the empty string remove one. */
@@ -39,9 +51,8 @@ export function withQuery(query: URLSearchParams, changes: Record<string, string
 }
 
 export function followAddress(): void {
-  addEventListener('popstate', () => {
-    route.value = parse(location.pathname, location.search)
-  })
+  readAddress()
+  addEventListener('popstate', readAddress)
   document.addEventListener('click', event => {
     const anchor = (event.target as Element).closest?.('a')
     if (anchor && isOurs(event, anchor)) {

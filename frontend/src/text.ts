@@ -1,5 +1,5 @@
 /** Every sentence and label of the page, in one place. Verdicts and advice are the service's own words. */
-import type { Bound, Cause, Level, Setting, Status } from './api/names'
+import type { Cause, Setting, Status } from './api/names'
 import { formatAge, formatSetting, plural } from './format'
 
 export const text = {
@@ -13,7 +13,6 @@ export const text = {
   copy: 'Copy',
   copied: 'Copied',
   copyDiff: 'Copy diff',
-  copyCommand: 'Copy command',
   copyDetails: 'Copy details',
   close: 'Close',
   asTable: 'As table',
@@ -47,22 +46,8 @@ export const causeWord: Record<Cause, string> = {
   slow_rank: 'slow rank',
 }
 
-/** The verdict in one word, by shape and colour beside it: full, half or empty; dashed while it is open. */
-export function verdictWord(bound: Bound, level: Level, status: Status): string {
-  if (bound === 'unknown' || level === 'unknown') return status === 'running' ? 'measuring' : 'no verdict'
-  if (hasSomeWait(bound, level)) return 'some wait'
-  return { data: 'data-bound', transfer: 'transfer-bound', host: 'host-bound', compute: 'compute-bound' }[
-    bound
-  ]
-}
-
-/** Between "nothing to gain" and "data-bound": worth a look, not a night. */
-export function hasSomeWait(bound: Bound, level: Level): boolean {
-  return (bound === 'data' && level !== 'bound') || (bound === 'compute' && level !== 'healthy')
-}
-
 /** What waits: a run without a GPU must not speak of one. */
-export function waiter(gpus: number | null): string {
+function waiter(gpus: number | null): string {
   return gpus ? 'GPU' : 'training loop'
 }
 
@@ -299,7 +284,7 @@ export const signals = {
 export const workers = {
   title: 'Worker by worker',
   detail: '5th, median, 95th percentile',
-  training: 'training process',
+  titleAlone: 'Loading one batch',
   name: (worker: number | null) => (worker === null ? 'in training' : `worker ${worker}`),
   limit: (limit: string, gpus: number | null) => `Above ${limit} a batch the ${waiter(gpus)} waits.`,
   label: (count: number, low: string, high: string) =>

@@ -17,7 +17,7 @@ const system = signal<Theme>(systemIsDark.matches ? 'dark' : 'light')
 /** Paper is white whatever the screen shows. */
 const printing = signal(false)
 
-export function currentTheme(): Theme {
+function currentTheme(): Theme {
   return printing.value ? 'light' : (chosen.value ?? system.value)
 }
 

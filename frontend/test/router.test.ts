@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { followAddress, navigate, parse, route, withQuery } from '../src/router'
+import { followAddress, navigate, parse, route, runsHref, withQuery } from '../src/router'
 import { isFiltered, parseQuery } from '../src/store/query'
 
 beforeEach(() => navigate('/'))
@@ -39,4 +39,10 @@ test('a link inside the page changes the route and loads nothing', () => {
   })
   outside?.dispatchEvent(second)
   expect(route.value).toMatchObject({ page: 'run', runId: 'r1' })
+})
+
+test('the way back from a run keeps the filters of the table', () => {
+  navigate('/?status=crashed')
+  navigate('/runs/r1')
+  expect(runsHref()).toBe('/?status=crashed')
 })

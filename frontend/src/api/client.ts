@@ -36,8 +36,8 @@ type Asked<P extends Readable> = paths[P] extends { get: { parameters: infer Par
 let clockOffsetMs = 0
 
 /** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use ours. */
-export function serviceNow(): number {
-  return Date.now() + clockOffsetMs
+export function serviceNow(ourNow = Date.now()): number {
+  return ourNow + clockOffsetMs
 }
 
 /** Raises: ServiceError, NoAnswer; an AbortError when `signal` fires. */

@@ -1,11 +1,12 @@
 /** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Run } from '../api/names'
 import { capital, formatFraction } from '../format'
-import { navigate, runHref } from '../router'
+import { navigate, runHref, runsHref } from '../router'
 import { bind } from '../shortcuts'
+import { parseQuery } from '../store/query'
 import { openRun, type Part, type RunStore } from '../store/run'
-import { order } from '../store/runs'
+import { isLoaded, load, order } from '../store/runs'
 import * as say from '../text'
 import { AdviceList } from '../ui/AdviceList'
 import { CrashBanner, NoSignalBanner, TroubleBanner } from '../ui/Banner'
@@ -21,6 +22,7 @@ import { TimePanels } from '../ui/TimePanels'
 import { searchRuns } from '../ui/TopBar'
 import { Verdict } from '../ui/Verdict'
 import { WorkersPanel } from '../ui/WorkersPanel'
+import { verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 
 const PART_NAMES: Record<Part, string> = {
@@ -32,7 +34,8 @@ const PART_NAMES: Record<Part, string> = {
 }
 
 export function RunPage({ runId }: { runId: string }) {
-  const store = useMemo(() => openRun(runId), [runId])
+  // One page per run: the frame gives each run a page of its own.
+  const [store] = useState(() => openRun(runId))
   useEffect(() => store.close, [store])
   useEffect(() => bind(keys(runId)), [runId])
 
@@ -82,7 +85,7 @@ function Loaded({ store, run }: { store: RunStore; run: Run }) {
 }
 
 function titleOf(run: Run): string {
-  const word = say.verdictWord(run.bound, run.level, run.status)
+  const word = verdictWord(run, run.status)
   const share = run.data_stall_fraction === null ? '' : ` ${formatFraction(run.data_stall_fraction)}`
   return `${capital(word)}${share} · ${run.name} · ${say.text.product}`
 }
@@ -90,17 +93,21 @@ function titleOf(run: Run): string {
 /** Keys that act on what is on the page do so by pressing its own buttons. */
 function keys(runId: string): Record<string, (key: string) => void> {
   const press = (selector: string) => document.querySelector<HTMLElement>(selector)?.click()
-  const neighbour = (by: number) => {
-    const next = order.value[order.value.indexOf(runId) + by]
-    if (next && order.value.includes(runId)) navigate(runHref(next))
-  }
   const digits = Array.from({ length: 9 }, (_, index) => String(index + 1))
   return {
     '/': searchRuns,
-    Escape: () => navigate('/'),
-    j: () => neighbour(1),
-    k: () => neighbour(-1),
+    Escape: () => navigate(runsHref()),
+    j: () => void openNeighbour(runId, 1),
+    k: () => void openNeighbour(runId, -1),
     d: () => press('[data-shortcut="d"]'),
     ...Object.fromEntries(digits.map(digit => [digit, () => press(`[data-fix="${digit}"] > summary`)])),
   }
+}
+
+/** In the order of the table, also for those who came by a link and never saw it. */
+async function openNeighbour(runId: string, by: number): Promise<void> {
+  if (!isLoaded.value) await load(parseQuery(new URLSearchParams()))
+  const here = order.value.indexOf(runId)
+  const next = order.value[here + by]
+  if (here >= 0 && next) navigate(runHref(next))
 }

@@ -23,8 +23,14 @@ export interface LineColumns {
   missing: string | null
 }
 
-export const STEP_METRICS = ['step_us', 'data_wait_us', 'h2d_exposed_us'] as const
-export const SERIES_METRICS = [...STEP_METRICS, 'queue_depth', 'gpu_util_fraction'] as const
+/** What the panels are drawn from. */
+export const SERIES_METRICS = [
+  'step_us',
+  'data_wait_us',
+  'h2d_exposed_us',
+  'queue_depth',
+  'gpu_util_fraction',
+]
 
 function find(page: SeriesPage, metric: string): Series | null {
   return page.series.find(series => series.metric === metric) ?? null

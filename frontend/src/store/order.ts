@@ -16,7 +16,7 @@ export type SortKey = keyof typeof KEYS
 /** `-` in front: largest first. */
 export type Sort = SortKey | `-${SortKey}`
 
-export const DEFAULT_SORT: Sort = '-hours_lost'
+const DEFAULT_SORT: Sort = '-hours_lost'
 
 export function parseSort(asked: string | null): Sort {
   return asked && keyOf(asked as Sort) in KEYS ? (asked as Sort) : DEFAULT_SORT

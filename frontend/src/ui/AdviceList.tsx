@@ -1,10 +1,11 @@
 /** What to do, the largest gain first and open; and what would not help, with the reason. */
 import type { Advice, Diagnosis, Evidence, Refusal, Run } from '../api/names'
 import { formatDuration, formatEvidence, formatFactor } from '../format'
-import { advice as say, text } from '../text'
-import { CopyButton } from './CopyButton'
+import { advice as say } from '../text'
+import { isOpen } from '../verdict'
 import { Diff } from './Diff'
 import { GainRange } from './GainRange'
+import { Snippet } from './Snippet'
 
 export function AdviceList({ run, diagnosis }: { run: Run; diagnosis: Diagnosis }) {
   const { advice, refusals } = diagnosis
@@ -31,10 +32,10 @@ export function AdviceList({ run, diagnosis }: { run: Run; diagnosis: Diagnosis 
 }
 
 function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Run }) {
-  const isOpen = diagnosis.level === 'unknown'
+  const isUndecided = isOpen(diagnosis)
   const isWell = diagnosis.level === 'healthy'
-  const title = isOpen ? say.noneYet : isWell ? say.none : say.noneFound
-  const detail = isOpen
+  const title = isUndecided ? say.noneYet : isWell ? say.none : say.noneFound
+  const detail = isUndecided
     ? run.status === 'running'
       ? say.noneYetDetail
       : null
@@ -63,7 +64,12 @@ function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
       {advice.diff && (
         <Diff diff={advice.diff} file={advice.diff_file} shortcut={isFirst ? 'd' : undefined} />
       )}
-      {advice.command && <Command command={advice.command} />}
+      {advice.command && (
+        <>
+          <p>{say.tryIt}</p>
+          <Snippet code={advice.command} />
+        </>
+      )}
       <Cautions advice={advice} />
     </details>
   )
@@ -85,18 +91,6 @@ function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
         </div>
       ))}
     </dl>
-  )
-}
-
-function Command({ command }: { command: string }) {
-  return (
-    <>
-      <p>{say.tryIt}</p>
-      <div class="snippet">
-        <pre>{command}</pre>
-        <CopyButton label={text.copy} text={command} />
-      </div>
-    </>
   )
 }
 

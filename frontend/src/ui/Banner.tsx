@@ -34,9 +34,9 @@ export function GoneBanner() {
 }
 
 export function NoSignalBanner({ run }: { run: Run }) {
-  const ageS = (serviceNow() - Date.parse(run.last_seen_at)) / 1_000
+  const ageS = (serviceNow(now.value) - Date.parse(run.last_seen_at)) / 1_000
   return (
-    <Banner title={banner.noSignal(run.hostnames.join(', ') || run.name, now.value && ageS)}>
+    <Banner title={banner.noSignal(run.hostnames.join(', ') || run.name, ageS)}>
       {banner.noSignalDetail(formatClockSeconds(new Date(run.last_seen_at)))}
     </Banner>
   )

@@ -1,14 +1,15 @@
 /** The crosshair for the keyboard: a slider over all charts, whose value is what stands under it. */
+import type { Signal } from '@preact/signals'
 import type { Crosshair } from '../charts/crosshair'
 import { bucketAt, type StepColumns } from '../store/columns'
 import { charts as say } from '../text'
+import type { Frame } from './panels'
 
 interface CrosshairSliderProps {
   crosshair: Crosshair
-  fromS: number
-  toS: number
+  frame: Frame
   steps: StepColumns
-  said: string | null
+  pointed: Signal<string | null>
 }
 
 /** Buckets that one key press passes. */
@@ -23,7 +24,7 @@ const STRIDES: Record<string, number> = {
   End: Number.POSITIVE_INFINITY,
 }
 
-export function CrosshairSlider({ crosshair, fromS, toS, steps, said }: CrosshairSliderProps) {
+export function CrosshairSlider({ crosshair, frame, steps, pointed }: CrosshairSliderProps) {
   function onKeyDown(event: KeyboardEvent): void {
     const stride = STRIDES[event.key]
     if (stride === undefined) return
@@ -38,10 +39,10 @@ export function CrosshairSlider({ crosshair, fromS, toS, steps, said }: Crosshai
       role="slider"
       tabIndex={0}
       aria-label={say.crosshair}
-      aria-valuemin={Math.round(fromS)}
-      aria-valuemax={Math.round(toS)}
-      aria-valuenow={Math.round(crosshair.atS ?? toS)}
-      aria-valuetext={said ?? say.newest}
+      aria-valuemin={Math.round(frame.fromS)}
+      aria-valuemax={Math.round(frame.toS)}
+      aria-valuenow={Math.round(crosshair.atS ?? frame.toS)}
+      aria-valuetext={pointed.value ?? say.newest}
       onKeyDown={onKeyDown}
       onBlur={() => crosshair.move(null)}
     />

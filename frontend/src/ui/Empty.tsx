@@ -1,11 +1,11 @@
 /** No run yet: the two lines that make one, with the address of this very service. */
 import { formatClock } from '../format'
 import { service } from '../store/connection'
-import { empty, text } from '../text'
-import { CopyButton } from './CopyButton'
+import { empty } from '../text'
+import { Snippet } from './Snippet'
 
 /** Where an agent looks unless told otherwise. */
-export const DEFAULT_URL = 'http://127.0.0.1:7077'
+const DEFAULT_URL = 'http://127.0.0.1:7077'
 
 export function Empty() {
   const info = service.value
@@ -22,15 +22,6 @@ export function Empty() {
         </>
       )}
       {info && <p class="detail">{empty.listening(info.url, formatClock(new Date(info.started_at)))}</p>}
-    </div>
-  )
-}
-
-export function Snippet({ code }: { code: string }) {
-  return (
-    <div class="snippet">
-      <pre>{code}</pre>
-      <CopyButton label={text.copy} text={code} />
     </div>
   )
 }

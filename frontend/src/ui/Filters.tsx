@@ -6,7 +6,9 @@ import { capital } from '../format'
 import { navigate, withQuery } from '../router'
 import { BOUNDS, type RunsQuery, STATUSES } from '../store/query'
 import { counts, order, projects } from '../store/runs'
-import { runs, statusWord, verdictWord } from '../text'
+import { runs, statusWord } from '../text'
+import { verdictWord } from '../verdict'
+import { Choice } from './Choice'
 
 /** Typing pauses this long before the service is asked. */
 const TYPING_MS = 200
@@ -29,7 +31,7 @@ export function Filters({ asking, query }: FilterProps) {
         value={asking.bound}
         options={BOUNDS.map(bound => [
           bound,
-          capital(verdictWord(bound, bound === 'compute' ? 'healthy' : 'bound', 'running')),
+          capital(verdictWord({ bound, level: bound === 'compute' ? 'healthy' : 'bound' }, 'running')),
         ])}
         onChoose={bound => set({ bound })}
       />
@@ -63,7 +65,8 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
   const typed = useSignal(asked)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => {
-    typed.value = asked
+    // What is being typed may end in a space that the address does not have.
+    if (typed.value.trim() !== asked) typed.value = asked
   }, [asked, typed])
   useEffect(() => () => clearTimeout(timer.current), [])
 
@@ -110,32 +113,6 @@ function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
         </button>
       ))}
     </fieldset>
-  )
-}
-
-interface ChoiceProps {
-  label: string
-  any: string
-  value: string | null
-  options: readonly (readonly [value: string, label: string])[]
-  onChoose(value: string | null): void
-}
-
-export function Choice({ label, any, value, options, onChoose }: ChoiceProps) {
-  return (
-    <select
-      class={`button ${any && value !== null ? 'chosen' : ''}`}
-      aria-label={label}
-      value={value ?? ''}
-      onChange={event => onChoose(event.currentTarget.value || null)}
-    >
-      {any && <option value="">{any}</option>}
-      {options.map(([option, name]) => (
-        <option key={option} value={option}>
-          {name}
-        </option>
-      ))}
-    </select>
   )
 }
 

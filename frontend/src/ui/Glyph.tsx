@@ -1,6 +1,6 @@
 /** Status and verdict as shapes: they are told apart without colour. */
-import type { Bound, Level, Status } from '../api/names'
-import { hasSomeWait } from '../text'
+import type { Status } from '../api/names'
+import { hasSomeWait, isOpen, type Judged } from '../verdict'
 
 const SIZE = { width: 12, height: 12, viewBox: '0 0 12 12', class: 'glyph' } as const
 
@@ -29,11 +29,10 @@ export function StatusGlyph({ status }: { status: Status }) {
   }
 }
 
-export function VerdictGlyph({ bound, level }: { bound: Bound; level: Level }) {
-  if (bound === 'unknown' || level === 'unknown') return <Ring dashed />
-  if (hasSomeWait(bound, level)) return <HalfDiamond />
-  if (bound === 'compute') return <Ring />
-  return <Diamond />
+export function VerdictGlyph({ judged }: { judged: Judged }) {
+  if (isOpen(judged)) return <Ring dashed />
+  if (hasSomeWait(judged)) return <HalfDiamond />
+  return judged.bound === 'compute' ? <Ring /> : <Diamond />
 }
 
 export function Diamond() {

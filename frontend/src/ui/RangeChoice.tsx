@@ -2,7 +2,7 @@
 import type { Run } from '../api/names'
 import type { Range, RunStore } from '../store/run'
 import { charts as say } from '../text'
-import { Choice } from './Filters'
+import { Choice } from './Choice'
 
 /** Offered where they are clearly shorter than the run. */
 const SPANS = [
@@ -22,7 +22,6 @@ export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
       {run.ranks.length > 1 && (
         <Choice
           label={say.rank}
-          any=""
           value={String(rank ?? page?.rank ?? 0)}
           options={run.ranks.map(one => [String(one), say.rankOption(one, stragglers.has(one))])}
           onChoose={chosen => store.select({ rank: Number(chosen), range: WHOLE })}
@@ -31,7 +30,6 @@ export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
       {run.loaders.length > 1 && (
         <Choice
           label={say.loader}
-          any=""
           value={loader ?? page?.loader ?? ''}
           options={run.loaders.map(one => [one.loader, one.loader])}
           onChoose={chosen => store.select({ loader: chosen, range: WHOLE })}

@@ -4,8 +4,8 @@ import type { Run } from '../api/names'
 import { formatAge, formatNumber, formatSetting } from '../format'
 import { runHref } from '../router'
 import { run as say } from '../text'
+import { ageS } from './age'
 import { StatusGlyph } from './Glyph'
-import { ageS } from './RunRow'
 
 export function RunHead({ run }: { run: Run }) {
   const overrides = Object.entries(run.overrides)

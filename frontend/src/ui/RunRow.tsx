@@ -13,7 +13,9 @@ import {
   NOT_MEASURED,
 } from '../format'
 import { runHref, withQuery } from '../router'
-import { causeWord, hasSomeWait, runs, statusWord, verdictWord } from '../text'
+import { causeWord, runs, statusWord } from '../text'
+import { verdictTone, verdictWord } from '../verdict'
+import { ageS } from './age'
 import { StatusGlyph, VerdictGlyph } from './Glyph'
 
 /** From here on a run's loss is set in bold: it is worth somebody's morning. */
@@ -77,25 +79,14 @@ function hosts(names: readonly string[]): string {
   return names.slice(0, 2).join(', ') + (more > 0 ? ` +${more}` : '')
 }
 
-/** Both ends by the service's clock: ours may be wrong. */
-export function ageS(run: RunSummary): number {
-  return (Date.parse(run.ended_at ?? run.last_seen_at) - Date.parse(run.started_at)) / 1_000
-}
-
 function Verdict({ run, isShort = false }: { run: RunSummary; isShort?: boolean }) {
-  const word = verdictWord(run.bound, run.level, run.status)
+  const word = verdictWord(run, run.status)
   return (
     <span class={`with-glyph verdict-word ${verdictTone(run)}`}>
-      <VerdictGlyph bound={run.bound} level={run.level} />
+      <VerdictGlyph judged={run} />
       {word} {run.cause && !isShort && <small class="faint">{causeWord[run.cause]}</small>}
     </span>
   )
-}
-
-export function verdictTone({ bound, level }: Pick<RunSummary, 'bound' | 'level'>): string {
-  if (bound === 'unknown' || level === 'unknown') return 'open'
-  if (hasSomeWait(bound, level)) return 'some'
-  return { data: 'loud', transfer: 'some', host: 'some', compute: 'fine' }[bound]
 }
 
 function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {

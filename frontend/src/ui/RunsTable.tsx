@@ -1,18 +1,20 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
-import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { navigate, withQuery } from '../router'
-import { bind } from '../shortcuts'
 import { keyOf, nextSort, type SortKey } from '../store/order'
 import type { RunsQuery } from '../store/query'
 import { hold, more, order, pending, resort, rows } from '../store/runs'
 import { runs } from '../text'
+import { useMatch } from './media'
 import { RunRow } from './RunRow'
+import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
 
 const ROW_PX = 39
 /** On a phone a row has two lines. */
 const NARROW_ROW_PX = 60
+/** So many rows before the end of what is loaded, the next page is asked for. */
+const ROWS_AHEAD = 20
 const narrow = matchMedia('(max-width: 640px)')
 
 interface Column {
@@ -46,22 +48,16 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
   const isNarrow = useMatch(narrow)
   const height = isNarrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
-  useRowKeys(body, from, height)
+  useRowKeys(body, height)
   useEffect(() => {
-    if (to >= ids.length - 20) void more()
+    if (to >= ids.length - ROWS_AHEAD) void more()
   }, [to, ids.length])
 
   const isGpu = ids.length > 0 && ids.every(id => Boolean(rows.get(id)?.peek().gpus))
   const heads = columns(isGpu)
   if (ids.length === 0) return <NoMatch asking={asking} />
   return (
-    <div
-      class="runs-table"
-      onPointerEnter={() => hold(true)}
-      onPointerLeave={() => hold(false)}
-      onFocusIn={() => hold(true)}
-      onFocusOut={event => hold(event.currentTarget.matches(':hover'))}
-    >
+    <div class="runs-table">
       <Pending />
       <table aria-rowcount={ids.length + 1}>
         <caption class="visually-hidden">{runs.caption}</caption>
@@ -72,7 +68,13 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
             ))}
           </tr>
         </thead>
-        <tbody ref={body}>
+        <tbody
+          ref={body}
+          onPointerEnter={() => hold(true)}
+          onPointerLeave={event => hold(event.currentTarget.matches(':focus-within'))}
+          onFocusIn={() => hold(true)}
+          onFocusOut={event => hold(event.currentTarget.matches(':hover'))}
+        >
           <Spacer height={from * height} />
           {ids.slice(from, to).map((id, index) => {
             const row = rows.get(id)
@@ -122,9 +124,8 @@ function Spacer({ height }: { height: number }) {
 /** What sorting again would do, offered and not done: a row must not leave from under the pointer. */
 function Pending() {
   const { moves, fresh } = pending.value
-  const isWorth = moves > 0 || fresh > 0
   return (
-    <p class="pending" hidden={!isWorth}>
+    <p class="pending" hidden={moves === 0 && fresh === 0}>
       {runs.moved(moves, fresh)}{' '}
       <button type="button" class="button small" onClick={resort}>
         {runs.resort}
@@ -140,37 +141,4 @@ function NoMatch({ asking }: { asking: RunsQuery }) {
       {runs.noMatch} <b>{words.join(' · ')}</b>. <a href="/">{runs.clear}</a>
     </p>
   )
-}
-
-/** `j` and `k` move the real focus from row to row, so Enter opens without a handler of its own. */
-function useRowKeys(body: { current: HTMLElement | null }, from: number, height: number): void {
-  const wanted = useRef<number | null>(null)
-  useEffect(() => {
-    function move(by: number): void {
-      const focused = document.activeElement?.closest('tr')?.getAttribute('aria-rowindex')
-      const index =
-        focused && body.current?.contains(document.activeElement) ? Number(focused) - 2 + by : from
-      wanted.current = Math.max(0, Math.min(order.value.length - 1, index))
-      const top = (body.current?.getBoundingClientRect().top ?? 0) + wanted.current * height
-      if (top < height * 3 || top > innerHeight - height * 2) scrollBy(0, top - innerHeight / 2)
-      requestAnimationFrame(focusWanted)
-    }
-    function focusWanted(): void {
-      const row = body.current?.querySelector(`tr[aria-rowindex="${(wanted.current ?? 0) + 2}"]`)
-      row?.querySelector('a')?.focus({ preventScroll: true })
-    }
-    return bind({ j: () => move(1), k: () => move(-1) })
-  }, [body, from, height])
-}
-
-function useMatch(query: MediaQueryList): boolean {
-  const matches = useSignal(query.matches)
-  useEffect(() => {
-    const changed = () => {
-      matches.value = query.matches
-    }
-    query.addEventListener('change', changed)
-    return () => query.removeEventListener('change', changed)
-  }, [query, matches])
-  return matches.value
 }

@@ -1,19 +1,13 @@
 /** The figures behind the panels over time. */
 import { formatDuration, formatElapsed, formatFraction, formatNumber, NOT_MEASURED } from '../format'
-import { type LineColumns, type StepColumns, thinned } from '../store/columns'
+import { thinned } from '../store/columns'
 import { charts as say } from '../text'
 import { DataTable } from './DataTable'
-import { valueAt } from './panels'
+import { type Panels, valueAt } from './panels'
 
 const ROWS = 24
 
-interface SeriesTableProps {
-  steps: StepColumns
-  queue: LineColumns | null
-  util: LineColumns | null
-}
-
-export function SeriesTable({ steps, queue, util }: SeriesTableProps) {
+export function SeriesTable({ panels: { steps, queue, util } }: { panels: Panels }) {
   const rows = thinned(steps.atS.length, ROWS).map(index => {
     const atS = steps.atS[index] ?? 0
     const ready = valueAt(queue, atS)

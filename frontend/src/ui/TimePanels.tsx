@@ -1,68 +1,73 @@
 /** Since when: four panels over one time axis, with one crosshair through all of them. */
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { Run } from '../api/names'
 import { type Crosshair, createCrosshair } from '../charts/crosshair'
 import { type Heatmap, mountHeatmap } from '../charts/heatmap'
 import { mountTime, type TimePanel } from '../charts/time'
 import { asSentence, formatDuration, formatFraction } from '../format'
-import { type LineColumns, last, lineColumns, type StepColumns, stepAt, stepColumns } from '../store/columns'
+import { type LineColumns, last, type StepColumns, stepAt, stepColumns } from '../store/columns'
 import type { RunStore } from '../store/run'
 import { charts as say, text } from '../text'
 import { Chart } from './Chart'
 import { CrosshairSlider } from './CrosshairSlider'
 import { Panel } from './Panel'
-import { frameOf, heatmapOf, queuePanel, readout, stepPanel, utilPanel } from './panels'
+import { heatmapOf, type Panels, panelsOf, readout } from './panels'
 import { RangeChoice } from './RangeChoice'
 import { SeriesTable } from './SeriesTable'
 
 export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
   const page = store.series.value
-  const steps = useMemo(() => (page ? stepColumns(page) : null), [page])
-  const queue = useMemo(() => (page ? lineColumns(page, 'queue_depth') : null), [page])
-  const util = useMemo(() => (page ? lineColumns(page, 'gpu_util_fraction') : null), [page])
+  const workers = store.workers.value
+  const isWhole = store.selection.value.range.kind === 'whole'
+  const { epochs, loaders } = run
+  // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
+  const panels = useMemo(
+    () => page && panelsOf({ epochs, loaders }, page, isWhole),
+    [page, epochs, loaders, isWhole],
+  )
+  const heat = useMemo(() => panels && heatmapOf(panels.frame, workers), [panels, workers])
   const crosshair = useMemo(createCrosshair, [])
   const mount = useMemo(() => mounting(store, crosshair), [store, crosshair])
-  const pointed = usePointed(crosshair, steps, queue, util)
+  const pointed = usePointed(crosshair, panels)
 
   if (!page) return null
-  if (!steps) return <NoSteps />
-  const frame = frameOf(run, page, steps, store.selection.value.range.kind === 'whole')
-  const heat = heatmapOf(frame, store.workers.value)
+  if (!panels) return <NoSteps />
+  const { frame, steps, queue, util } = panels
+  const queueTitle = say.queue(run.gpus)
   return (
     <Panel
       title={say.title}
       controls={<RangeChoice store={store} run={run} />}
-      table={() => <SeriesTable steps={steps} queue={queue} util={util} />}
+      table={() => <SeriesTable panels={panels} />}
       class="time-panels"
     >
-      <p class="detail readout">{pointed ?? say.mean(steps.stepsPerBucket)}</p>
+      <Readout pointed={pointed} otherwise={say.mean(steps.stepsPerBucket)} />
       <div class="charts">
-        <Chart mount={mount.time} data={stepPanel(frame, steps)} label={stepLabel(steps)} />
+        <Chart mount={mount.time} data={panels.stepPanel} label={stepLabel(steps)} />
         <ChartTitle
-          title={say.queue(run.gpus)}
+          title={queueTitle}
           detail={frame.prefetchCapacity === null ? '' : say.queueOf(frame.prefetchCapacity)}
         />
         <Line
           mount={mount.time}
           columns={queue}
-          panel={queue && queuePanel(frame, queue)}
-          title={say.queue(run.gpus)}
+          panel={panels.queuePanel}
+          title={queueTitle}
           reason={frame.hasNoWorkers ? say.noQueue : null}
         />
         <ChartTitle title={say.gpuBusy} detail={utilDetail(util)} />
-        <Line mount={mount.time} columns={util} panel={util && utilPanel(frame, util)} title={say.gpuBusy} />
+        <Line mount={mount.time} columns={util} panel={panels.utilPanel} title={say.gpuBusy} />
         {heat && <Load mount={mount.heat} heat={heat} run={run} />}
-        <CrosshairSlider
-          crosshair={crosshair}
-          fromS={frame.fromS}
-          toS={frame.toS}
-          steps={steps}
-          said={pointed}
-        />
+        <CrosshairSlider crosshair={crosshair} frame={frame} steps={steps} pointed={pointed} />
       </div>
     </Panel>
   )
+}
+
+/** The only part that follows every move of the pointer. */
+function Readout({ pointed, otherwise }: { pointed: Signal<string | null>; otherwise: string }) {
+  return <p class="detail readout">{pointed.value ?? otherwise}</p>
 }
 
 /** Charts keep the functions they were mounted with: these read the store when they are called. */
@@ -78,21 +83,16 @@ function mounting(store: RunStore, crosshair: Crosshair) {
   }
 }
 
-function usePointed(
-  crosshair: Crosshair,
-  steps: StepColumns | null,
-  queue: LineColumns | null,
-  util: LineColumns | null,
-): string | null {
+function usePointed(crosshair: Crosshair, panels: Panels | null): Signal<string | null> {
   const pointed = useSignal<string | null>(null)
   useEffect(() => {
     const show = (atS: number | null) => {
-      pointed.value = atS === null || !steps ? null : readout(atS, steps, queue, util)
+      pointed.value = atS === null || !panels ? null : readout(atS, panels)
     }
     show(crosshair.atS)
     return crosshair.subscribe(show)
-  }, [crosshair, steps, queue, util, pointed])
-  return pointed.value
+  }, [crosshair, panels, pointed])
+  return pointed
 }
 
 function NoSteps() {

@@ -1,10 +1,10 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
 import type { Diagnosis, Run } from '../api/names'
 import { asSentence, capital, formatHours, formatNumber } from '../format'
-import { hourNoun, run as say, verdictWord } from '../text'
+import { hourNoun, run as say } from '../text'
+import { isOpen, verdictTone, verdictWord } from '../verdict'
 import { AnatomyBars } from './AnatomyBars'
 import { VerdictGlyph } from './Glyph'
-import { verdictTone } from './RunRow'
 
 interface VerdictProps {
   run: Run
@@ -12,30 +12,32 @@ interface VerdictProps {
 }
 
 export function Verdict({ run, diagnosis }: VerdictProps) {
-  const isOpen = diagnosis.level === 'unknown'
+  const isUndecided = isOpen(diagnosis)
   return (
     <section class="verdict" aria-labelledby="verdict-sentence">
       <div>
         <p class={`kind ${verdictTone(diagnosis)}`}>
-          <VerdictGlyph bound={diagnosis.bound} level={diagnosis.level} />
-          {capital(verdictWord(diagnosis.bound, diagnosis.level, diagnosis.status))}
+          <VerdictGlyph judged={diagnosis} />
+          {capital(verdictWord(diagnosis, diagnosis.status))}
           <span>{kindDetail(diagnosis)}</span>
         </p>
         <h2 id="verdict-sentence" class="verdict-sentence">
           {diagnosis.sentence}
         </h2>
         {diagnosis.why && <p class="why">{diagnosis.why}</p>}
-        {diagnosis.reason && <p class={isOpen ? 'why' : 'reservation'}>{asSentence(diagnosis.reason)}</p>}
-        {isOpen && run.status === 'running' && <Progress diagnosis={diagnosis} />}
+        {diagnosis.reason && (
+          <p class={isUndecided ? 'why' : 'reservation'}>{asSentence(diagnosis.reason)}</p>
+        )}
+        {isUndecided && run.status === 'running' && <Progress diagnosis={diagnosis} />}
         {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
       </div>
-      {!isOpen && <Cost diagnosis={diagnosis} />}
+      {!isUndecided && <Cost diagnosis={diagnosis} />}
     </section>
   )
 }
 
 function kindDetail(diagnosis: Diagnosis): string {
-  if (diagnosis.level === 'unknown') {
+  if (isOpen(diagnosis)) {
     if (diagnosis.status !== 'running') return ''
     return say.progress(
       formatNumber(Math.min(diagnosis.steps, diagnosis.needed_steps)),

@@ -16,7 +16,7 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run
   if (!page || (page.workers.length === 0 && !page.missing)) return null
   return (
     <Panel
-      title={say.title}
+      title={isAlone(page) ? say.titleAlone : say.title}
       detail={say.detail}
       table={page.workers.length > 0 ? () => <WorkersTable page={page} /> : undefined}
     >
@@ -27,6 +27,11 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run
       )}
     </Panel>
   )
+}
+
+/** Without workers there is nothing to compare: one lane, in the training process. */
+function isAlone(page: WorkersPage): boolean {
+  return page.workers.length === 1 && page.workers[0]?.worker === null
 }
 
 function Strips({ page, run }: { page: WorkersPage; run: Run }) {

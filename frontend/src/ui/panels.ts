@@ -3,7 +3,15 @@ import type { EpochInfo, Run, SeriesPage, WorkersPage } from '../api/names'
 import type { Heatmap } from '../charts/heatmap'
 import type { Mark, TimePanel } from '../charts/time'
 import { durationUnit, formatDuration, formatElapsed, formatFraction, formatNumber } from '../format'
-import { bucketAt, type Column, type LineColumns, last, type StepColumns } from '../store/columns'
+import {
+  bucketAt,
+  type Column,
+  type LineColumns,
+  last,
+  lineColumns,
+  type StepColumns,
+  stepColumns,
+} from '../store/columns'
 import { charts as say } from '../text'
 
 /** The time axis that all panels of a page share. */
@@ -16,11 +24,41 @@ export interface Frame {
   hasNoWorkers: boolean
 }
 
+/** Everything that is drawn from the series, made once for each reading of them. */
+export interface Panels {
+  frame: Frame
+  steps: StepColumns
+  queue: LineColumns | null
+  util: LineColumns | null
+  stepPanel: TimePanel
+  queuePanel: TimePanel | null
+  utilPanel: TimePanel | null
+}
+
+type Shape = Pick<Run, 'loaders' | 'epochs'>
+
+/** `null`: no step was recorded yet. */
+export function panelsOf(run: Shape, page: SeriesPage, isWhole: boolean): Panels | null {
+  const steps = stepColumns(page)
+  if (!steps) return null
+  const frame = frameOf(run, page, steps, isWhole)
+  const [queue, util] = [lineColumns(page, 'queue_depth'), lineColumns(page, 'gpu_util_fraction')]
+  return {
+    frame,
+    steps,
+    queue,
+    util,
+    stepPanel: stepPanel(frame, steps),
+    queuePanel: queue && queuePanel(frame, queue),
+    utilPanel: util && utilPanel(frame, util),
+  }
+}
+
 /** Values this far above the ordinary ones are cut off and told in words: they would flatten all others. */
 const OUTLIER = 3
 const HEAD_ROOM = 1.08
 
-export function frameOf(run: Run, page: SeriesPage, steps: StepColumns, isWhole: boolean): Frame {
+export function frameOf(run: Shape, page: SeriesPage, steps: StepColumns, isWhole: boolean): Frame {
   const fromS = isWhole ? 0 : (steps.atS[0] ?? 0)
   const settings = run.loaders.find(loader => loader.loader === page.loader)?.settings
   const workers = Number(settings?.num_workers ?? 0)
@@ -124,9 +162,7 @@ export function heatmapOf(frame: Frame, page: WorkersPage | null): Heatmap | nul
 /** What the crosshair stands on, in one line. */
 export function readout(
   atS: number,
-  steps: StepColumns,
-  queue: LineColumns | null,
-  util: LineColumns | null,
+  { steps, queue, util }: Pick<Panels, 'steps' | 'queue' | 'util'>,
 ): string {
   const index = bucketAt(steps.atS, atS)
   if (index === null) return formatElapsed(atS)

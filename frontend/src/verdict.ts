@@ -1,0 +1,28 @@
+/** How a verdict is told in a word and a tone. The judgement itself is the service's. */
+import type { Bound, Level, Status } from './api/names'
+
+export interface Judged {
+  bound: Bound
+  level: Level
+}
+
+export function isOpen({ bound, level }: Judged): boolean {
+  return bound === 'unknown' || level === 'unknown'
+}
+
+/** Between "nothing to gain" and "data-bound": worth a look, not a night. */
+export function hasSomeWait({ bound, level }: Judged): boolean {
+  return (bound === 'data' && level !== 'bound') || (bound === 'compute' && level !== 'healthy')
+}
+
+export function verdictWord(judged: Judged, status: Status): string {
+  if (isOpen(judged)) return status === 'running' ? 'measuring' : 'no verdict'
+  return hasSomeWait(judged) ? 'some wait' : `${judged.bound}-bound`
+}
+
+/** A class of the style sheet; only time lost waiting is loud. */
+export function verdictTone(judged: Judged): 'open' | 'some' | 'loud' | 'fine' {
+  if (isOpen(judged)) return 'open'
+  if (hasSomeWait(judged)) return 'some'
+  return judged.bound === 'data' ? 'loud' : judged.bound === 'compute' ? 'fine' : 'some'
+}
