@@ -13,6 +13,7 @@ export default defineConfig({
     // The service's policy is default-src 'self': nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    license: { fileName: 'licenses.md' },
   },
   server: { proxy: { '/api': 'http://127.0.0.1:7077' } },
 })
