@@ -113,18 +113,21 @@ def _place(reader: Reader, question: _Question, kind: str) -> tuple[int, str] | 
 
 
 def _span(reader: Reader, question: _Question) -> tuple[float | None, float | None]:
-    """When the steps that are asked for were, on the run's clock."""
-    run, rank, loader = question.run, question.rank, question.loader
-    if loader is None:
+    """From the first step that is asked for until the one after the last, on the run's clock; ``None``: no bound."""
+    if question.loader is None:
         return None, None
+    first = _start_us(reader, question, question.from_step)
+    after = None if question.to_step is None else _start_us(reader, question, question.to_step)
+    return (np.inf if first is None else first), after
+
+
+def _start_us(reader: Reader, question: _Question, step: int) -> float | None:
+    """When the first step from ``step`` on began; ``None``: there is none."""
+    run, lane = question.run, steps_lane(question.loader or "")
     rollup = read_series(
-        reader, run.run_id, rank, steps_lane(loader), run.started_at,
-        names=["step_us"], buckets=question.buckets, low=question.from_step, high=question.to_step,
-    )  # fmt: skip
-    if rollup is None:
-        return np.inf, np.inf
-    last_us = rollup.first_us[-1] + rollup.stats["step_us"].sum[-1] if "step_us" in rollup.stats else np.inf
-    return float(rollup.first_us[0]), float(last_us) + 1
+        reader, run.run_id, question.rank, lane, run.started_at, names=["step_us"], buckets=1, low=step
+    )
+    return None if rollup is None else float(rollup.first_us[0])
 
 
 def _series(name: str, metric: Metric, rollup: Rollup | None, question: _Question) -> Series:

@@ -81,9 +81,7 @@ class Events:
             for watcher in self._watchers:
                 watcher.loop.call_soon_threadsafe(watcher.wake.set)
 
-    async def watch(
-        self, topics: Sequence[str], missed: Iterable[RunSummary] = (), heartbeat_s: float = HEARTBEAT_S
-    ) -> AsyncIterator[str]:
+    async def watch(self, topics: Sequence[str], missed: Iterable[RunSummary] = ()) -> AsyncIterator[str]:
         """The stream's text, until the client goes or the service stops. ``missed``: told first."""
         watcher = _Watcher(topics)
         now = time.time_ns() // 1_000
@@ -97,7 +95,7 @@ class Events:
             while not self._is_closed:
                 for number, event in watcher.take():
                     yield f"id: {number}\ndata: {event.model_dump_json(by_alias=True)}\n\n"
-                if not await _woken(watcher.wake, heartbeat_s):
+                if not await _woken(watcher.wake, HEARTBEAT_S):
                     yield ": still here\n\n"
         finally:
             with self._lock:

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.store.clock import WallClock
 from underfed_server.store.store import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "underfed.db")
+def clock() -> WallClock:
+    return WallClock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: WallClock) -> Iterator[Store]:
+    opened = Store(tmp_path / "underfed.db", now=clock)
     yield opened
     opened.close()

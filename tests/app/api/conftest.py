@@ -1,0 +1,39 @@
+"""The service's application with a client in front of it, and a store with a recorded run behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import made_stream
+from tests.app.serving import application_in
+from tests.app.store.posting import post
+from underfed_server.main import Application
+from underfed_server.store.store import Store
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Iterator[Application]:
+    opened = application_in(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def store(application: Application) -> Store:
+    return application.parts.store
+
+
+@pytest.fixture
+def client(application: Application) -> TestClient:
+    return TestClient(application, base_url="http://127.0.0.1:7077")
+
+
+@pytest.fixture
+def recorded(store: Store) -> Store:
+    """Run ``run-1``: 100 windows of 20 steps."""
+    post(store, made_stream(100))
+    return store

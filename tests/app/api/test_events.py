@@ -1,0 +1,222 @@
+"""The live stream: over real HTTP, with a judge behind it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.app.made_diagnosis import made_diagnosis
+from tests.app.made_windows import made_stream, made_window
+from tests.app.serving import poll, serving, settings_for
+from tests.app.store.posting import post
+from underfed_server.api import pulse, stream
+from underfed_server.main import Application, create_app
+from underfed_server.model import RunEvent
+from underfed_server.store.store import Store
+
+
+class Judge:
+    """Counts its calls, and finds something new each time."""
+
+    def __init__(self) -> None:
+        self.judged: list[str] = []
+
+    def __call__(self, store: Store, run_id: str) -> None:
+        self.judged.append(run_id)
+        if run_id == "spoilt":
+            raise ValueError("on purpose")
+        store.save_diagnosis(made_diagnosis(run_id, judged_steps=len(self.judged)))
+
+
+@pytest.fixture
+def judge() -> Judge:
+    return Judge()
+
+
+@pytest.fixture
+def application(tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
+    monkeypatch.setattr(pulse, "APART_S", 0.05)
+    yield create_app(settings_for(tmp_path), judge)
+
+
+@pytest.fixture
+def address(application: Application, tmp_path: Path) -> Iterator[str]:
+    with serving(application, settings_for(tmp_path)) as served:
+        yield served
+
+
+class Stream:
+    """A client of ``/events``, as a browser's EventSource reads it."""
+
+    def __init__(self, address: str, query: str, **headers: str) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self._connection.request("GET", f"/api/v1/events?{query}", headers=named)
+        self.response = self._connection.getresponse()
+
+    def line(self) -> str:
+        return self.response.readline().decode().rstrip("\n")
+
+    def event(self) -> tuple[str, RunEvent]:
+        """The next one with its id; comments are passed over."""
+        number = ""
+        while True:
+            line = self.line()
+            if line.startswith("id: "):
+                number = line[4:]
+            if line.startswith("data: "):
+                return number, RunEvent.model_validate(json.loads(line[6:]))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def store_of(application: Application) -> Store:
+    return application.parts.store
+
+
+def test_a_window_reaches_every_stream_that_watches_its_run(application: Application, address: str) -> None:
+    everything, mine, another = (
+        Stream(address, query) for query in ("topic=runs", "topic=run:run-1&topic=run:x", "topic=run:run-2")
+    )
+    assert everything.response.headers["content-type"].startswith("text/event-stream")
+    assert everything.response.headers.get("content-encoding") is None
+    post(store_of(application), made_stream(1))
+    _, seen = everything.event()
+    assert (seen.topic, seen.run.run_id, seen.run.steps, seen.diagnosis_changed) == ("runs", "run-1", 20, True)
+    _, seen = mine.event()
+    assert (seen.topic, seen.run.bound) == ("run:run-1", "data")
+    post(store_of(application), made_stream(1, run_id="run-2"))
+    _, seen = another.event()
+    assert seen.run.run_id == "run-2"  # and nothing of run-1 came before
+    for each in (everything, mine, another):
+        each.close()
+
+
+def test_topics_share_one_stream(application: Application, address: str) -> None:
+    both = Stream(address, "topic=runs&topic=run:run-1")
+    post(store_of(application), made_stream(1))
+    assert [both.event()[1].topic for _ in range(2)] == ["runs", "run:run-1"]
+    both.close()
+
+
+def test_a_run_is_judged_when_its_windows_come_and_not_for_each(
+    application: Application, address: str, judge: Judge
+) -> None:
+    watching = Stream(address, "topic=runs")
+    for window in made_stream(50):
+        post(store_of(application), [window])
+    while watching.event()[1].run.steps < 1_000:
+        pass
+    assert 1 <= len(judge.judged) < 50
+    watching.close()
+
+
+def test_a_judge_that_fails_does_not_keep_the_run_from_the_page(
+    application: Application, address: str, judge: Judge, caplog: pytest.LogCaptureFixture
+) -> None:
+    watching = Stream(address, "topic=runs")
+    post(store_of(application), [made_window(0, run_id="spoilt")])
+    _, seen = watching.event()
+    assert (seen.run.run_id, seen.diagnosis_changed, seen.run.bound) == ("spoilt", False, "unknown")
+    assert "on purpose" in caplog.text
+    post(store_of(application), [made_window(0)])
+    assert watching.event()[1].run.run_id == "run-1"
+    assert store_of(application).unjudged() == []
+    watching.close()
+
+
+def test_a_stream_that_broke_is_told_the_latest_state_when_it_comes_back(
+    application: Application, address: str
+) -> None:
+    store = store_of(application)
+    first = Stream(address, "topic=runs")
+    post(store, made_stream(1))
+    number, _ = first.event()
+    first.close()
+    for run_id in ("run-2", "run-3"):
+        post(store, made_stream(1, run_id=run_id))
+    poll(lambda: store.unjudged() == [])
+    again = Stream(address, "topic=runs", Last_Event_ID=number)
+    told = {again.event()[1].run.run_id for _ in range(2)}
+    assert {"run-2", "run-3"} <= told | {again.event()[1].run.run_id}
+    one = Stream(address, "topic=run:run-3", Last_Event_ID=number)
+    assert one.event()[1].run.run_id == "run-3"
+    long_after = Stream(address, "topic=runs", Last_Event_ID=str(int(number) + 3_600_000_000))
+    post(store, made_stream(1, run_id="run-4"))
+    assert long_after.event()[1].run.run_id == "run-4"
+    for each in (again, one, long_after):
+        each.close()
+
+
+def test_a_change_by_a_person_is_an_event_too(application: Application, address: str) -> None:
+    post(store_of(application), made_stream(1))
+    poll(lambda: store_of(application).unjudged() == [])
+    watching = Stream(address, "topic=run:run-1")
+    edit(address, {"name": "baseline"})
+    while watching.event()[1].run.name != "baseline":
+        pass
+    watching.close()
+
+
+def edit(address: str, changes: dict[str, Any]) -> None:
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+    body = json.dumps(changes)
+    connection.request("PATCH", "/api/v1/runs/run-1", body=body, headers={"Content-Type": "application/json"})
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_a_silent_stream_still_beats(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stream.HEARTBEAT_S <= 15
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
+    watching = Stream(address, "topic=runs")
+    lines = [watching.line() for _ in range(6)]
+    assert [line for line in lines if line] == [": open", ": still here", ": still here"]
+    watching.close()
+
+
+@pytest.mark.parametrize("query", ["topic=hosts", "topic=run:a/b", "topic=runs&topic=", ""])
+def test_a_topic_that_does_not_exist_is_named(address: str, query: str) -> None:
+    refused = Stream(address, query)
+    assert refused.response.status == 422
+    assert json.loads(refused.response.read())["error"]["field"] == "topic"
+    refused.close()
+
+
+def test_a_slow_reader_gets_the_newest_state_and_not_a_backlog(application: Application, address: str) -> None:
+    slow = Stream(address, "topic=runs")
+    for window in made_stream(30):
+        post(store_of(application), [window])
+        time.sleep(0.005)
+    poll(lambda: store_of(application).unjudged() == [])
+    received = [slow.event()[1].run.steps]
+    while received[-1] < 600:
+        received.append(slow.event()[1].run.steps)
+    assert received == sorted(received)
+    slow.close()
+
+
+def test_a_service_that_stops_ends_its_streams_at_once(application: Application, tmp_path: Path) -> None:
+    ended = threading.Event()
+
+    def read_to_the_end(watching: Stream) -> None:
+        watching.response.read()
+        watching.close()
+        ended.set()
+
+    with serving(application, settings_for(tmp_path)) as address:
+        reader = threading.Thread(target=read_to_the_end, args=(Stream(address, "topic=runs"),))
+        reader.start()
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 3
+    assert ended.wait(5)
+    reader.join()

@@ -1,0 +1,183 @@
+"""The routes of runs: their shapes, and every refusal in one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_diagnosis import made_diagnosis
+from tests.app.made_windows import made_stream, made_window
+from tests.app.store.posting import post
+from underfed_server.main import Application
+from underfed_server.model import Diagnosis, Run, RunsPage, Timeline, WorkersPage
+from underfed_server.store.store import Store
+
+
+def test_the_list_is_empty_before_the_first_run(client: TestClient) -> None:
+    page = RunsPage.model_validate(client.get("/api/v1/runs").json())
+    assert (page.runs, page.next_cursor, page.counts.all) == ([], None, 0)
+
+
+def test_a_run_is_listed_and_shown(client: TestClient, recorded: Store) -> None:
+    page = RunsPage.model_validate(client.get("/api/v1/runs?project=vision&sort=-hours_lost&limit=5").json())
+    assert [run.run_id for run in page.runs] == ["run-1"]
+    run = Run.model_validate(client.get("/api/v1/runs/run-1").json())
+    assert (run.steps, run.project, run.not_measured) == (2_000, "vision", {"gpu_util_fraction": "no NVIDIA driver"})
+    assert run.overhead_us == 2.5
+
+
+def test_a_run_that_was_not_judged_says_so_instead_of_a_verdict(client: TestClient, recorded: Store) -> None:
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis").json())
+    assert (diagnosis.bound, diagnosis.level, diagnosis.data_stall_fraction) == ("unknown", "unknown", None)
+    assert diagnosis.reason is not None
+    assert "2000 steps" in diagnosis.reason
+
+
+def test_a_judged_run_serves_its_diagnosis_as_the_contract_spells_it(client: TestClient, recorded: Store) -> None:
+    recorded.save_diagnosis(made_diagnosis())
+    said = client.get("/api/v1/runs/run-1/diagnosis").json()
+    assert said["advice"][0]["from"] == 0
+    assert Diagnosis.model_validate(said) == made_diagnosis()
+    assert client.get("/api/v1/runs").json()["runs"][0]["best_advice"]["from"] == 0
+
+
+def test_a_person_names_tags_and_notes_a_run(client: TestClient, recorded: Store) -> None:
+    changes = {"name": " baseline ", "tags": {"keep": "yes"}, "notes": "look again"}
+    answered = client.patch("/api/v1/runs/run-1", json=changes)
+    assert answered.status_code == 200
+    run = Run.model_validate(client.get("/api/v1/runs/run-1").json())
+    assert (run.name, run.tags, run.notes) == ("baseline", {"keep": "yes"}, "look again")
+    client.patch("/api/v1/runs/run-1", json={"name": None})
+    assert client.get("/api/v1/runs/run-1").json()["name"] == "resnet"
+    assert client.get("/api/v1/runs/run-1").json()["notes"] == "look again"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [({"bound": "data"}, "bound"), ({"name": ""}, "name"), ({"tags": {"a": 1}}, "tags.a"), ({"notes": None}, "notes")],
+)
+def test_a_change_that_cannot_be_is_named(
+    client: TestClient, recorded: Store, changes: dict[str, Any], field: str
+) -> None:
+    response = client.patch("/api/v1/runs/run-1", json=changes)
+    assert response.status_code == 422
+    assert (response.json()["error"]["code"], response.json()["error"]["field"]) == ("invalid", field)
+
+
+def test_a_run_is_deleted_once_it_has_ended(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0)])
+    refused = client.delete("/api/v1/runs/run-1")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+    post(store, [made_window(1, end={"status": "finished"})])
+    assert client.delete("/api/v1/runs/run-1").status_code == 204
+    assert client.get("/api/v1/runs/run-1").status_code == 404
+
+
+@pytest.mark.parametrize("part", ["", "/diagnosis", "/series?metric=step_us", "/workers", "/timeline"])
+def test_a_run_that_is_not_there_is_not_found_in_any_part(client: TestClient, part: str) -> None:
+    response = client.get(f"/api/v1/runs/nobody{part}")
+    assert response.status_code == 404
+    assert response.json() == {"error": {"code": "not_found", "message": "there is no run 'nobody'", "field": "run_id"}}
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("limit=0", "limit"),
+        ("limit=x", "limit"),
+        ("status=done", "status"),
+        ("sort=colour", "sort"),
+        ("cursor=x", "cursor"),
+    ],
+)
+def test_a_question_that_cannot_be_is_named(client: TestClient, query: str, field: str) -> None:
+    response = client.get(f"/api/v1/runs?{query}")
+    assert response.status_code == 422
+    assert response.json()["error"]["field"] == field
+
+
+def test_a_timeline_shows_the_newest_steps_and_the_batches_behind_them(client: TestClient, recorded: Store) -> None:
+    shown = Timeline.model_validate(client.get("/api/v1/runs/run-1/timeline").json())
+    assert 8 <= len(shown.steps) <= 240
+    assert shown.steps[-1].step_index == 1_999
+    assert shown.from_us == shown.steps[0].start_us
+    assert shown.missing is None
+    steps = recorded.steps("run-1", 0, "train")
+    assert [step.step_us for step in shown.steps] == steps.step_us[-len(shown.steps) :].tolist()
+    batches = recorded.batches("run-1", 0, "train")
+    until = batches.received_us.clip(batches.start_us + batches.load_us)
+    expected = ((until >= shown.from_us) & (batches.start_us <= shown.to_us)).sum()
+    assert len(shown.batches) == expected > 0
+
+
+def test_a_timeline_of_slow_steps_is_longer(client: TestClient, store: Store) -> None:
+    steps = {
+        "loader": "train", "epoch_index": 0, "first_step_index": 0, "first_batch_index": 0, "start_us": 0,
+        "step_us": [5_000_000] * 9 + [None], "data_wait_us": [4_000_000] * 10,
+    }  # fmt: skip
+    post(store, [made_window(0, steps=[steps])])
+    shown = Timeline.model_validate(client.get("/api/v1/runs/run-1/timeline").json())
+    assert len(shown.steps) == 8
+    assert shown.steps[-1].step_us is None
+    assert shown.to_us == 45_000_000 + 4_000_000
+
+
+def test_workers_are_told_apart_with_what_their_time_went_on(client: TestClient, recorded: Store) -> None:
+    page = WorkersPage.model_validate(client.get("/api/v1/runs/run-1/workers").json())
+    assert [(each.worker, each.batches) for each in page.workers] == [(0, 1_000), (1, 1_000)]
+    batches, steps = recorded.batches("run-1", 0, "train"), recorded.steps("run-1", 0, "train")
+    mine = batches.worker == 1
+    second = page.workers[1]
+    assert second.load_us_mean == round(batches.load_us[mine].mean())
+    assert second.cpu_fraction == pytest.approx(batches.cpu_us[mine].sum() / batches.load_us[mine].sum(), abs=1e-5)
+    assert second.collate_fraction is None
+    assert second.runqueue_fraction == 0
+    assert page.limit_us == round(2 * (steps.step_us - steps.data_wait_us).mean())
+
+
+def test_the_heat_map_counts_every_batch_in_its_bin(client: TestClient, recorded: Store) -> None:
+    heatmap = WorkersPage.model_validate(client.get("/api/v1/runs/run-1/workers").json()).heatmap
+    assert heatmap is not None
+    assert len(heatmap.counts) == len(heatmap.at_us) <= 120
+    assert {len(column) for column in heatmap.counts} == {len(heatmap.edges_us) - 1}
+    assert len(heatmap.edges_us) - 1 <= 26
+    load_us = recorded.batches("run-1", 0, "train").load_us
+    assert sum(map(sum, heatmap.counts)) == len(load_us)
+    for bin_ in range(len(heatmap.edges_us) - 1):
+        inside = ((load_us >= heatmap.edges_us[bin_]) & (load_us < heatmap.edges_us[bin_ + 1])).sum()
+        # Edges are rounded to whole microseconds.
+        assert abs(sum(column[bin_] for column in heatmap.counts) - inside) <= 2
+
+
+def test_batches_of_the_training_process_are_no_worker_s_and_have_no_limit(client: TestClient, store: Store) -> None:
+    windows = list(made_stream(2))
+    for window in windows:
+        del window["batches"][0]["worker"]
+    windows[0]["loaders"] = [{"loader": "train", "settings": {"num_workers": 0}}]
+    post(store, windows)
+    page = WorkersPage.model_validate(client.get("/api/v1/runs/run-1/workers").json())
+    assert [each.worker for each in page.workers] == [None]
+    assert page.limit_us is None
+
+
+def test_parts_of_a_run_without_steps_say_why_they_are_empty(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0)])
+    for part in ("workers", "timeline"):
+        assert client.get(f"/api/v1/runs/run-1/{part}").json()["missing"] == "no step was recorded yet"
+
+
+def test_an_unforeseen_failure_has_an_id_and_no_details(
+    application: Application, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: object) -> None:
+        raise KeyError("a secret")
+
+    monkeypatch.setattr(store, "runs", fail)
+    client = TestClient(application, base_url="http://localhost", raise_server_exceptions=False)
+    response = client.get("/api/v1/runs")
+    assert response.status_code == 500
+    assert response.json()["error"]["code"] == "internal"
+    assert "secret" not in response.text
+    assert response.json()["error"]["request_id"] in caplog.text

@@ -1,0 +1,143 @@
+"""How metrics went, as the page asks for them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import RUN, made_stream, made_window
+from tests.app.store.posting import post
+from underfed_server.api.metrics import METRICS
+from underfed_server.model import Series, SeriesPage
+from underfed_server.store.store import Store
+
+
+def ask(client: TestClient, query: str) -> SeriesPage:
+    response = client.get(f"/api/v1/runs/run-1/series?{query}")
+    assert response.status_code == 200, response.text
+    return SeriesPage.model_validate(response.json())
+
+
+def one(client: TestClient, query: str) -> Series:
+    return ask(client, query).series[0]
+
+
+def test_every_metric_can_be_asked_for_at_once(client: TestClient, recorded: Store) -> None:
+    page = ask(client, "&".join(f"metric={name}" for name in METRICS) + "&buckets=50")
+    assert [series.metric for series in page.series] == list(METRICS)
+    assert (page.rank, page.loader) == (0, "train")
+    for series in page.series:
+        lengths = {len(column) for column in (series.at_us, series.first_index, series.count, series.mean, series.max)}
+        assert len(lengths) == 1
+        assert (series.at_us == []) == (series.missing is not None), series.metric
+
+
+def test_metrics_of_the_steps_share_their_buckets(client: TestClient, recorded: Store) -> None:
+    page = ask(client, "metric=step_us&metric=data_wait_us&metric=queue_depth&buckets=40")
+    assert len({tuple(series.at_us) for series in page.series}) == 1
+    assert sum(page.series[0].count) == 2_000
+    assert sum(page.series[2].count) < 2_000  # of what was measured
+
+
+def test_a_stall_fraction_is_that_of_the_summed_times(client: TestClient, recorded: Store) -> None:
+    steps = recorded.steps("run-1", 0, "train")
+    stall = np.where(np.isnan(steps.gpu_idle_us), steps.data_wait_us, steps.gpu_idle_us)
+    series = one(client, "metric=data_stall_fraction&buckets=1")
+    assert series.mean == [pytest.approx(stall.sum() / steps.step_us.sum(), abs=1e-6)]
+    assert series.max == [pytest.approx((stall / steps.step_us).max(), abs=1e-6)]
+
+
+def test_compute_is_what_the_wait_leaves_of_a_step(client: TestClient, recorded: Store) -> None:
+    steps = recorded.steps("run-1", 0, "train")
+    assert one(client, "metric=compute_us&buckets=4000").mean == (steps.step_us - steps.data_wait_us).tolist()
+
+
+def test_a_stretch_of_steps_brings_the_samples_and_batches_of_its_time(client: TestClient, recorded: Store) -> None:
+    page = ask(client, "metric=step_us&metric=busy_cores&metric=load_us&from_step=400&to_step=600&buckets=4000")
+    step, cores, load = page.series
+    assert (step.first_index[0], step.first_index[-1], len(step.mean)) == (400, 599, 200)
+    starts, host, batches = (
+        recorded.steps("run-1", 0, "train"),
+        recorded.host("run-1", 0),
+        recorded.batches("run-1", 0, "train"),
+    )
+    from_us, to_us = starts.start_us[400], starts.start_us[600]
+    assert cores.at_us == [at for at in host.at_us.tolist() if from_us <= at < to_us]
+    assert from_us <= min(load.at_us) <= max(load.at_us) <= to_us
+    assert sum(load.count) == ((batches.start_us >= from_us) & (batches.start_us < to_us)).sum()
+
+
+def test_what_was_not_measured_says_why(client: TestClient, store: Store) -> None:
+    windows = list(made_stream(2))
+    for window in windows:
+        del window["gpus"]
+    post(store, windows)
+    assert one(client, "metric=gpu_util_fraction").missing == "no NVIDIA driver"
+    assert one(client, "metric=gpu_power_w").missing == "no NVIDIA driver"
+    assert one(client, "metric=h2d_us").missing == "not measured"
+    assert one(client, "metric=step_us&loader=val").missing == "nothing was recorded here"
+    assert one(client, "metric=step_us&rank=3").missing == "nothing was recorded here"
+
+
+def test_a_reason_told_with_the_loader_is_given_too(client: TestClient, store: Store) -> None:
+    loader = {"loader": "train", "not_measured": {"queue_depth": "no qsize on this system"}}
+    windows = list(made_stream(1, loaders=[loader]))
+    windows[0]["steps"][0]["queue_depth"] = None
+    post(store, windows)
+    assert one(client, "metric=queue_depth").missing == "no qsize on this system"
+
+
+def test_a_run_without_a_step_has_no_series_and_no_loader(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0)])
+    page = ask(client, "metric=step_us&metric=busy_cores")
+    assert page.loader is None
+    assert {series.missing for series in page.series} == {"nothing was recorded here"}
+
+
+def test_a_rank_shows_the_host_and_gpu_that_another_rank_of_its_host_samples(client: TestClient, store: Store) -> None:
+    gpus = [{"gpu_index": index, "at_us": [1], "util_fraction": [index / 10]} for index in (4, 5)]
+    first = made_window(0, run=RUN | {"local_rank": 0}, gpus=gpus, host={"at_us": [1], "busy_cores": [2.5]})
+    second = made_window(0, rank=1, run=RUN | {"local_rank": 1})
+    elsewhere = made_window(0, rank=2, run=RUN | {"local_rank": 0, "hostname": "node-2"})
+    post(store, [first, second, elsewhere])
+    assert one(client, "metric=busy_cores&rank=1").mean == [2.5]
+    assert one(client, "metric=gpu_util_fraction&rank=0").mean == [0.4]
+    assert one(client, "metric=gpu_util_fraction&rank=1").mean == [0.5]
+    assert one(client, "metric=busy_cores&rank=2").missing == "nothing was recorded here"
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("metric=step_us&metric=colour", "metric"),
+        ("", "metric"),
+        ("metric=step_us&buckets=0", "buckets"),
+        ("metric=step_us&buckets=4001", "buckets"),
+        ("metric=step_us&from_step=-1", "from_step"),
+        ("metric=step_us&from_step=9&to_step=9", "to_step"),
+        ("metric=step_us&rank=x", "rank"),
+    ],
+)
+def test_a_question_that_cannot_be_is_named(client: TestClient, recorded: Store, query: str, field: str) -> None:
+    response = client.get(f"/api/v1/runs/run-1/series?{query}")
+    assert response.status_code == 422
+    assert response.json()["error"]["field"] == field
+
+
+def test_an_unknown_metric_is_told_which_are_known(client: TestClient, recorded: Store) -> None:
+    message = client.get("/api/v1/runs/run-1/series?metric=colour").json()["error"]["message"]
+    assert "'colour'" in message
+    assert all(name in message for name in METRICS)
+
+
+def test_the_last_step_may_be_open_and_is_not_counted_as_zero(client: TestClient, store: Store) -> None:
+    windows = list(made_stream(1))
+    windows[0]["steps"][0]["step_us"][-1] = None
+    post(store, windows)
+    series = one(client, "metric=step_us&buckets=4000")
+    assert series.mean[-1] is None
+    assert series.count[-1] == 0
+    assert all(value is not None and math.isfinite(value) for value in series.mean[:-1])

@@ -1,0 +1,179 @@
+"""Posting a window over HTTP: what is kept is acknowledged, what is not is named, and nothing is kept by half."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.serving import application_in
+from underfed_server.main import Application
+from underfed_server.store import tables
+
+PATH = "/api/v1/ingest"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Iterator[Application]:
+    opened = application_in(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(application: Application) -> TestClient:
+    return TestClient(application, base_url="http://localhost")
+
+
+def written(application: Application) -> dict[str, int]:
+    """Rows in each table that has some."""
+    with application.parts.store.reading() as reader:
+        counts = {
+            table.name: reader.connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in tables.metadata.sorted_tables
+        }
+    return {name: count for name, count in counts.items() if count}
+
+
+def error_of(client: TestClient, body: bytes, expected: int, headers: dict[str, str] = JSON) -> dict[str, Any]:
+    response = client.post(PATH, content=body, headers=headers)
+    assert response.status_code == expected, response.text
+    assert response.headers["content-type"] == "application/json"
+    said: dict[str, Any] = response.json()
+    assert list(said) == ["error"]
+    error: dict[str, Any] = said["error"]
+    assert error["code"]
+    assert error["message"]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("encoding", "compress"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("identity", bytes)]
+)
+def test_a_window_is_taken_in_every_encoding_of_the_wire(client: TestClient, encoding: str, compress: Any) -> None:
+    window = next(made_stream(1))
+    response = client.post(PATH, content=compress(posted(window)), headers=JSON | {"Content-Encoding": encoding})
+    assert response.status_code == 200
+    assert response.json() == {"next_window_index": 1, "wants_run": False}
+    steps = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=100").json()["series"][0]
+    assert steps["mean"] == window["steps"][0]["step_us"]
+
+
+def test_curl_can_post_a_window_with_a_charset(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    assert client.post(PATH, content=posted(made_window()), headers=headers).status_code == 200
+
+
+def test_a_missing_window_is_a_conflict_that_says_where_to_go_on(client: TestClient) -> None:
+    client.post(PATH, content=posted(made_window(0)), headers=JSON)
+    error = error_of(client, posted(made_window(4)), 409)
+    assert (error["code"], error["next_window_index"]) == ("out_of_order", 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "field"),
+    [
+        (b"{", 400, "malformed", None),
+        (b'{"x": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", 400, "malformed", None),
+        (posted(made_window(version=2)), 400, "unknown_version", "version"),
+        (posted(made_window(rank=-1)), 400, "invalid", "rank"),
+        (posted(made_window(steps=[{"loader": "a"}])), 400, "invalid", "steps[0].epoch_index"),
+        (b" " * (4 * 2**20 + 1), 413, "too_large", None),
+    ],
+)
+def test_what_is_never_acceptable_is_named_and_leaves_nothing(
+    application: Application, client: TestClient, body: bytes, status: int, code: str, field: str | None
+) -> None:
+    error = error_of(client, body, status)
+    assert (error["code"], error.get("field")) == (code, field)
+    assert written(application) == {}
+
+
+def test_a_body_that_inflates_too_far_is_refused_and_leaves_nothing(
+    application: Application, client: TestClient
+) -> None:
+    bomb = gzip.compress(posted(made_window(padding=" " * 17_000_000)), 9)
+    assert error_of(client, bomb, 413, JSON | {"Content-Encoding": "gzip"})["code"] == "too_large"
+    assert written(application) == {}
+
+
+def test_a_body_that_grows_while_it_is_sent_is_stopped_at_the_limit(client: TestClient) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        while sent < 100 * 2**20:
+            sent += 2**20
+            yield bytes(2**20)
+
+    response = client.post(PATH, content=endless(), headers=JSON)
+    assert response.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("headers", "field"),
+    [
+        ({"Content-Type": "text/plain"}, "Content-Type"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, "Content-Type"),
+        ({}, "Content-Type"),
+        (JSON | {"Content-Encoding": "br"}, "Content-Encoding"),
+    ],
+)
+def test_another_kind_of_body_is_refused(client: TestClient, headers: dict[str, str], field: str) -> None:
+    error = error_of(client, posted(made_window()), 415, headers)
+    assert (error["code"], error["field"]) == ("unsupported_media_type", field)
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_windows_are_posted_and_nothing_else(client: TestClient, method: str) -> None:
+    response = client.request(method, PATH)
+    assert response.status_code == 405
+    assert response.headers["allow"] == "POST"
+    assert response.json()["error"]["code"] == "method_not_allowed"
+
+
+def test_a_service_that_stops_asks_for_patience(application: Application, client: TestClient) -> None:
+    application.parts.store.close()
+    response = client.post(PATH, content=posted(made_window()), headers=JSON)
+    assert response.status_code == 503
+    assert int(response.headers["retry-after"]) > 0
+    assert response.json()["error"]["code"] == "unavailable"
+
+
+def test_an_unforeseen_failure_has_an_id_and_no_details(
+    application: Application, client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("a secret")
+
+    monkeypatch.setattr(application.parts.store._appender, "append", fail)
+    error = error_of(client, posted(made_window()), 500)
+    assert error["code"] == "internal"
+    assert "secret" not in json.dumps(error)
+    assert error["request_id"] in caplog.text
+
+
+@pytest.mark.parametrize(
+    "authorization", [None, "Bearer", "Bearer wrong", "Basic c2VjcmV0", "Bearer s3cret-tokem", "s3cret-token"]
+)
+def test_a_service_with_a_token_takes_nothing_without_it(tmp_path: Path, authorization: str | None) -> None:
+    application = application_in(tmp_path, token="s3cret-token")
+    client = TestClient(application, base_url="http://somewhere")
+    headers = JSON if authorization is None else JSON | {"Authorization": authorization}
+    response = client.post(PATH, content=posted(made_window()), headers=headers)
+    assert response.status_code == 401
+    assert response.json()["error"]["code"] == "unauthorised"
+    assert "s3cret" not in response.text
+    assert written(application) == {}
+    accepted = client.post(PATH, content=posted(made_window()), headers=JSON | {"Authorization": "Bearer s3cret-token"})
+    assert accepted.status_code == 200
+    application.close()

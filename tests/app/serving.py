@@ -1,0 +1,86 @@
+"""Runs the service for tests: in this process on a free port, or as the process that a user starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed_server.__main__ import Server, listen
+from underfed_server.main import Application, create_app
+from underfed_server.settings import Settings
+
+START_S = 30.0
+
+
+@contextmanager
+def serving(application: Application, settings: Settings) -> Iterator[str]:
+    """The address at which ``application`` answers."""
+    listening = listen(settings)
+    server = Server(application, settings)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def settings_for(directory: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Settings:
+    return Settings(host=host, port=0, database_url=f"sqlite:///{directory / 'underfed.db'}", token=token)
+
+
+def application_in(directory: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Application:
+    return create_app(settings_for(directory, host=host, token=token))
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """``underfed serve`` in a process of its own."""
+
+    process: subprocess.Popen[str]
+    address: str
+    said: str
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def start_service(database: Path, *arguments: str, port: int = 0, **environment: str) -> Service:
+    """The service once it answers; its output up to then is in ``said``."""
+    process = launch(database, *arguments, port=port, **environment)
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    assert first.startswith("Underfed"), first + process.stdout.read()
+    said = first + process.stdout.readline()
+    return Service(process, first.split()[1], said)
+
+
+def launch(database: Path, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "underfed_server", "--port", str(port), "--db", f"sqlite:///{database}"]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")}
+    return subprocess.Popen(
+        [*command, *arguments],
+        env=clean | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def poll(holds: object, *, within_s: float = 20.0) -> None:
+    """Wait until ``holds()`` is true."""
+    assert callable(holds)
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.01)
