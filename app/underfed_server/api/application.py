@@ -50,12 +50,15 @@ INGEST = {
 
 
 class _Described(FastAPI):
-    """Its description has the route in front of it too."""
+    """Its description has what FastAPI does not know: the route in front of it, and that events are a stream."""
 
     def openapi(self) -> dict[str, Any]:
-        described = super().openapi()
-        described["paths"][PATH] = {"post": INGEST}
-        return described
+        if self.openapi_schema is None:
+            paths = super().openapi()["paths"]
+            content = paths[f"{PREFIX}/events"]["get"]["responses"]["200"]["content"]
+            content["text/event-stream"] = content.pop("application/json")
+            paths[PATH] = {"post": INGEST}
+        return super().openapi()
 
 
 def build(parts: Parts) -> FastAPI:

@@ -24,7 +24,7 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-@router.get("/events", response_class=EventStream, responses={200: {"model": RunEvent}})
+@router.get("/events", responses={200: {"model": RunEvent}})
 async def events(
     parts: GivenParts,
     topic: Annotated[list[str], Query(description="`runs`, or `run:RUN_ID`", max_length=MOST_TOPICS)],

@@ -55,6 +55,7 @@ def sign_in(session: Session, request: Request, parts: GivenParts) -> Response:
 
 @router.delete("/session", status_code=204)
 def sign_out(request: Request, parts: GivenParts) -> Response:
+    """End the session of this browser."""
     parts.access.sign_out(dict(request.scope["headers"]))
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")

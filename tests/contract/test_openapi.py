@@ -1,0 +1,59 @@
+"""The description of the API that the page's types are made from is that of the service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from underfed_server.api.openapi import description
+
+COMMITTED = Path(__file__).parents[2] / "frontend" / "openapi.json"
+DESCRIBED: dict[str, Any] = json.loads(description())
+
+ROUTES = {
+    "/api/v1/ingest": {"post"},
+    "/api/v1/runs": {"get"},
+    "/api/v1/runs/{run_id}": {"get", "patch", "delete"},
+    "/api/v1/runs/{run_id}/diagnosis": {"get"},
+    "/api/v1/runs/{run_id}/series": {"get"},
+    "/api/v1/runs/{run_id}/workers": {"get"},
+    "/api/v1/runs/{run_id}/timeline": {"get"},
+    "/api/v1/events": {"get"},
+    "/api/v1/service": {"get"},
+    "/api/v1/session": {"post", "delete"},
+    "/healthz": {"get"},
+    "/readyz": {"get"},
+}
+
+
+def test_the_committed_description_is_up_to_date() -> None:
+    assert COMMITTED.read_text() == description(), (
+        "the API has changed; run `.venv/bin/python -m underfed_server.api.openapi > frontend/openapi.json` "
+        "and `npm --prefix frontend run codegen`"
+    )
+
+
+def test_the_routes_are_those_of_the_contract() -> None:
+    assert {path: set(methods) for path, methods in DESCRIBED["paths"].items()} == ROUTES
+
+
+@pytest.mark.parametrize("path", [path for path in ROUTES if path.startswith("/api/")])
+def test_every_refusal_is_described_in_the_one_shape(path: str) -> None:
+    for operation in DESCRIBED["paths"][path].values():
+        for status, response in operation["responses"].items():
+            if status >= "400":
+                assert response["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorBody")
+
+
+def test_every_operation_says_what_it_is_for() -> None:
+    for path, methods in DESCRIBED["paths"].items():
+        for method, operation in methods.items():
+            assert operation.get("description"), f"{method} {path}"
+
+
+def test_what_is_streamed_has_its_shape_described_too() -> None:
+    assert "RunEvent" in DESCRIBED["components"]["schemas"]
+    assert "HTTPValidationError" not in DESCRIBED["components"]["schemas"]
