@@ -182,7 +182,7 @@ export const run = {
   withChange: (change: string, to: Setting) =>
     to === null ? `With ${change}` : `With ${change}=${formatSetting(to)}`,
   parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
-  lost: (used: string) => `lost to waiting so far, of ${used} used`,
+  lost: (used: string, isRunning: boolean) => `lost to waiting${isRunning ? ' so far' : ''}, of ${used} used`,
   rate: (ideal: string) => `now; ${ideal} if no step waited`,
   saved: 'less for the same steps, with the first fix',
   facts: 'The run',

@@ -68,7 +68,8 @@ function Cost({ diagnosis }: { diagnosis: Diagnosis }) {
       {lost !== null && (
         <p>
           <b>{formatHours(lost, noun)}</b>
-          {diagnosis.hours_used !== null && say.lost(formatHours(diagnosis.hours_used, noun))}
+          {diagnosis.hours_used !== null &&
+            say.lost(formatHours(diagnosis.hours_used, noun), diagnosis.status === 'running')}
         </p>
       )}
       {now !== null && (
