@@ -51,11 +51,14 @@ class Service:
     said: str
 
     def kill(self) -> None:
+        """Also after it has ended: the pipe is closed."""
         self.process.kill()
         self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
-def start_service(database: Path, *arguments: str, port: int = 0, **environment: str) -> Service:
+def start_service(database: Path | None, *arguments: str, port: int = 0, **environment: str) -> Service:
     """The service once it answers; its output up to then is in ``said``."""
     process = launch(database, *arguments, port=port, **environment)
     assert process.stdout is not None
@@ -65,8 +68,10 @@ def start_service(database: Path, *arguments: str, port: int = 0, **environment:
     return Service(process, first.split()[1], said)
 
 
-def launch(database: Path, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "underfed_server", "--port", str(port), "--db", f"sqlite:///{database}"]
+def launch(database: Path | None, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
+    """The process, with what it says on one pipe; ``database`` ``None``: where it lies by default."""
+    command = [sys.executable, "-m", "underfed_server", "--port", str(port)]
+    command += [] if database is None else ["--db", f"sqlite:///{database}"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")}
     return subprocess.Popen(
         [*command, *arguments],

@@ -1,0 +1,230 @@
+"""``underfed serve`` as a user starts it: a process, a port, a file, and Ctrl-C."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.serving import Service, launch, start_service
+from underfed_server.store.store import Store
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "underfed.db"
+
+
+@pytest.fixture
+def service(database: Path) -> Iterator[Service]:
+    started = start_service(database)
+    yield started
+    started.kill()
+
+
+def ask(address: str, path: str, body: bytes | None = None) -> Any:
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+    try:
+        connection.request("GET" if body is None else "POST", path, body=body, headers=JSON if body else {})
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+
+
+def stop(service: Service, number: int = signal.SIGINT) -> tuple[float, str]:
+    """Seconds until the process was gone, and what it said."""
+    begun = time.monotonic()
+    service.process.send_signal(number)
+    assert service.process.stdout is not None
+    with service.process.stdout as output:
+        said = output.read()
+    service.process.wait()
+    return time.monotonic() - begun, said
+
+
+def test_it_says_where_the_page_is_and_where_data_lie(service: Service, database: Path) -> None:
+    assert service.address in service.said
+    assert str(database) in service.said
+    assert ask(service.address, "/healthz") == {"status": "ok"}
+    assert ask(service.address, "/readyz") == {"status": "ok"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_promptly_and_quietly_with_streams_open(service: Service, number: int) -> None:
+    watching = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=20)
+    watching.request("GET", "/api/v1/events?topic=runs")
+    watching.getresponse().readline()
+    idle = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=20)
+    idle.request("GET", "/healthz")
+    idle.getresponse().read()
+    took, said = stop(service, number)
+    assert took < 3
+    assert service.process.returncode == (0 if number == signal.SIGINT else -number)
+    assert said == ""
+    watching.close()
+    idle.close()
+
+
+def test_a_taken_port_is_named_before_anything_is_changed(database: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        process = launch(database, port=port)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"port {port} is in use" in said
+    assert "choose another with --port" in said
+    assert "Traceback" not in said
+    assert not database.parent.exists()
+
+
+def test_a_second_service_on_the_same_file_is_refused(service: Service, database: Path) -> None:
+    process = launch(database)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"another underfed service (process {service.process.pid}) uses {database}" in said
+    assert "Traceback" not in said
+    assert ask(service.address, "/healthz") == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--port", "70000"], "--port must be between"),
+        (["--host", "no such host"], "--host must be"),
+        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
+        (["--db", "postgresql://x/y"], "SQLite"),
+        (["--db", "nonsense"], "SQLAlchemy URL"),
+        (["--db", "sqlite:////proc/nowhere/underfed.db"], "data cannot be kept in /proc/nowhere"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(database: Path, arguments: list[str], said: str) -> None:
+    process = launch(database, *arguments)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert said in output
+    assert "Traceback" not in output
+
+
+def test_the_default_file_lies_in_the_directory_of_the_environment(tmp_path: Path) -> None:
+    directory = tmp_path / "elsewhere"
+    service = start_service(None, UNDERFED_DIR=str(directory))
+    service.kill()
+    assert str(directory / "underfed.db") in service.said
+    assert (directory / "underfed.db").stat().st_size > 0
+
+
+def test_another_address_shows_a_new_token_once(database: Path) -> None:
+    shown = start_service(database, "--host", "0.0.0.0")
+    _, said = stop(shown)
+    token = said.split()[1]
+    assert said.startswith("Token")
+    again = start_service(database, "--host", "0.0.0.0")
+    assert not ask(again.address, "/api/v1/service")["signed_in"]
+    connection = http.client.HTTPConnection(urlsplit(again.address).netloc, timeout=20)
+    connection.request("GET", "/api/v1/runs", headers={"Authorization": f"Bearer {token}"})
+    assert connection.getresponse().status == 200
+    connection.close()
+    _, said = stop(again)
+    assert said == ""
+
+
+def test_the_page_loads_from_the_running_service(service: Service) -> None:
+    connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=20)
+    connection.request("GET", "/")
+    answer = connection.getresponse()
+    assert answer.status in {200, 503}  # 503: this checkout's page was not built
+    assert "default-src 'self'" in (answer.getheader("content-security-policy") or "")
+    connection.close()
+
+
+class Agent(threading.Thread):
+    """Posts a stream as docs/wire.md asks, through a service that is killed now and then and answers that get lost."""
+
+    def __init__(self, port: int, rank: int, windows: int) -> None:
+        super().__init__()
+        self.windows = [posted(window) for window in made_stream(windows, seed=rank, rank=rank)]
+        self.acknowledged = 0
+        self._port = port
+        self._chance = random.Random(rank)
+
+    def run(self) -> None:
+        while self.acknowledged < len(self.windows):
+            try:
+                self._post_from(self.acknowledged)
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.02)
+
+    def _post_from(self, index: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
+        try:
+            while index < len(self.windows):
+                connection.request("POST", "/api/v1/ingest", self.windows[index], JSON)
+                if self._chance.random() < 0.05:
+                    return  # the answer is lost: from what is known to be acknowledged on
+                answer = connection.getresponse()
+                said = json.loads(answer.read())
+                assert answer.status == 200, said
+                index = self.acknowledged = said["next_window_index"]
+        finally:
+            connection.close()
+
+
+def test_every_step_is_there_once_and_in_order_after_many_kills(database: Path) -> None:
+    ranks, windows, kills = 4, 700, 5
+    service = start_service(database)
+    port = urlsplit(service.address).port or 0
+    agents = [Agent(port, rank, windows) for rank in range(ranks)]
+    for agent in agents:
+        agent.start()
+    for kill in range(1, kills + 1):
+        # Spread over the whole run, compactions included, rather than over time.
+        while min(agent.acknowledged for agent in agents) < windows * kill // (kills + 1):
+            time.sleep(0.005)
+        service.kill()
+        acknowledged = [agent.acknowledged for agent in agents]
+        service = start_service(database, port=port)
+        for rank, least in enumerate(acknowledged):
+            run = ask(service.address, f"/api/v1/runs/run-1/series?metric=step_us&rank={rank}&buckets=1")
+            assert sum(run["series"][0]["count"]) >= least * 20
+    for agent in agents:
+        agent.join()
+    stop(service)
+    store = Store(database)
+    try:
+        for rank in range(ranks):
+            sent = [window["steps"][0] for window in made_stream(windows, seed=rank, rank=rank)]
+            steps = store.steps("run-1", rank, "train")
+            assert steps.step_index.tolist() == list(range(windows * 20))
+            assert steps.step_us.tolist() == [value for part in sent for value in part["step_us"]]
+            assert len(store.batches("run-1", rank, "train")) == windows * 20
+        assert store.step_totals("run-1", "train")[0].steps == windows * 20
+        with store.reading() as reader:
+            assert reader.connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+    finally:
+        store.close()
+
+
+def test_what_was_acknowledged_before_a_kill_is_there_after_it(database: Path) -> None:
+    service = start_service(database)
+    for index in range(5):
+        ask(service.address, "/api/v1/ingest", posted(made_window(index)))
+    service.kill()
+    again = start_service(database)
+    refused = ask(again.address, "/api/v1/ingest", posted(made_window(9)))
+    assert refused["error"]["next_window_index"] == 5
+    again.kill()

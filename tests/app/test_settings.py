@@ -1,0 +1,58 @@
+"""What the service was told, and what it refuses to be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from underfed_server.errors import SettingsError
+from underfed_server.settings import data_dir, read_settings
+
+
+def test_without_arguments_it_is_for_this_machine_only() -> None:
+    settings = read_settings([], {"UNDERFED_DIR": "/data"})
+    assert (settings.host, settings.port, settings.is_loopback) == ("127.0.0.1", 7077, True)
+    assert settings.database_url == "sqlite:////data/underfed.db"
+    assert settings.token is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"UNDERFED_DIR": "/data"}, "/data"),
+        ({"UNDERFED_DIR": "/data", "XDG_DATA_HOME": "/xdg"}, "/data"),
+        ({"XDG_DATA_HOME": "/xdg"}, "/xdg/underfed"),
+        ({"UNDERFED_DIR": "", "XDG_DATA_HOME": ""}, str(Path.home() / ".local/share/underfed")),
+    ],
+)
+def test_data_lie_where_the_environment_says(environ: dict[str, str], expected: str) -> None:
+    assert data_dir(environ) == Path(expected)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
+     ("10.0.0.1", False), ("localhost.example", False)],
+)  # fmt: skip
+def test_only_an_address_of_this_machine_is_local(host: str, is_loopback: bool) -> None:
+    assert read_settings(["--host", host], {}).is_loopback == is_loopback
+
+
+@pytest.mark.parametrize("port", ["-1", "65536"])
+def test_a_port_that_does_not_exist_is_refused_by_name(port: str) -> None:
+    with pytest.raises(SettingsError, match="--port"):
+        read_settings(["--port", port], {})
+
+
+@pytest.mark.parametrize("token", ["with space", "tab\t", "ünïcode", "line\n"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(token: str) -> None:
+    with pytest.raises(SettingsError, match="UNDERFED_TOKEN") as raised:
+        read_settings([], {"UNDERFED_TOKEN": token})
+    assert token not in str(raised.value)
+
+
+def test_a_token_is_never_shown() -> None:
+    settings = read_settings([], {"UNDERFED_TOKEN": "s3cret"})
+    assert settings.token == "s3cret"
+    assert "s3cret" not in repr(settings)
