@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RunEvent, RunSummary, RunsPage } from '../src/api/names'
 import { parseQuery } from '../src/store/query'
-import { hold, load, more, onEvent, order, pending, resort, rows, trouble } from '../src/store/runs'
+import { catchUp, hold, load, more, onEvent, order, pending, resort, rows, trouble } from '../src/store/runs'
 import { summary, week } from './made'
 
 const COUNTS = { all: 2, running: 2, finished: 0, crashed: 0, lost: 0 }
@@ -87,6 +87,24 @@ test('a new run waits while the pointer is in the table', async () => {
   await vi.advanceTimersByTimeAsync(5_000)
   expect(order.value).toEqual(['a', 'b'])
   expect(pending.value.fresh).toBe(1)
+})
+
+test('a run that ends moves nothing under the pointer, and is read again once it is gone', async () => {
+  hold(true)
+  served = [...served].reverse()
+  onEvent(heard({ run_id: 'b', hours_lost: 3, status: 'finished' }))
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(order.value).toEqual(['a', 'b'])
+  expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(0)
+  hold(false)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
+})
+
+test('events that were missed are caught up with', async () => {
+  catchUp()
+  await vi.advanceTimersByTimeAsync(10)
+  expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
 })
 
 test('the next page is appended, once', async () => {

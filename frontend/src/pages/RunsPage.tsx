@@ -4,7 +4,7 @@ import { navigate } from '../router'
 import { bind } from '../shortcuts'
 import { follow } from '../store/connection'
 import { isFiltered, parseQuery } from '../store/query'
-import { counts, isLoaded, load, onEvent, order, reload, trouble, week } from '../store/runs'
+import { catchUp, counts, isLoaded, load, onEvent, order, trouble, week } from '../store/runs'
 import { runs, text } from '../text'
 import { TroubleBanner } from '../ui/Banner'
 import { Empty } from '../ui/Empty'
@@ -20,7 +20,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
 
   useEffect(() => {
     document.title = `${text.runs} · ${text.product}`
-    return follow(['runs'], onEvent, () => void reload())
+    return follow(['runs'], onEvent, catchUp)
   }, [])
   useEffect(() => void load(asking), [asking])
   useEffect(() => bind({ '/': searchRuns, Escape: () => isFiltered(asking) && navigate('/') }), [asking])

@@ -8,6 +8,8 @@ import type { RunsQuery } from './query'
 import { throttled } from './throttle'
 
 const PAGE = 200
+/** The service answers with no more at once. */
+const MOST = 5_000
 /** Counts and the week's sentence are of all runs: read again this often while runs report. */
 const SUMMARY_MS = 30_000
 /** A new run needs the service to say whether it matches and where it stands. */
@@ -27,6 +29,8 @@ let query: RunsQuery | null = null
 let cursor: string | null = null
 let inFlight: AbortController | null = null
 let isHeld = false
+/** Something happened that only the service can put in its place: a run ended, or events were missed. */
+let isStale = false
 /** Runs heard of that are not in the list, and of which the service was not asked since. */
 const unseen = new Set<string>()
 /** Those it was asked about: left out by the filter, or on a later page. */
@@ -71,6 +75,7 @@ async function read(
   limit = PAGE,
 ): Promise<void> {
   const answered = [...unseen]
+  isStale = false
   try {
     const page = await request(asking, from, limit)
     if (!page || asking !== query) return
@@ -101,12 +106,15 @@ export async function more(): Promise<void> {
   await read(query, from, order.value)
 }
 
-/** Everything that is shown, read again in its place. */
-export async function reload(): Promise<void> {
-  if (query) await read(query, null, [], Math.max(PAGE, order.value.length))
+/** Everything that is shown, read again; beyond the most that one answer holds, scrolling reads on. */
+async function reload(): Promise<void> {
+  if (query) await read(query, null, [], Math.min(MOST, Math.max(PAGE, order.value.length)))
 }
 
-const reloadSoon = throttled(() => void reload(), RELOAD_MS)
+/** The pointer may have come in since: then it waits until it leaves. */
+const reloadSoon = throttled(() => {
+  if (!isHeld) void reload()
+}, RELOAD_MS)
 const readSummaries = throttled(() => void refreshSummaries(), SUMMARY_MS)
 
 async function refreshSummaries(): Promise<void> {
@@ -120,8 +128,14 @@ export function onEvent(event: RunEvent): void {
   const ended = row !== undefined && row.peek().status !== event.run.status
   if (row) row.value = event.run
   if (!elsewhere.has(id) && !order.value.includes(id)) unseen.add(id)
-  if (ended) reloadSoon()
+  isStale ||= ended
   readSummaries()
+  settle()
+}
+
+/** Events were missed: whatever is shown may be old. */
+export function catchUp(): void {
+  isStale = true
   settle()
 }
 
@@ -133,7 +147,7 @@ export function hold(held: boolean): void {
 
 /** The reader asks for it: sort again, under the pointer or not. */
 export function resort(): void {
-  if (unseen.size > 0) void reload()
+  if (unseen.size > 0 || isStale) void reload()
   else sortNow()
 }
 
@@ -141,7 +155,7 @@ function settle(): void {
   if (!query || !isLoaded.value) return
   const wanted = sortedIds(order.value, rows, query.sort)
   const moves = movedRows(order.value, wanted)
-  if (!isHeld && unseen.size > 0) reloadSoon()
+  if (!isHeld && (unseen.size > 0 || isStale)) reloadSoon()
   if (!isHeld && moves > 0) order.value = wanted
   pending.value = isHeld ? { moves, fresh: unseen.size } : { moves: 0, fresh: 0 }
 }
