@@ -108,11 +108,11 @@ class Recording:
         unsent = (drained or {}).get("unsent")
         if unsent:
             say(
-                f"{unsent} windows of run {self.run_id} wait in {self.config.data_directory}, "
-                f"{self.config.url} did not take them; `underfed push` sends them"
+                f"windows of run {self.run_id} left to send: {unsent}, kept in {self.config.data_directory}; "
+                f"{self.config.url} did not take them, `underfed push` sends them"
             )
         elif drained is None and not is_held(self.directory.parent):
-            say(f"the end of run {self.run_id} waits in {self.directory.parent}; `underfed push` sends it")
+            say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `underfed push` sends it")
 
     def _wait_until_drained(self) -> Mapping[str, Any] | None:
         """What the collector said when it had read everything; ``None`` when it did not in time."""
@@ -120,6 +120,7 @@ class Recording:
         while time.monotonic() < deadline:
             try:
                 drained: Mapping[str, Any] = json.loads((self.directory / rundir.DRAINED).read_text())
+                (self.directory / rundir.DRAINED).unlink()
             except FileNotFoundError:
                 if not self.directory.exists():
                     return {}

@@ -107,21 +107,19 @@ class RingReader:
         self._marked = newest
 
     def drain(self) -> list[Record]:
-        """Everything up to the mark, oldest first; what the writer may be overwriting by now is counted as lost."""
-        self._skip_to(self._marked + 1 - (self.capacity - self._margin))
-        first, ahead = self.next, self._marked + self._margin
+        """Everything up to the mark, oldest first. What the writer came near while we copied is counted as lost."""
+        self._skip_to(self._oldest_safe(self._marked))
+        first = self.next
         records = [self._record(number) for number in range(first, self._marked + 1)]
-        if records and self._number_at(ahead) >= ahead:
-            # While we copied, the writer went on through the whole margin: the oldest copies may be mixed.
-            self._skip_to(min(self._marked + 1, self._newest_anywhere() + self._margin - self.capacity))
+        if records:
+            self._skip_to(min(self._marked + 1, self._oldest_safe(self._newest_anywhere())))
             records = records[self.next - first :]
         self.next = self._marked + 1
         return records
 
-    @property
-    def _margin(self) -> int:
-        """So many records behind the newest one lies the edge that is given up: room for the writer while we copy."""
-        return max(1, self.capacity // 8)
+    def _oldest_safe(self, newest: int) -> int:
+        """Older records than this may be in the middle of being overwritten. An eighth of the ring is slack."""
+        return newest + max(1, self.capacity // 8) - self.capacity
 
     def _skip_to(self, number: int) -> None:
         if number > self.next:

@@ -96,7 +96,8 @@ class Service:
             fault = self.faults.pop(0) if self.faults else self.always
             if self._server is None:
                 fault = Fault(0)
-            status, answer = 0, {}
+            status = 0
+            answer: dict[str, Any] = {}
             if fault is None or fault.after_commit:
                 status, answer = self._take(json.loads(gzip.decompress(body)))
         if fault is not None:

@@ -24,7 +24,7 @@ LINGER_S = 10.0
 """After the end, so long is tried to deliver what is left; the rest waits for ``underfed push``."""
 
 READ_S = 2.0
-"""A process that goes on after its run's end has this long to read how much was left."""
+"""A process that neither reads how much was left nor ends gets no longer than this to do so."""
 
 
 class Companion:
@@ -43,6 +43,8 @@ class Companion:
         sending.start()
         try:
             self._serve(linger_s)
+            for stream in self._ranks.ended:
+                self._ranks.remove(stream)
         finally:
             stop.set()
             sending.join(TICK_S)
@@ -69,8 +71,12 @@ class Companion:
             told_at = self._told_at.get(stream.name)
             if told_at is None:
                 self._tell(stream)
-            elif time.monotonic() - told_at > READ_S or not stream.is_running():
+            elif self._has_read(stream) or time.monotonic() - told_at > READ_S:
                 self._ranks.remove(stream)
+
+    def _has_read(self, stream: RankStream) -> bool:
+        """The process takes the word away when it has read it."""
+        return not (stream.directory / rundir.DRAINED).exists() or not stream.is_running()
 
     def _tell(self, stream: RankStream) -> None:
         """Not while it is still being sent without trouble: then nothing may be left in a moment."""

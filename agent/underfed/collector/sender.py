@@ -36,6 +36,8 @@ class Sender:
         self._last = Reply(None)
         self._next_indexes: dict[str, int] = {}
         """Streams in which a window that the service waits for is gone from here."""
+        self._rejected: dict[str, int] = {}
+        """The newest window of each stream that the service refused for ever."""
         self._wanted: set[str] = set()
         self._longest_delay_s = LONGEST_DELAY_S
         self._wake = threading.Event()
@@ -98,6 +100,7 @@ class Sender:
             return Outcome.SENT
         if reply.status in NEVER:
             self._spool.reject(frame)
+            self._rejected[stream] = frame.label.window_index
             return Outcome.SENT
         if reply.status == 409 and reply.next_window_index is not None:
             return self._mend_order(frame, reply.next_window_index)
@@ -106,7 +109,8 @@ class Sender:
     def _mend_order(self, frame: Frame, next_index: int) -> Outcome:
         """The service lacks an earlier window: send it again, or say that it is gone."""
         stream = frame.label.stream
-        if self._spool.go_back(stream, next_index):
+        is_rejected = self._rejected.get(stream, -1) >= next_index
+        if not is_rejected and self._spool.go_back(stream, next_index):
             return Outcome.SENT
         if self._next_indexes.get(stream) == next_index:
             return Outcome.LATER  # it was told so already

@@ -1,0 +1,53 @@
+"""Each test records into directories of its own, strictly, and leaves neither hook nor process nor ring behind."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import underfed
+from tests.fakes.service import Service, running_service, wait_until
+from tests.fakes.traces import collectors_of, patched_attributes, run_directories
+
+
+@pytest.fixture(scope="session")
+def any_service() -> Iterator[Service]:
+    """For tests that do not look at what arrives: with a service, a collector ends at once."""
+    with running_service() as service:
+        yield service
+
+
+@pytest.fixture
+def service(guest: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    """The service that this test's recordings are sent to."""
+    with running_service() as service:
+        monkeypatch.setenv("UNDERFED_URL", service.url)
+        yield service
+        underfed.finish()
+
+
+@pytest.fixture
+def run_id() -> str:
+    """Of the recording that this test makes, if it makes one."""
+    return f"test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(autouse=True)
+def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_service: Service) -> Iterator[None]:
+    """The environment of a test, and what it must look like afterwards."""
+    for name in [name for name in os.environ if name.startswith("UNDERFED_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("UNDERFED_STRICT", "1")
+    monkeypatch.setenv("UNDERFED_RUN_ID", run_id)
+    monkeypatch.setenv("UNDERFED_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("UNDERFED_URL", any_service.url)
+    monkeypatch.setenv("UNDERFED_LINGER_S", "0.5")
+    yield
+    underfed.finish()
+    assert patched_attributes() == []
+    wait_until(lambda: not collectors_of(run_id), f"the collector of {run_id} ends")
+    assert run_directories(run_id) == []

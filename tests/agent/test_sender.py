@@ -1,0 +1,202 @@
+"""The sender: each answer of docs/wire.md, and that nothing is lost by any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.service import Fault, Service, running_service
+from underfed.collector.frames import Label
+from underfed.collector.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
+from underfed.collector.spool import Spool
+from underfed.collector.transport import HttpTransport, Reply, read_reply
+from underfed.collector.wire import Window, encode
+
+STREAM = "0-1"
+LATER = [Fault(401), Fault(403), Fault(404), Fault(429), Fault(500), Fault(502), Fault(503), Fault(0)]
+
+
+def keep(spool: Spool, count: int, start: int = 0) -> None:
+    for index in range(start, start + count):
+        previous = index - 1 if index else None
+        window = Window("run", 0, 1, index, previous, "2026-11-21T05:56:13Z", 0, 1)
+        assert spool.append(Label(STREAM, index, previous, {}), encode(window))
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    spool = Spool(tmp_path / "spool")
+    yield spool
+    spool.close()
+
+
+@pytest.fixture
+def transport(service: Service) -> Iterator[HttpTransport]:
+    transport = HttpTransport(service.url, "secret", timeout_s=5)
+    yield transport
+    transport.close()
+
+
+@pytest.fixture
+def sender(spool: Spool, transport: HttpTransport) -> Sender:
+    return Sender(spool, transport)
+
+
+def send_all(sender: Sender) -> Outcome:
+    while (outcome := sender.send_one()) is Outcome.SENT:
+        continue
+    return outcome
+
+
+def stored(service: Service) -> list[int]:
+    return [window["window_index"] for window in service.windows]
+
+
+def test_windows_arrive_in_order_over_one_connection(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 3)
+    assert send_all(sender) is Outcome.EMPTY
+    assert stored(service) == [0, 1, 2]
+    assert service.tokens == ["Bearer secret"] * 3
+    assert not sender.is_failing
+
+
+def test_without_a_token_none_is_sent(service: Service, spool: Spool) -> None:
+    keep(spool, 1)
+    transport = HttpTransport(service.url, None)
+    send_all(Sender(spool, transport))
+    transport.close()
+    assert service.tokens == [None]
+
+
+@pytest.mark.parametrize("fault", LATER, ids=lambda fault: str(fault.status))
+def test_trouble_keeps_everything(fault: Fault, service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 2)
+    service.always = fault
+    assert sender.send_one() is Outcome.LATER
+    assert (spool.unsent, sender.is_failing) == (2, True)
+    service.always = None
+    assert send_all(sender) is Outcome.EMPTY
+    assert stored(service) == [0, 1]
+    assert not sender.is_failing
+
+
+@pytest.mark.parametrize("status", [400, 413, 415])
+def test_a_window_that_will_never_be_taken_does_not_stop_the_others(
+    status: int, service: Service, spool: Spool, sender: Sender
+) -> None:
+    keep(spool, 3)
+    service.faults = [Fault(status, {"error": {"code": "invalid", "message": "steps: no"}})]
+    assert send_all(sender) is Outcome.EMPTY
+    assert stored(service) == [1, 2]
+    assert spool.rejected[STREAM] == 1
+    assert service.windows[0].get("previous_window_index") is None
+
+
+def test_a_lost_answer_means_sending_again(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 2)
+    service.faults = [Fault(0, after_commit=True), Fault(500, after_commit=True)]
+    while send_all(sender) is Outcome.LATER:
+        continue
+    assert stored(service) == [0, 1]
+
+
+def test_a_connection_that_the_service_closed_is_opened_again(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 1)
+    send_all(sender)
+    service.stop()
+    service.start()
+    keep(spool, 1, start=1)
+    assert sender.send_one() is Outcome.SENT
+    assert stored(service) == [0, 1]
+
+
+def test_a_service_that_forgot_everything_gets_what_is_left(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 3)
+    send_all(sender)
+    service.forget()
+    keep(spool, 2, start=3)
+    assert send_all(sender) is Outcome.EMPTY
+    # All are in one segment still, so the sender went back to the first.
+    assert stored(service) == [0, 1, 2, 3, 4]
+
+
+def test_a_window_that_is_gone_leaves_a_hole_that_is_named(
+    tmp_path: Path, service: Service, transport: HttpTransport
+) -> None:
+    spool = Spool(tmp_path / "small", bound_bytes=16 * 300)
+    sender = Sender(spool, transport)
+    keep(spool, 1)
+    send_all(sender)
+    keep(spool, 40, start=1)
+    assert spool.dropped[STREAM] > 0
+    assert send_all(sender) is Outcome.EMPTY
+    kept = stored(service)
+    assert kept[1:] == list(range(kept[1], 41))
+    assert kept[1] > 1
+    assert service.windows[1]["previous_window_index"] == 0
+    spool.close()
+
+
+def test_a_service_that_keeps_asking_for_what_is_gone_is_not_asked_in_a_loop(
+    service: Service, spool: Spool, sender: Sender
+) -> None:
+    keep(spool, 1)
+    error = {"code": "out_of_order", "message": "…", "next_window_index": 0}
+    service.always = Fault(409, {"error": error})
+    assert sender.send_one() is Outcome.SENT
+    assert sender.send_one() is Outcome.LATER
+    assert spool.unsent == 1
+
+
+def test_the_service_may_ask_for_the_run_again(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 1)
+    service.wants_run = True
+    send_all(sender)
+    assert sender.take_wanted() == {STREAM}
+    assert sender.take_wanted() == set()
+
+
+def test_it_waits_longer_each_time_and_not_in_step_with_others(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 1)
+    service.always = Fault(503)
+    longest = []
+    for _ in range(9):
+        sender.send_one()
+        delays = [sender.delay_s() for _ in range(200)]
+        assert min(delays) < max(delays)
+        longest.append(max(delays))
+    assert longest[0] <= 0.5
+    assert longest == sorted(longest) or longest[-1] > 29
+    assert max(longest) <= LONGEST_DELAY_S
+    sender.hurry()
+    assert max(sender.delay_s() for _ in range(200)) <= HURRIED_DELAY_S
+
+
+def test_it_waits_as_long_as_the_service_asks(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 1)
+    service.always = Fault(429, headers={"Retry-After": "7"})
+    sender.send_one()
+    assert 7 <= sender.delay_s() <= 7.5
+
+
+def test_nobody_there_is_a_reason_and_no_error(spool: Spool) -> None:
+    with running_service() as service:
+        url = service.url
+    keep(spool, 1)
+    sender = Sender(spool, HttpTransport(url, None))
+    assert sender.send_one() is Outcome.LATER
+    assert "refused" in sender.reason
+
+
+@pytest.mark.parametrize("content", [b"<html>proxy</html>", b"[]", b"", b'{"error": "text"}', b"\xff"])
+def test_what_something_between_answers_counts_by_its_status_alone(content: bytes) -> None:
+    assert read_reply(502, content, None).status == 502
+    assert read_reply(502, content, "soon").retry_after_s is None
+
+
+def test_a_refusal_tells_its_reason() -> None:
+    content = b'{"error": {"code": "invalid", "message": "steps: too long", "next_window_index": 3}}'
+    reply = read_reply(400, content, "2")
+    assert reply == Reply(400, 3, False, 2.0, "400 invalid steps: too long")
