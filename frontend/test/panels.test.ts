@@ -135,7 +135,7 @@ test('labels are moved apart in their order', () => {
 })
 
 test('a sparkline breaks where nothing was measured', () => {
-  const { line, area } = sparkPath([0, 0.66, null, 0.33], 90, 20)
+  const { line, area } = sparkPath([0, 1, null, 0.5], 90, 20)
   expect(line).toBe('M0,20L30,0M90,10')
   expect(area.match(/Z/g)).toHaveLength(2)
 })

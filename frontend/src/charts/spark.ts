@@ -5,16 +5,13 @@ export interface Spark {
   area: string
 }
 
-/** Bars above this share would leave the cell; higher ones are cut at its edge. */
-const TOP_FRACTION = 0.66
-
 /** `null` (not measured) breaks the line. Coordinates are whole tenths of a pixel: short paths. */
 export function sparkPath(values: readonly (number | null)[], width: number, height: number): Spark {
   const across = width / Math.max(1, values.length - 1)
   const points = values.map((value, index) =>
     value === null
       ? null
-      : { x: tenth(index * across), y: tenth(height * (1 - Math.min(value, TOP_FRACTION) / TOP_FRACTION)) },
+      : { x: tenth(index * across), y: tenth(height * (1 - value)) },
   )
   const pieces = runsOf(points)
   return {

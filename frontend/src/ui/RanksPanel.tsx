@@ -6,15 +6,12 @@ import { Panel } from './Panel'
 
 /** More are told in one line: the picture is of those that wait most. */
 const SHOWN = 8
-/** Length of the full bar, as in the runs table. */
-const BAR_FRACTION = 0.6
 
 type Rank = Diagnosis['ranks'][number]
 
 export function RanksPanel({ ranks }: { ranks: readonly Rank[] }) {
   const most = ranks.toSorted((a, b) => waitOf(b) - waitOf(a)).slice(0, SHOWN)
   const shown = ranks.length <= SHOWN ? ranks : most
-  const full = Math.max(BAR_FRACTION, waitOf(most[0] as Rank))
   return (
     <Panel title={say.title} detail={say.detail}>
       <ul class="ranks">
@@ -22,7 +19,7 @@ export function RanksPanel({ ranks }: { ranks: readonly Rank[] }) {
           <li key={rank}>
             <span>{charts.rankOption(rank, straggler)}</span>
             <i aria-hidden="true">
-              <b style={{ width: `${(100 * (share ?? 0)) / full}%` }} />
+              <b style={{ width: `${100 * (share ?? 0)}%` }} />
             </i>
             <span>{formatFraction(share)}</span>
           </li>

@@ -20,8 +20,6 @@ import { StatusGlyph, VerdictGlyph } from './Glyph'
 
 /** From here on a run's loss is set in bold: it is worth somebody's morning. */
 const HEAVY_HOURS = 20
-/** Length of the full bar. */
-const BAR_FRACTION = 0.6
 const SPARK = { width: 88, height: 20 }
 
 interface RunRowProps {
@@ -106,12 +104,11 @@ function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
 
 function Wait({ fraction }: { fraction: number | null }) {
   if (fraction === null) return <span class="faint">{NOT_MEASURED}</span>
-  const width = `${Math.min(100, (fraction * 100) / BAR_FRACTION)}%`
   return (
     <div class="wait-bar">
       <span>{formatFraction(fraction)}</span>
       <i aria-hidden="true">
-        <b class={fraction < 0.05 ? 'slight' : ''} style={{ width }} />
+        <b class={fraction < 0.05 ? 'slight' : ''} style={{ width: `${fraction * 100}%` }} />
       </i>
     </div>
   )
