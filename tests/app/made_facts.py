@@ -45,11 +45,14 @@ def made_run(
     is_iterable: bool = False,
     batch_bytes: int | None = 1_000_000,
     shm_free_bytes: int | None = 1_000_000_000,
+    late_us: float = 1_500.0,
 ) -> RunFacts:
     """A run of one rank. Waits repeat over the steps; loads repeat over the batches, one batch a step."""
     waits = _repeat(wait_ms, steps) * 1e3
     step_us = waits + work_ms * 1e3
+    ends = np.cumsum(step_us)
     columns = StepColumns(
+        start_us=ends - step_us,
         step_us=step_us,
         data_wait_us=waits,
         queue_depth=_constant(queue_depth, steps),
@@ -61,7 +64,6 @@ def made_run(
         blocked = _repeat(load_ms, steps) * 1e3
     load = cpu + blocked + runqueue
     workers = max(1, num_workers)
-    ends = np.cumsum(step_us)
     batches = BatchColumns(
         worker=np.arange(steps, dtype=np.int64) % workers if num_workers else np.full(steps, -1, dtype=np.int64),
         start_us=ends - step_us,
@@ -73,7 +75,7 @@ def made_run(
         asked_bytes=_constant(asked_bytes, steps),
         read_bytes=_constant(read_bytes, steps),
         samples=_constant(32.0, steps),
-        received_us=_constant(None, steps),
+        received_us=ends - step_us + load + late_us,
     )
     rank = RankFacts(
         rank=0,

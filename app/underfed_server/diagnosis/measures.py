@@ -53,14 +53,20 @@ def read_bytes_per_s(rank: RankFacts) -> float | None:
 
 
 def handover_us(rank: RankFacts) -> float | None:
-    """Median time from a worker finishing a batch to the training process having it, while that process waited."""
-    batches = rank.batches
-    late = batches.received_us - (batches.start_us + batches.load_us)
-    late = late[np.isfinite(late)]
-    if not len(late):
+    """Median time from a worker finishing a batch to the training process having it, of batches that were waited for.
+
+    A batch that is ready early is picked up late on purpose, which says nothing of the way. ``None``: none was
+    waited for, or arrivals were not measured.
+    """
+    steps, batches = rank.steps, rank.batches
+    ready = batches.start_us + batches.load_us
+    if not len(steps) or not len(ready):
         return None
-    # A batch that nobody waited for is picked up late on purpose: the quick half shows the way itself.
-    return float(np.percentile(late, 25))
+    step = np.clip(np.searchsorted(steps.start_us, ready, side="right") - 1, 0, len(steps) - 1)
+    waited_for = (ready >= steps.start_us[step]) & (ready <= steps.start_us[step] + steps.data_wait_us[step])
+    late = (batches.received_us - ready)[waited_for]
+    late = late[np.isfinite(late)]
+    return float(np.median(late)) if len(late) else None
 
 
 def used_cores(rank: RankFacts) -> float | None:

@@ -7,7 +7,6 @@ from typing import Literal
 
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.limits import Limits
-from underfed_server.diagnosis.sentence import percent
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Cause, CauseFinding, Evidence, Signal
 
@@ -22,7 +21,7 @@ def read_signals(facts: RunFacts, causes: Sequence[CauseFinding], limits: Limits
         _signal(
             "Waiting for a batch",
             Evidence(what="of step time", value=rank.stall_fraction, unit="fraction", series="data_wait_us"),
-            f"under {percent(limits.watch_fraction)}",
+            f"under {whole_percent(limits.watch_fraction)}",
             _symptom(rank.stall_fraction >= limits.watch_fraction),
             "starved" if rank.stall_fraction >= limits.limited_fraction else "some wait",
         )
@@ -51,14 +50,14 @@ def _worker_signals(facts: RunFacts, workers: int, found: set[Cause], limits: Li
         _signal(
             "No batch ready when asked",
             Evidence(what="of requests", value=empty, unit="fraction", series="queue_depth"),
-            f"under {percent(limits.watch_fraction)}",
+            f"under {whole_percent(limits.watch_fraction)}",
             _symptom(empty is not None and empty >= limits.watch_fraction, empty),
             "queue empty",
         ),
         _signal(
             "Workers busy loading",
             Evidence(what="of the time", value=busy, unit="fraction"),
-            f"under {percent(limits.busy_workers_fraction)}",
+            f"under {whole_percent(limits.busy_workers_fraction)}",
             _cause_or_symptom(
                 "too_few_workers", found, busy is not None and busy >= limits.busy_workers_fraction, busy
             ),
@@ -67,7 +66,7 @@ def _worker_signals(facts: RunFacts, workers: int, found: set[Cause], limits: Li
         _signal(
             "Hand-over to the training process",
             Evidence(what="a batch", value=handover, unit="us"),
-            f"under {percent(limits.watch_fraction)} of a step",
+            f"under {whole_percent(limits.watch_fraction)} of a step",
             _symptom(handover is not None and handover >= limits.watch_fraction * rank.step_us, handover),
             "slow hand-over",
         ),
@@ -85,21 +84,21 @@ def _load_signals(facts: RunFacts, found: set[Cause], limits: Limits) -> list[Si
         _signal(
             "Cores in use, of those allowed",
             Evidence(what="of the cores", value=used, unit="fraction", series="busy_cores"),
-            f"under {percent(limits.saturated_cores_fraction)}",
+            f"under {whole_percent(limits.saturated_cores_fraction)}",
             _cause_or_symptom("cpu_limited", found, used is not None and used >= limits.saturated_cores_fraction, used),
             "saturated",
         ),
         _signal(
             "Loading ready, with no core free",
             Evidence(what="of load time", value=queued, unit="fraction", series="runqueue_us"),
-            f"under {percent(limits.runqueue_fraction)}",
+            f"under {whole_percent(limits.runqueue_fraction)}",
             _cause_or_symptom("cpu_limited", found, queued is not None and queued >= limits.runqueue_fraction, queued),
             "queues for a core",
         ),
         _signal(
             "Loading blocked, not computing",
             Evidence(what="of load time", value=blocked, unit="fraction", series="blocked_us"),
-            f"under {percent(limits.blocked_fraction)}",
+            f"under {whole_percent(limits.blocked_fraction)}",
             _cause_or_symptom(
                 "storage_wait", found, blocked is not None and blocked >= limits.blocked_fraction, blocked
             ),
@@ -108,7 +107,7 @@ def _load_signals(facts: RunFacts, found: set[Cause], limits: Limits) -> list[Si
         _signal(
             "Reads that reach storage",
             Evidence(what="of bytes asked for", value=storage, unit="fraction", series="read_bytes"),
-            f"under {percent(limits.storage_read_fraction)}",
+            f"under {whole_percent(limits.storage_read_fraction)}",
             _cause_or_symptom(
                 "storage_wait",
                 found,
@@ -120,11 +119,16 @@ def _load_signals(facts: RunFacts, found: set[Cause], limits: Limits) -> list[Si
         _signal(
             "Joining samples into batches",
             Evidence(what="of load time", value=collate, unit="fraction", series="collate_us"),
-            f"under {percent(limits.blocked_fraction)}",
+            f"under {whole_percent(limits.blocked_fraction)}",
             _symptom(collate is not None and collate >= limits.blocked_fraction, collate),
             "slow collate",
         ),
     ]
+
+
+def whole_percent(limit: float) -> str:
+    """Limits are round numbers, and read as such."""
+    return f"{limit * 100:.0f}%"
 
 
 def _signal(name: str, measured: Evidence, healthy: str, reading: Reading, says: str) -> Signal:

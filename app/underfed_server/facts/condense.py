@@ -118,6 +118,7 @@ def _rank(
 
 def _steps(rows: StepRows, keep: Mask) -> StepColumns:
     return StepColumns(
+        start_us=rows.start_us[keep],
         step_us=rows.step_us[keep],
         data_wait_us=rows.data_wait_us[keep],
         queue_depth=rows.queue_depth[keep],

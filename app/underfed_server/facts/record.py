@@ -57,6 +57,8 @@ class HostShare:
 class StepColumns:
     """The judged steps, oldest first: complete ones, warm-up left out; step and wait are always measured."""
 
+    start_us: Column
+    """When the batch was requested, on the run's clock."""
     step_us: Column
     data_wait_us: Column
     queue_depth: Column

@@ -14,7 +14,7 @@ from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refus
 from underfed_server.terminal import figures
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
-BAR_COLUMNS = 32
+BAR_COLUMNS = 28
 """With the words around it a line fits into 80 columns."""
 
 KINDS = {

@@ -1,0 +1,30 @@
+"""Quantities read off a rank, where a plain mean would mislead."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.made_facts import made_run, starved
+from underfed_server.diagnosis import measures
+
+
+def test_hand_over_is_read_off_batches_that_were_waited_for() -> None:
+    rank = starved(num_workers=1, late_us=2_500.0).ranks[0]
+    assert measures.handover_us(rank) == pytest.approx(2_500.0)
+
+
+def test_batches_that_lay_ready_say_nothing_of_the_hand_over() -> None:
+    rank = made_run(wait_ms=1.0, work_ms=100.0, num_workers=2, load_cpu_ms=60.0, late_us=90_000.0).ranks[0]
+    assert measures.handover_us(rank) is None
+
+
+def test_others_on_the_host_leave_a_fair_share_of_the_cores() -> None:
+    alone = starved(usable_cores=2.0, busy_cores=1.0, process_cores=1.0).ranks[0].process
+    beside = starved(usable_cores=2.0, busy_cores=2.0, process_cores=1.0).ranks[0].process
+    assert measures.attainable_cores(alone, 2.0) == pytest.approx(2.0)
+    # Three busy tasks of ours and one of theirs on two cores: three quarters are ours.
+    assert measures.attainable_cores(beside, 2.0) == pytest.approx(1.5)
+
+
+def test_a_run_that_never_read_has_no_storage_share() -> None:
+    assert measures.storage_fraction(starved(asked_bytes=0.0, read_bytes=0.0).ranks[0]) is None

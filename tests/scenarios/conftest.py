@@ -1,0 +1,55 @@
+"""A real service for all scenarios, and a way to run a job and get its final diagnosis."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.app.serving import Service, poll, start_service
+from underfed_server.model import Diagnosis
+from underfed_server.terminal.client import Client, RefusedError
+
+JOB = Path(__file__).with_name("job.py")
+RunJob = Callable[..., Diagnosis]
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    served = start_service(tmp_path_factory.mktemp("scenarios") / "underfed.db")
+    yield served
+    served.kill()
+
+
+@pytest.fixture
+def run_job(service: Service, tmp_path: Path, request: pytest.FixtureRequest) -> RunJob:
+    """``run_job(num_workers=2, load_sleep_ms=30)``: the diagnosis of the job once it ended and was judged."""
+    client = Client(service.address)
+
+    def run(**options: float | Path) -> Diagnosis:
+        run_id = f"scenario-{uuid.uuid4().hex[:8]}"
+        flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")},
+            "UNDERFED_URL": service.address,
+            "UNDERFED_DIR": str(tmp_path),
+            "UNDERFED_NAME": request.node.name,
+            "UNDERFED_RUN_ID": run_id,
+        }
+        subprocess.run([sys.executable, str(JOB), *flags], env=environment, check=True, timeout=120)
+        poll(lambda: _is_judged(client, run_id), within_s=30.0)
+        return client.diagnosis(run_id)
+
+    return run
+
+
+def _is_judged(client: Client, run_id: str) -> bool:
+    try:
+        return client.diagnosis(run_id).status == "finished"
+    except RefusedError:
+        return False
