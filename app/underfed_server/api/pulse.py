@@ -63,7 +63,14 @@ class Pulse:
                 sweep_at = time.monotonic() + SWEEP_S
             run_id = self._next(sweep_at)
             if run_id is not None:
+                begun = time.monotonic()
                 self._attend(run_id)
+                self._rest(time.monotonic() - begun)
+
+    def _rest(self, seconds: float) -> None:
+        """As long as it worked: however many runs report, half a core is left for taking in their windows."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closing, seconds)
 
     def _next(self, until: float) -> str | None:
         """The run that is due first, when it is due; ``None``: none is before ``until``, or we close."""

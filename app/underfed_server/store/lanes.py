@@ -91,17 +91,20 @@ def length(columns: Columns) -> int:
 
 
 def row_counts(window: Window) -> Iterator[tuple[str, int]]:
-    """Rows that the window adds to each lane."""
+    """Rows that the window adds to each lane that it adds some to; a lane may come more than once."""
     for steps in window.steps:
-        yield steps_lane(steps.loader), len(steps.step_us)
+        if steps.step_us:
+            yield steps_lane(steps.loader), len(steps.step_us)
     for batches in window.batches:
-        yield batches_lane(batches.loader), len(batches.load_us)
-    if window.process is not None:
+        if batches.load_us:
+            yield batches_lane(batches.loader), len(batches.load_us)
+    if window.process is not None and window.process.at_us:
         yield PROCESS, len(window.process.at_us)
-    if window.host is not None:
+    if window.host is not None and window.host.at_us:
         yield HOST, len(window.host.at_us)
     for gpu in window.gpus:
-        yield gpu_lane(gpu.gpu_index), len(gpu.at_us)
+        if gpu.at_us:
+            yield gpu_lane(gpu.gpu_index), len(gpu.at_us)
 
 
 def packed(lane: str, columns: Columns) -> Columns:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, bindparam, insert, update
 
 from underfed_server.errors import OutOfOrderError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
@@ -29,7 +29,23 @@ class _Changes:
     epochs: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
-    runs: dict[str, RunState] = field(default_factory=dict)
+    runs: set[str] = field(default_factory=set)
+    endings: dict[str, RunState] = field(default_factory=dict)
+    """Runs of which a rank appeared or ended."""
+
+
+# Made once: putting a statement together costs more than running it.
+_PUT_RANK = upsert(tables.rank)
+_PUT_LOADER = upsert(tables.loader)
+_PUT_STREAM = upsert(tables.stream)
+_PUT_TRACK = upsert(tables.track, keep=("chunks", "chunk_rows"))
+_PUT_EPOCH = upsert(tables.epoch)
+_ADD_HOT = insert(tables.hot)
+_TOUCH_RUN = (
+    update(tables.run)
+    .where(tables.run.c.run_id == bindparam("touched"))
+    .values(last_seen_at=bindparam("now"), changed_at=bindparam("now"))
+)
 
 
 def stream_of(window: Window) -> StreamKey:
@@ -76,11 +92,13 @@ class Appender:
                 f"but window {last + 1} has not arrived yet",
                 next_window_index=last + 1,
             )
+        if stream is None or window.end is not None:
+            changes.endings[window.run_id] = run
         if stream is None:
             stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
         self._describe(connection, run, window)
         _advance(stream, window, changes)
-        _collect(arrival, run, stream, changes)
+        _collect(arrival, stream, changes)
         return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
 
     def _describe(self, connection: Connection, run: RunState, window: Window) -> None:
@@ -95,29 +113,29 @@ class Appender:
                 statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
                 connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
                 index_tags(connection, run.run_id)
-            connection.execute(upsert(tables.rank), _rank_row(window, window.run))
+            connection.execute(_PUT_RANK, _rank_row(window, window.run))
         if window.loaders:
             run.loaders.update(loader.loader for loader in window.loaders)
-            connection.execute(upsert(tables.loader), [_loader_row(window.run_id, each) for each in window.loaders])
+            connection.execute(_PUT_LOADER, [_loader_row(window.run_id, each) for each in window.loaders])
 
     def _write(self, connection: Connection, changes: _Changes) -> None:
         if not changes.hot:
             return
-        connection.execute(insert(tables.hot), changes.hot)
-        connection.execute(upsert(tables.stream), [_stream_row(stream) for stream in changes.streams.values()])
+        connection.execute(_ADD_HOT, changes.hot)
+        connection.execute(_PUT_STREAM, [_stream_row(stream) for stream in changes.streams.values()])
         tracks = [
             _track_row(key, lane, changes.streams[key].tracks[lane])
             for key, lanes in changes.lanes.items()
             for lane in lanes
         ]
         if tracks:
-            connection.execute(upsert(tables.track, keep=("chunks", "chunk_rows")), tracks)
+            connection.execute(_PUT_TRACK, tracks)
         if changes.epochs:
-            connection.execute(upsert(tables.epoch), list(changes.epochs.values()))
+            connection.execute(_PUT_EPOCH, list(changes.epochs.values()))
         now = self._now()
-        for run in changes.runs.values():
-            statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
-            connection.execute(statement.values(last_seen_at=now, changed_at=now, **run.ending()))
+        connection.execute(_TOUCH_RUN, [{"touched": run_id, "now": now} for run_id in changes.runs])
+        for run in changes.endings.values():
+            connection.execute(update(tables.run).where(tables.run.c.run_id == run.run_id).values(**run.ending()))
 
 
 def _wants_run(run: RunState, stream: StreamState, window: Window) -> bool:
@@ -134,6 +152,8 @@ def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
         stream.tracks.setdefault(lane, TrackState()).rows += rows
         changes.lanes[stream.key].add(lane)
     for steps in window.steps:
+        if not steps.step_us:
+            continue
         track = stream.tracks[steps_lane(steps.loader)]
         track.next_index = max(track.next_index, steps.first_step_index + len(steps.step_us))
         track.step_us_total += sum(value for value in steps.step_us if value is not None)
@@ -149,7 +169,7 @@ def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
         stream.exit_code = window.end.exit_code
 
 
-def _collect(arrival: Arrival, run: RunState, stream: StreamState, changes: _Changes) -> None:
+def _collect(arrival: Arrival, stream: StreamState, changes: _Changes) -> None:
     window = arrival.window
     key = stream.key._asdict()
     changes.hot.append(
@@ -164,7 +184,7 @@ def _collect(arrival: Arrival, run: RunState, stream: StreamState, changes: _Cha
     for epoch in window.epochs:
         changes.epochs[(*stream.key, epoch.loader, epoch.epoch_index)] = {**key, **msgspec.structs.asdict(epoch)}
     changes.streams[stream.key] = stream
-    changes.runs[run.run_id] = run
+    changes.runs.add(window.run_id)
 
 
 def _unknown_run(window: Window, now: datetime) -> dict[str, Any]:
