@@ -9,9 +9,7 @@ export interface Spark {
 export function sparkPath(values: readonly (number | null)[], width: number, height: number): Spark {
   const across = width / Math.max(1, values.length - 1)
   const points = values.map((value, index) =>
-    value === null
-      ? null
-      : { x: tenth(index * across), y: tenth(height * (1 - value)) },
+    value === null ? null : { x: tenth(index * across), y: tenth(height * (1 - value)) },
   )
   const pieces = runsOf(points)
   return {
