@@ -53,7 +53,7 @@ def read_cached(data_directory: Path) -> Curve | None:
     """The curve as measured earlier on this host with these CPUs, or ``None``. Never measures."""
     try:
         points = json.loads(_cache(data_directory).read_text())
-        return [(float(cores), float(factor)) for cores, factor in points]
+        return [(float(cores), float(factor)) for cores, factor in points] or None
     except (OSError, ValueError, TypeError):
         return None
 

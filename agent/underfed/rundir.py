@@ -61,13 +61,17 @@ def choose_root(shared_memory: Place, runtime: Place | None, data_directory: Pat
 
 
 def find_root(environ: Mapping[str, str], data_directory: Path) -> Path:
-    """``choose_root`` for this host as it is now."""
+    """``UNDERFED_RINGS``, else ``choose_root`` for this host as it is now."""
+    if named := environ.get("UNDERFED_RINGS"):
+        return Path(named).absolute()
     runtime = environ.get("XDG_RUNTIME_DIR")
     return choose_root(look_at(SHARED_MEMORY), look_at(Path(runtime)) if runtime else None, data_directory)
 
 
 def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
     """Everywhere that a run may have left rings."""
+    if named := environ.get("UNDERFED_RINGS"):
+        return [Path(named).absolute()]
     runtime = environ.get("XDG_RUNTIME_DIR")
     return [SHARED_MEMORY, *([Path(runtime)] if runtime else []), data_directory / "run"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import underfed
 from tests.fakes.service import Service, running_service, wait_until
-from tests.fakes.traces import collectors_of, patched_attributes, run_directories
+from tests.fakes.traces import collectors_of, patched_attributes
 
 
 @pytest.fixture(scope="session")
@@ -46,8 +47,14 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     monkeypatch.setenv("UNDERFED_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("UNDERFED_URL", any_service.url)
     monkeypatch.setenv("UNDERFED_LINGER_S", "0.5")
+    # In memory, as in use, but where no other run of this user's is.
+    rings = Path("/dev/shm") / run_id
+    rings.mkdir(mode=0o700)
+    monkeypatch.setenv("UNDERFED_RINGS", str(rings))
     yield
     underfed.finish()
     assert patched_attributes() == []
     wait_until(lambda: not collectors_of(run_id), f"the collector of {run_id} ends")
-    assert run_directories(run_id) == []
+    left = list(rings.glob("*/*"))
+    shutil.rmtree(rings)
+    assert left == []

@@ -23,7 +23,7 @@ def test_a_later_process_with_the_same_pid_is_another() -> None:
 
 
 def test_a_zombie_does_not_run_and_tells_how_it_ended() -> None:
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     ticks = procfs.start_ticks(process.pid)
     assert procfs.is_running(process.pid, ticks)
     assert procfs.exit_status(process.pid, ticks) is None

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
 import underfed
@@ -232,11 +232,11 @@ def test_disabled_means_that_nothing_happens(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_worker_that_draws_from_a_watched_loader_records_nothing_there() -> None:
     inner = underfed.watch(loader())
-    outer = DataLoader(Nested(inner), num_workers=1, batch_size=None, multiprocessing_context="fork")
+    outer: DataLoader[int] = DataLoader(Nested(inner), num_workers=1, batch_size=None, multiprocessing_context="fork")
     assert list(outer) == [6, 6]
 
 
-class Nested:
+class Nested(Dataset[int]):
     def __init__(self, inner: DataLoader[Any]) -> None:
         self.inner = inner
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -34,10 +33,6 @@ def collectors_of(run_id: str) -> list[int]:
         if any(word.endswith(b"/" + run_id.encode()) for word in words):
             found.append(int(process.name))
     return found
-
-
-def run_directories(run_id: str) -> list[Path]:
-    return list(Path("/dev/shm").glob(f"underfed-{os.getuid()}/{run_id}*"))
 
 
 def _is_ours(value: object) -> bool:

@@ -17,6 +17,9 @@ from underfed.rundir import write_atomically
 TICK_S = 0.25
 """A ring of 4,096 steps is read four times a second: only steps below 70 µs could outrun that."""
 
+GLANCE_S = 0.05
+"""Between ticks it is only looked whether someone has ended: a microsecond each time."""
+
 LAST_TICK_S = 0.02
 """Once all ranks ended: the training process waits for the word that everything was read."""
 
@@ -47,6 +50,7 @@ class Companion:
                 self._ranks.remove(stream)
         finally:
             stop.set()
+            self._spool.wake()
             sending.join(TICK_S)
 
     def _serve(self, linger_s: float) -> None:
@@ -60,7 +64,16 @@ class Companion:
             elif deadline is None:
                 deadline = time.monotonic() + linger_s
                 self._sender.hurry()
-            time.sleep(TICK_S if deadline is None else LAST_TICK_S)
+            if deadline is None:
+                self._wait_for_next_tick()
+            else:
+                time.sleep(LAST_TICK_S)
+
+    def _wait_for_next_tick(self) -> None:
+        """A process that has marked its end waits for us, so it is not let wait for long."""
+        due = time.monotonic() + TICK_S
+        while time.monotonic() < due and not self._ranks.is_one_waiting():
+            time.sleep(GLANCE_S)
 
     def _is_done(self) -> bool:
         return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent

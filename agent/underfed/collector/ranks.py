@@ -16,7 +16,7 @@ from underfed.collector.stream import RankStream
 from underfed.collector.surroundings import Surroundings
 from underfed.facts import End
 from underfed.ring import SETTLE_S
-from underfed.rundir import rank_directories
+from underfed.rundir import END, rank_directories
 
 Result = TypeVar("Result")
 
@@ -48,6 +48,10 @@ class Ranks:
     def have_ended(self) -> bool:
         """All, but for those that were given up."""
         return not self._active()
+
+    def is_one_waiting(self) -> bool:
+        """Whether a rank marked its end since the last tick."""
+        return any((stream.directory / END).exists() for stream in self._active())
 
     def tick(self) -> None:
         """Read everything once; close windows once a second, and the last one of a rank as soon as it ended."""

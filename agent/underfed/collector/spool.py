@@ -85,6 +85,11 @@ class Spool:
                 self._changed.wait(timeout_s)
             return next(self._frames(), None)
 
+    def wake(self) -> None:
+        """End the wait of ``peek()``."""
+        with self._changed:
+            self._changed.notify_all()
+
     def acknowledge(self, frame: Frame) -> None:
         """The service has it: it is forgotten, and everything before it."""
         with self._changed:

@@ -1,0 +1,173 @@
+"""The facts of a loader: its settings as they are, its transforms by name, and no code of the user's run."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler, Subset
+
+from tests.fakes.datasets import Numbers, Stream, slow_collate
+from underfed.facts import LoaderFacts
+from underfed.hooks.batch import DEPTH, ITEMS, measure_batch
+from underfed.hooks.settings import loader_facts
+from underfed.record import NOT_MEASURED
+
+
+def facts_of(loader: DataLoader[Any]) -> LoaderFacts:
+    return loader_facts(loader, "train", "train.py:41", {})
+
+
+def test_settings_are_the_loaders_own() -> None:
+    loader = DataLoader(
+        Numbers(),
+        batch_size=4,
+        num_workers=2,
+        prefetch_factor=5,
+        persistent_workers=True,
+        drop_last=True,
+        timeout=7,
+        multiprocessing_context="spawn",
+        in_order=False,
+    )
+    assert facts_of(loader).settings == {
+        "num_workers": 2,
+        "prefetch_factor": 5,
+        "batch_size": 4,
+        "pin_memory": False,
+        "persistent_workers": True,
+        "in_order": False,
+        "drop_last": True,
+        "timeout_s": 7.0,
+        "multiprocessing_context": "spawn",
+    }
+
+
+def test_asking_for_the_default_start_method_does_not_fix_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing.context._default_context, "_actual_context", None)
+    default = multiprocessing.get_all_start_methods()[0]
+    assert facts_of(DataLoader(Numbers(), num_workers=1)).settings["multiprocessing_context"] == default
+    assert multiprocessing.get_start_method(allow_none=True) is None
+
+
+def test_a_batch_sampler_tells_its_size_and_name() -> None:
+    class Buckets(BatchSampler):
+        pass
+
+    loader = DataLoader(Numbers(), batch_sampler=Buckets(SequentialSampler(range(24)), 5, drop_last=False))
+    facts = facts_of(loader)
+    assert (facts.settings["batch_size"], facts.sampler_type, facts.batches_per_epoch) == (5, "Buckets", 5)
+
+
+def test_samplers_and_collate_functions_are_named() -> None:
+    assert facts_of(DataLoader(Numbers())).sampler_type == "SequentialSampler"
+    assert facts_of(DataLoader(Numbers(), shuffle=True)).sampler_type == "RandomSampler"
+    assert facts_of(DataLoader(Numbers(), batch_size=2)).collate_type == "default_collate"
+    assert facts_of(DataLoader(Numbers(), collate_fn=slow_collate)).collate_type == "slow_collate"
+    assert facts_of(DataLoader(Numbers(), collate_fn=partial(slow_collate))).collate_type == "slow_collate"
+
+
+def test_an_endless_sampler_is_no_length() -> None:
+    sampler = RandomSampler(Numbers(), replacement=True, num_samples=2**60)
+    facts = facts_of(DataLoader(Numbers(), sampler=sampler))
+    assert facts.batches_per_epoch is None
+    assert "endless" in facts.not_measured["batches_per_epoch"]
+
+
+def test_an_iterable_data_set_is_not_asked_for_its_length() -> None:
+    class Counted(Stream):
+        def __len__(self) -> int:
+            raise AssertionError("asked")
+
+    loader = DataLoader(Counted())
+    facts = facts_of(loader)
+    assert (facts.dataset_kind, facts.dataset_length, facts.sampler_type) == ("iterable", None, None)
+    assert loader._IterableDataset_len_called is None
+
+
+class Compose:
+    def __init__(self, *transforms: Any) -> None:
+        self.transforms = list(transforms)
+
+
+class Crop:
+    def __call__(self, picture: Tensor) -> Tensor:
+        return picture
+
+
+def flip(picture: Tensor) -> Tensor:
+    return picture
+
+
+@pytest.mark.parametrize(
+    ("transform", "names"),
+    [
+        (Compose(Crop(), flip), ["Crop", "flip"]),
+        (Crop(), ["Crop"]),
+        ([Crop(), flip], ["Crop", "flip"]),
+        (nn.Sequential(nn.ReLU(), nn.Flatten()), ["ReLU", "Flatten"]),
+        (partial(flip), ["flip"]),
+        (None, None),
+    ],
+)
+def test_transforms_are_named(transform: Any, names: list[str] | None) -> None:
+    dataset = Numbers()
+    dataset.transform = transform  # type: ignore[attr-defined]
+    assert facts_of(DataLoader(dataset)).transforms == names
+    assert facts_of(DataLoader(Subset(Subset(dataset, [1, 2]), [0]))).transforms == names
+
+
+def test_looking_for_transforms_runs_no_code_of_the_users() -> None:
+    class Magic(Numbers):
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(f"asked for {name}")
+
+    assert facts_of(DataLoader(Magic())).transforms is None
+
+
+def test_many_transforms_are_cut() -> None:
+    dataset = Numbers()
+    dataset.transform = [flip] * 1000  # type: ignore[attr-defined]
+    assert len(facts_of(DataLoader(dataset)).transforms or []) == 32
+
+
+Pair = namedtuple("Pair", ["image", "label"])
+
+
+@dataclass
+class Example:
+    image: Tensor
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("batch", "shape"),
+    [
+        (torch.zeros(4, 3), (1, 48)),
+        ([torch.zeros(2), torch.zeros(3, dtype=torch.int64)], (2, 8 + 24)),
+        ({"image": torch.zeros(4), "more": {"label": torch.zeros(1)}, "name": "x"}, (2, 20)),
+        (OrderedDict(image=torch.zeros(4)), (1, 16)),
+        (Pair(torch.zeros(4), 3), (1, 16)),
+        (Example(torch.zeros(4), "x"), (1, 16)),
+        ("text", (0, 0)),
+        (None, (0, 0)),
+        ([1.0] * (ITEMS + 1), (NOT_MEASURED, NOT_MEASURED)),
+        ([[1.0] * 200] * 200, (NOT_MEASURED, NOT_MEASURED)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_tensors_and_bytes_of_a_batch_are_counted(batch: Any, shape: tuple[int, int]) -> None:
+    assert measure_batch(batch) == shape
+
+
+def test_a_batch_that_holds_itself_is_not_measured() -> None:
+    batch: list[Any] = []
+    batch.append(batch)
+    assert measure_batch(batch) == (NOT_MEASURED, NOT_MEASURED)
+    assert DEPTH < 20

@@ -1,0 +1,49 @@
+"""Starts training jobs as processes of their own, as a user's shell would."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """This process's, in which tests find this checkout."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **variables}
+
+
+def start_job(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+    """``tests.fakes.training``; the caller waits for it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.fakes.training", *arguments],
+        cwd=ROOT,
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_job(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return run_python("-m", "tests.fakes.training", *arguments, **variables)
+
+
+def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def last_line(errors: str) -> str:
+    """What a program said last, without the agent's own lines."""
+    lines = [line for line in errors.splitlines() if not line.startswith("underfed: ")]
+    return lines[-1] if lines else ""
