@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import threading
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,18 +21,20 @@ from tests.app.serving import poll, serving, settings_for
 from tests.app.store.posting import post
 from underfed_server.api import pulse, stream
 from underfed_server.main import Application, create_app
-from underfed_server.model import RunEvent
+from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.store import Store
 
 
 class Judge:
-    """Counts its calls, and finds something new each time."""
+    """Notes its calls, and finds something new each time."""
 
     def __init__(self) -> None:
         self.judged: list[str] = []
+        self.judged_at: list[float] = []
 
     def __call__(self, store: Store, run_id: str) -> None:
         self.judged.append(run_id)
+        self.judged_at.append(time.monotonic())
         if run_id == "spoilt":
             raise ValueError("on purpose")
         store.save_diagnosis(made_diagnosis(run_id, judged_steps=len(self.judged)))
@@ -43,7 +47,7 @@ def judge() -> Judge:
 
 @pytest.fixture
 def application(tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
-    monkeypatch.setattr(pulse, "APART_S", 0.05)
+    monkeypatch.setattr(pulse, "APART_S", 0.1)
     yield create_app(settings_for(tmp_path), judge)
 
 
@@ -77,6 +81,14 @@ class Stream:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def a_run() -> RunSummary:
+    said = {"run_id": "run-1", "project": "", "name": "", "job": "", "user": "", "status": "running"}
+    said |= {"bound": "unknown", "level": "unknown", "started_at": "2026-11-20T10:00:00Z"}
+    said |= {"last_seen_at": "2026-11-20T10:00:00Z"}
+    lists: dict[str, Any] = {"tags": {}, "spark": [], "hostnames": [], "steps": 0, "world_size": 1}
+    return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | said | lists)
 
 
 def store_of(application: Application) -> Store:
@@ -116,8 +128,29 @@ def test_a_run_is_judged_when_its_windows_come_and_not_for_each(
         post(store_of(application), [window])
     while watching.event()[1].run.steps < 1_000:
         pass
-    assert 1 <= len(judge.judged) < 50
+    assert 2 <= len(judge.judged) < 50
+    # From one turn to the next; a judge may be called a moment later in one than in the other.
+    assert min(after - before for before, after in pairwise(judge.judged_at)) > pulse.APART_S / 2
     watching.close()
+
+
+def test_what_a_stream_could_not_send_in_time_is_not_forgotten() -> None:
+    """Two events of a run before the stream gets its turn are one, and that the diagnosis changed stays true."""
+
+    async def read() -> list[str]:
+        events = stream.Events()
+        text = events.watch(["runs"])
+        parts = [await anext(text)]
+        for changed in (True, False):
+            events.publish(a_run(), diagnosis_changed=changed)
+        parts.append(await anext(text))
+        events.close()
+        return [*parts, *[part async for part in text]]
+
+    opened, event, *rest = asyncio.run(read())
+    assert opened == ": open\n\n"
+    assert RunEvent.model_validate(json.loads(event.split("data: ")[1])).diagnosis_changed
+    assert rest == []
 
 
 def test_a_judge_that_fails_does_not_keep_the_run_from_the_page(

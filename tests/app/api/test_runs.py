@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window
 from tests.app.store.posting import post
+from underfed_server.api.workers import heatmap
 from underfed_server.main import Application
 from underfed_server.model import Diagnosis, Run, RunsPage, Timeline, WorkersPage
+from underfed_server.store.ladder import BINS, Rollup
 from underfed_server.store.store import Store
 
 
@@ -149,6 +152,27 @@ def test_the_heat_map_counts_every_batch_in_its_bin(client: TestClient, recorded
         inside = ((load_us >= heatmap.edges_us[bin_]) & (load_us < heatmap.edges_us[bin_ + 1])).sum()
         # Edges are rounded to whole microseconds.
         assert abs(sum(column[bin_] for column in heatmap.counts) - inside) <= 2
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_heat_map_keeps_its_count_whatever_bins_and_limit_it_has(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    rows, spread = int(chance.integers(1, 400)), int(chance.integers(1, BINS))
+    bins = np.zeros((rows, BINS))
+    low = int(chance.integers(0, BINS - spread + 1))
+    bins[:, low : low + spread] = chance.integers(0, 3, (rows, spread))
+    bins[0, low] = 1
+    at_us = np.sort(chance.integers(0, 10**9, rows)).astype(float)
+    rollup = Rollup(np.ones(rows), np.arange(rows, dtype=np.float64), at_us, {}, bins)
+    limit_us = int(2.0 ** chance.uniform(0, 32))
+    found = heatmap(rollup, at_us[-1] + 5, limit_us)
+    assert found is not None
+    assert sum(map(sum, found.counts)) == bins.sum()
+    assert len(found.counts) == len(found.at_us) <= 120
+    assert all(len(column) == len(found.edges_us) - 1 <= 26 for column in found.counts)
+    assert found.edges_us == sorted(found.edges_us)
+    assert found.at_us == sorted(found.at_us)
+    assert found.end_us > found.at_us[-1]
 
 
 def test_batches_of_the_training_process_are_no_worker_s_and_have_no_limit(client: TestClient, store: Store) -> None:

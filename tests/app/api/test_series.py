@@ -141,3 +141,8 @@ def test_the_last_step_may_be_open_and_is_not_counted_as_zero(client: TestClient
     assert series.mean[-1] is None
     assert series.count[-1] == 0
     assert all(value is not None and math.isfinite(value) for value in series.mean[:-1])
+    steps = windows[0]["steps"][0]
+    stall = sum(wait if idle is None else idle
+                for wait, idle in zip(steps["data_wait_us"][:-1], steps["gpu_idle_us"][:-1], strict=True))  # fmt: skip
+    share = one(client, "metric=data_stall_fraction&buckets=1")
+    assert share.mean == [pytest.approx(stall / sum(steps["step_us"][:-1]), abs=1e-6)]

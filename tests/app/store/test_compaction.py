@@ -71,6 +71,16 @@ def test_the_newest_rows_are_the_end_of_all_rows(store: Store, after: tuple[int,
             assert same(getattr(newest, name), getattr(whole, name)[-last:]), (name, last)
 
 
+def test_what_was_read_before_does_not_come_twice_after_a_compaction(store: Store) -> None:
+    for stop in range(0, 40, 4):
+        post(store, WINDOWS[stop : stop + 2])
+        assert len(store.steps("run-1", 0, "train")) == (stop + 2) * 20
+        if stop % 12 == 8:
+            store.write(lambda connection: compact(connection, KEY))
+        post(store, WINDOWS[stop + 2 : stop + 4])
+        assert same(store.steps("run-1", 0, "train").step_us, sent(WINDOWS[: stop + 4], "steps", "step_us"))
+
+
 def test_the_start_of_each_step_is_exact_through_pauses_and_open_steps(store: Store) -> None:
     windows = list(made_stream(12, seed=8))
     windows[4]["steps"][0]["step_us"][-1] = None

@@ -154,3 +154,5 @@ def test_a_restarted_rank_goes_on_counting_on_one_clock(store: Store) -> None:
     rollup = read(store, ["step_us"], 200)
     assert rollup.first_index.tolist() == list(range(200))
     assert rollup.first_us.tolist() == steps.start_us.tolist()
+    # Aligned to the count through both incarnations: the second begins in the middle of a bucket.
+    assert read(store, ["step_us"], 4).first_index.tolist() == [0, 64, 128, 192]

@@ -60,6 +60,13 @@ def test_a_hole_that_the_agent_made_itself_is_no_reordering(store: Store) -> Non
     assert refused.next_window_index == 6
 
 
+def test_a_window_that_follows_one_long_stored_is_taken_whatever_was_dropped_between(store: Store) -> None:
+    for index in range(5):
+        post(store, made_window(index))
+    assert isinstance(post(store, made_window(9, previous_window_index=2)), Ack)
+    assert isinstance(post(store, made_window(10, previous_window_index=None)), Ack)
+
+
 def test_an_agent_whose_first_windows_were_dropped_begins_with_a_later_one(store: Store) -> None:
     window = made_window(7, previous_window_index=None, run=RUN, loaders=[LOADER])
     assert post(store, window) == Ack(next_window_index=8, wants_run=False, is_new=True)
