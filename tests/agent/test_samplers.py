@@ -94,6 +94,7 @@ def test_of_a_process_that_is_gone_the_machine_is_still_described(tmp_path: Path
 
 def test_busy_cores_are_seen() -> None:
     sampler = HostSampler(os.getpid())
+    assert sampler.sample()["busy_cores"] is None
 
     def is_busy() -> bool:
         # The kernel counts in ticks of 10 ms.
@@ -115,6 +116,7 @@ def test_only_allowed_cpus_count() -> None:
     assert process.stdout is not None
     process.stdout.readline()
     sampler = HostSampler(process.pid)
+    sampler.sample()
     spin(0.1)
     busy = sampler.sample()["busy_cores"]
     process.communicate()

@@ -23,14 +23,14 @@ def patched_attributes() -> list[str]:
 
 
 def collectors_of(run_id: str) -> list[int]:
-    """Processes that were started with this run's directory."""
+    """Processes that were started with a directory of this run, or of this test's runs."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(word.endswith(b"/" + run_id.encode()) for word in words):
+        if any(b"/" + run_id.encode() in word for word in words):
             found.append(int(process.name))
     return found
 

@@ -47,7 +47,7 @@ class HostSampler:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._before = self._cpu_seconds()
+        self._before: dict[int, tuple[float, float]] = {}
 
     def sample(self) -> Row:
         shm = _shared_memory()
@@ -62,8 +62,10 @@ class HostSampler:
         }
 
     def _busy_cores(self) -> float | None:
-        """Of the allowed CPUs, by anyone, since the last sample."""
+        """Of the allowed CPUs, by anyone, since the last sample; the first has nothing to compare with."""
         before, self._before = self._before, self._cpu_seconds()
+        if not before:
+            return None
         busy = 0.0
         for cpu, (busy_s, total_s) in self._before.items():
             busy_0, total_0 = before.get(cpu, (busy_s, total_s))

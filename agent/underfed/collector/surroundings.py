@@ -41,7 +41,6 @@ class Surroundings:
         pid = running[0].pid
         if self._host is None or self._host[0] != pid:
             self._host = pid, HostSampler(pid)
-            return None, self._sample_gpus(running)  # how busy it was is a difference of two looks
         return self._host[1].sample(), self._sample_gpus(running)
 
     def _sample_gpus(self, running: list[Origin]) -> Gpus:

@@ -1,0 +1,75 @@
+"""Several ranks of a run on one host: one companion, one run, each rank its own stream."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.fakes.jobs import run_python, start_job
+from tests.fakes.service import Service, wait_until
+from tests.fakes.traces import collectors_of
+
+
+def start_rank(rank: int, *arguments: str) -> subprocess.Popen[str]:
+    return start_job(*arguments, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
+
+
+def test_ranks_share_a_companion_and_a_run(service: Service, run_id: str) -> None:
+    ranks = [start_rank(rank, "--work-ms", "60", "--epochs", "3") for rank in (0, 1)]
+    seen: set[int] = set()
+
+    def both_arrive() -> bool:
+        seen.update(collectors_of(run_id))
+        return {window["rank"] for window in service.windows if window["steps"]} == {0, 1}
+
+    wait_until(both_arrive, "steps of both ranks arrive")
+    serving = collectors_of(run_id)
+    errors = [rank.communicate(timeout=60)[1] for rank in ranks]
+    wait_until(lambda: len(service.ends()) == 2, "both end")
+    assert len(serving) == 1
+    assert [error.count("underfed: run") for error in errors] == [1, 0]
+    for rank in (0, 1):
+        steps = service.steps(rank=rank)
+        assert sum(len(each["data_wait_us"]) for each in steps) == 30
+    facts = {window["rank"]: window["run"] for window in service.windows if "run" in window}
+    assert [(facts[rank]["rank"], facts[rank]["world_size"]) for rank in (0, 1)] == [(0, 2), (1, 2)]
+    # Samples of the host come from one of them at a time.
+    assert any("host" in window for window in service.windows)
+    instants = [window["host"]["at_us"] for window in service.windows if "host" in window]
+    assert sum(len(at_us) for at_us in instants) <= max(window["end_us"] for window in service.windows) / 1e6 + 2
+
+
+SPAWNING = """
+import os, underfed, torch.multiprocessing
+from torch.utils.data import DataLoader
+
+def train(rank):
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2")
+    for _ in underfed.watch(DataLoader(range(4)), name="train"):
+        pass
+    if rank == 1:
+        raise ValueError("rank 1 fails")
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(train, nprocs=2)
+"""
+
+
+def test_ranks_that_torch_spawns_end_as_they_end(service: Service, tmp_path: Path) -> None:
+    """Such a process runs no ``atexit``, and torch catches what it raises."""
+    program = tmp_path / "train.py"
+    program.write_text(SPAWNING)
+    assert "rank 1 fails" in run_python(str(program)).stderr
+    wait_until(lambda: len(service.ends()) == 2, "both end")
+    ends = {window["rank"]: window["end"] for window in service.windows if "end" in window}
+    assert ends[0] == {"status": "finished"}
+    assert ends[1] == {"status": "crashed", "exit_reason": "ValueError: rank 1 fails", "exit_code": 1}
+    assert {rank: len(service.steps(rank=rank)) > 0 for rank in (0, 1)} == {0: True, 1: True}
+
+
+def test_a_restarted_rank_is_a_new_incarnation_of_the_same_run(service: Service) -> None:
+    for _ in range(2):
+        start_rank(0).communicate(timeout=60)
+    wait_until(lambda: len(service.ends()) == 2, "both end")
+    assert len({window["incarnation"] for window in service.windows}) == 2
+    assert len({window["run_id"] for window in service.windows}) == 1

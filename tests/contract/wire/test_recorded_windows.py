@@ -1,0 +1,207 @@
+"""Recorded windows are where agent and service meet: what the agent makes today has their keys and types.
+
+``v1/*.json`` hold the windows of whole runs, as posted. To record them anew, after a change that docs/wire.md
+allows: ``UNDERFED_RECORD_WIRE=1 pytest tests/contract/wire``. The one with GPUs is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader
+
+import underfed
+from tests.fakes.datasets import Busy, Failing
+from tests.fakes.service import Service, Window, wait_until
+from underfed.collector.wire import Device, GpuSamples, HostFacts, Run, SampleColumns, decode, encode
+from underfed.collector.wire import Window as WireWindow
+from underfed.facts import RunFacts
+
+RECORDED = Path(__file__).parent / "v1"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "wire.md"
+IS_RECORDING = os.environ.get("UNDERFED_RECORD_WIRE") == "1"
+
+FREE = ("not_measured", "tags", "config", "overrides")
+"""Their keys are names that someone chose."""
+
+OF_A_MACHINE = ("quota_cores", "memory_limit_bytes", "cpu_slowdown", "cpu_pressure_us", "io_pressure_us",
+                "throttled_us", "swap_used_bytes", "devices", "gpus")  # fmt: skip
+"""There where the kernel, the container or the hardware has them."""
+
+NEUTRAL = {"user": "ada", "hostname": "gpu-03", "command": ["python", "train.py"], "script": "train.py"}
+"""What would tell of the machine that recorded."""
+
+Shape = Any
+"""Types in place of values: objects by key, lists by what they hold."""
+
+
+def train(loader: DataLoader[Any], name: str = "train", epochs: int = 2) -> None:
+    watched = underfed.watch(loader, name=name)
+    for _ in range(epochs):
+        for _ in watched:
+            time.sleep(0.002)
+
+
+def no_workers() -> None:
+    train(DataLoader(Busy(12, sleep_s=0.003), batch_size=2))
+
+
+def two_workers() -> None:
+    train(DataLoader(Busy(24, sleep_s=0.001), batch_size=2, num_workers=2))
+
+
+def broken_off() -> None:
+    for _ in zip(underfed.watch(DataLoader(Busy(9)), name="train"), range(3), strict=False):
+        time.sleep(0.002)
+
+
+def crashed() -> None:
+    with pytest.raises(ValueError, match="broken"):
+        train(DataLoader(Failing()))
+
+
+RUNS: dict[str, Callable[[], None]] = {
+    "no_workers": no_workers,
+    "two_workers": two_workers,
+    "broken_off": broken_off,
+    "loader_raises": crashed,
+}
+
+
+def shape(value: Any) -> Shape:
+    """Integers are numbers too, and what is null tells no type."""
+    if isinstance(value, dict):
+        return {key: shape(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        shapes: Shape = None
+        for item in value:
+            shapes = merged(shapes, shape(item))
+        return [shapes]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "number"
+    return None if value is None else type(value).__name__
+
+
+def merged(one: Shape, other: Shape) -> Shape:
+    """Of two values in the same place. Two types in one place are a fault, and show."""
+    if one is None or other is None:
+        return other if one is None else one
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: merged(one.get(key), other.get(key)) for key in sorted({*one, *other})}
+    if isinstance(one, list) and isinstance(other, list):
+        return [merged(one[0], other[0])]
+    return one if one == other else f"{one} or {other}"
+
+
+def run_shape(windows: list[Window]) -> Shape:
+    """Of all windows of a run together."""
+    return without(FREE + OF_A_MACHINE, shape(windows)[0])
+
+
+def without(names: tuple[str, ...], value: Shape) -> Shape:
+    if isinstance(value, dict):
+        return {key: without(names, item) for key, item in value.items() if key not in names}
+    return [without(names, item) for item in value] if isinstance(value, list) else value
+
+
+def read(name: str) -> list[Window]:
+    windows: list[Window] = json.loads((RECORDED / f"{name}.json").read_text())
+    return windows
+
+
+def write(name: str, windows: list[Window]) -> None:
+    for window in windows:
+        if "run" in window:
+            window["run"] |= NEUTRAL
+    lines = ",\n".join(json.dumps(window) for window in windows)
+    (RECORDED / f"{name}.json").write_text(f"[\n{lines}\n]\n")
+
+
+@pytest.fixture(autouse=True)
+def neutral_name(monkeypatch: pytest.MonkeyPatch, guest: None) -> None:
+    monkeypatch.setenv("UNDERFED_NAME", "train")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_agent_makes_what_was_recorded(name: str, service: Service) -> None:
+    underfed.init()
+    wait_until(lambda: service.windows, "a first window, with samples, arrives")
+    RUNS[name]()
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+    if IS_RECORDING:
+        write(name, service.windows)
+    assert run_shape(service.windows) == run_shape(read(name))
+
+
+def test_a_heartbeat_is_what_was_recorded(service: Service) -> None:
+    underfed.watch(DataLoader(Busy(1)), name="train")
+    wait_until(lambda: len(service.windows) >= 2, "a heartbeat arrives", timeout_s=12)
+    if IS_RECORDING:
+        write("heartbeat", service.windows[1:2])
+    assert run_shape(service.windows[1:2]) == run_shape(read("heartbeat"))
+
+
+def test_devices_and_their_samples_are_written_as_by_hand() -> None:
+    by_hand = read("gpus")
+    facts = {**by_hand[0]["run"], "host": None, "devices": None}
+    run = RunFacts(**{key: value for key, value in facts.items() if key not in ("host", "devices")}, node_rank=None)
+    device = Device(0, "GPU-0", "NVIDIA H200", 150_754_820_096)
+    columns: SampleColumns = {
+        "at_us": [1],
+        "util_fraction": [0.5],
+        "memory_used_bytes": [1],
+        "power_w": [1.5],
+        "own_process": [True],
+    }
+    window = WireWindow(
+        run_id="train-7f3a9c2e",
+        rank=0,
+        incarnation=1,
+        window_index=0,
+        previous_window_index=None,
+        started_at="2026-11-21T05:56:13.757498Z",
+        start_us=0,
+        end_us=1,
+        run=Run(run, HostFacts(cpu_count=2), [device], {}),
+        gpus=[GpuSamples(0, columns)],
+    )
+    made = decode(encode(window))
+    assert shape(made["gpus"]) == shape(by_hand[0]["gpus"])
+    assert shape(made["run"]["devices"]) == shape(by_hand[0]["run"]["devices"])
+
+
+def keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return {*value, *(key for name, item in value.items() if name not in FREE for key in keys(item))}
+    if isinstance(value, list):
+        return {key for item in value for key in keys(item)}
+    return set()
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.json")), ids=lambda path: path.stem)
+def test_every_recorded_key_is_documented(path: Path) -> None:
+    documented = set(re.findall(r"`([a-z0-9_]+)`", DOCUMENT.read_text()))
+    assert keys(json.loads(path.read_text())) - documented == set()
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.json")), ids=lambda path: path.stem)
+def test_recorded_columns_have_one_length_and_loads_add_up(path: Path) -> None:
+    for window in json.loads(path.read_text()):
+        for part in [*window.get("steps", []), *window.get("batches", []), *window.get("gpus", [])]:
+            assert len({len(value) for value in part.values() if isinstance(value, list)}) == 1
+        for batches in window.get("batches", []):
+            parts = zip(batches["cpu_us"], batches["runqueue_us"], batches["blocked_us"], strict=True)
+            assert [sum(part) for part in parts] == batches["load_us"]
+
+
+def test_nothing_recorded_tells_of_a_machine() -> None:
+    text = "".join(path.read_text() for path in RECORDED.glob("*.json"))
+    assert not re.search(r"/home/|/root|/tmp|pytest", text)
