@@ -51,7 +51,8 @@ class FrontendHook(BuildHookInterface[Any]):
         node, npm = system_node() or wheel_node()
         # `npm run build` starts `vite` by its shebang: the chosen Node must be the one on PATH.
         environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
-        for step in (["ci", "--omit=dev", *NPM_FLAGS], ["run", "build"]):
+        install = [["ci", "--omit=dev", *NPM_FLAGS]] if lacks_packages(self.frontend) else []
+        for step in (*install, ["run", "build"]):
             finished = subprocess.run([node, npm, *step], cwd=self.frontend, env=environment, check=False)
             if finished.returncode:
                 sys.exit(
@@ -70,6 +71,12 @@ def digest(frontend: Path) -> str:
             if path.is_file():
                 sha.update(path.relative_to(frontend).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return sha.hexdigest()
+
+
+def lacks_packages(frontend: Path) -> bool:
+    """Whether node_modules is missing or older than the lock file; a developer's own, with test tools, is kept."""
+    installed = frontend / "node_modules" / ".package-lock.json"
+    return not installed.is_file() or installed.stat().st_mtime < (frontend / "package-lock.json").stat().st_mtime
 
 
 def system_node() -> tuple[Path, Path] | None:

@@ -37,7 +37,11 @@ export function CopyButton({ label, text, shortcut, small = false }: CopyButtonP
 
 /** A team's service is often plain HTTP on a host name, where browsers keep the clipboard API away. */
 async function writeClipboard(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  try {
+    return await navigator.clipboard.writeText(text)
+  } catch {
+    // No such API here, or it may not be used: the old way asks nobody.
+  }
   const area = document.createElement('textarea')
   area.value = text
   area.className = 'visually-hidden'

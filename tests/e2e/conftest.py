@@ -1,0 +1,154 @@
+"""A real service, a real training job on photographs, and a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+import underfed_server.demo
+from tests.app.serving import Service, poll, start_service
+from underfed_server.model import Diagnosis
+from underfed_server.terminal.client import Client, RefusedError
+
+TRAINING_SCRIPT = Path(underfed_server.demo.__file__).with_name("train.py")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the photographs, the spool and the database of these tests lie."""
+    return tmp_path_factory.mktemp("e2e")
+
+
+@pytest.fixture(scope="session")
+def service(data: Path) -> Iterator[Service]:
+    served = start_service(data / "underfed.db")
+    yield served
+    served.kill()
+
+
+@pytest.fixture(scope="session")
+def client(service: Service) -> Client:
+    return Client(service.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    run_id: str
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def training(data: Path, service: Service, num_workers: int, seconds: float) -> Iterator[Job]:
+    """The demo's job, as a user starts one: a script of their own."""
+    run_id = f"photographs-{uuid.uuid4().hex[:8]}"
+    command = [sys.executable, str(TRAINING_SCRIPT), "--data", str(data), "--num-workers", str(num_workers)]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")},
+        "UNDERFED_URL": service.address,
+        "UNDERFED_DIR": str(data),
+        "UNDERFED_NAME": "photographs",
+        "UNDERFED_RUN_ID": run_id,
+    }
+    process = subprocess.Popen([*command, "--seconds", str(seconds)], env=environment)
+    try:
+        yield Job(run_id, process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def finished(client: Client, job: Job) -> Diagnosis:
+    """The diagnosis once the job ended by itself, with exit code 0, and was judged."""
+    assert job.process.wait(timeout=120) == 0
+    poll(lambda: _status(client, job.run_id) == "finished", within_s=30.0)
+    return client.diagnosis(job.run_id)
+
+
+def _status(client: Client, run_id: str) -> str | None:
+    try:
+        return client.diagnosis(run_id).status
+    except RefusedError:
+        return None
+
+
+@pytest.fixture(scope="session")
+def starved(data: Path, service: Service, client: Client) -> Diagnosis:
+    """A finished run without workers."""
+    with training(data, service, num_workers=0, seconds=12) as job:
+        return finished(client, job)
+
+
+@pytest.fixture(scope="session")
+def mended(starved: Diagnosis, data: Path, service: Service, client: Client) -> Diagnosis:
+    """The same job with the advised number of workers."""
+    advised = next(advice for advice in starved.advice if advice.change == "num_workers")
+    assert isinstance(advised.to, int)
+    with training(data, service, num_workers=advised.to, seconds=12) as job:
+        return finished(client, job)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The installed Chrome or Chromium, else Playwright's own."""
+    installed = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=installed, args=list(QUIET))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A desktop page that must not complain: no error in its console, no violation of its policy."""
+    yield from quiet_page(browser, width=1440, height=900)
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[Page]:
+    """A desktop page that asks for what is not there: the browser's own note of a 404 is no fault of the page."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    yield from quiet_page(browser, width=390, height=844)
+
+
+def quiet_page(browser: Browser, *, width: int, height: int) -> Iterator[Page]:
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    opened = context.new_page()
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(message.text)
+
+    opened.on("console", note)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    yield opened
+    context.close()
+    assert complaints == []
