@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -11,7 +12,6 @@ from playwright.sync_api import Page, expect
 from tests.app.serving import Service, start_service
 from tests.e2e.conftest import training
 from underfed_server.model import Diagnosis
-from underfed_server.terminal.client import Client
 
 LIVE_MS = 40_000
 
