@@ -1,0 +1,100 @@
+"""``underfed demo`` as a user runs it, from its first line to nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.app.serving import poll
+
+UNDERFED = Path(sys.executable).with_name("underfed")
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def directory(data: Path) -> Path:
+    """Shared by the demos of this file, so that the photographs are made once."""
+    return data
+
+
+def start(directory: Path, *arguments: str) -> subprocess.Popen[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")}
+    return subprocess.Popen(
+        [UNDERFED, "demo", "--no-browser", *arguments],
+        env={**clean, "UNDERFED_DIR": str(directory), "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def left_behind(directory: Path) -> list[list[str]]:
+    """Command lines of processes that still work in the demo's directory or for its runs."""
+
+    def lines() -> Iterator[list[str]]:
+        for process in psutil.process_iter(["cmdline"]):
+            words = process.info["cmdline"] or []
+            if any(str(directory) in word or "underfed/photographs-" in word for word in words):
+                yield words
+
+    return list(lines())
+
+
+def test_once_shows_verdict_advice_and_proof_and_ends_well(directory: Path, free_port: int) -> None:
+    demo = start(directory, "--once", "--seconds", "12", "--port", str(free_port))
+    output, _ = demo.communicate(timeout=150)
+    assert demo.returncode == 0, output
+    assert f"http://127.0.0.1:{free_port}" in output
+    assert re.search(r"The training loop waits for data \d\d% of every step\.", output), output
+    assert "no workers" in output
+    assert "+    num_workers=" in output
+    assert re.search(r"Predicted × \d\.\d\d, observed × \d\.\d\d\.", output), output
+    poll(lambda: not left_behind(directory))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_leaves_no_process(directory: Path, free_port: int, number: signal.Signals) -> None:
+    demo = start(directory, "--port", str(free_port))
+    assert demo.stdout is not None
+    for line in demo.stdout:
+        if "First run" in line:
+            break
+    poll(lambda: any("train.py" in " ".join(words) for words in left_behind(directory)))
+    demo.send_signal(number)
+    output = demo.communicate(timeout=60)[0]
+    assert demo.returncode == 130, output
+    assert "Interrupted" in output
+    assert left_behind(directory) == []
+
+
+def test_a_taken_port_is_named_with_the_way_out(directory: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        demo = start(directory, "--once", "--port", str(port))
+        output, _ = demo.communicate(timeout=60)
+    assert demo.returncode == 1
+    assert f"port {port} is in use" in output and "--port" in output
+
+
+def test_a_wrong_option_is_refused_before_anything_starts(directory: Path) -> None:
+    demo = start(directory, "--seconds", "0")
+    output, _ = demo.communicate(timeout=60)
+    assert demo.returncode == 2
+    assert "--seconds must be between 5 and 3600" in output
