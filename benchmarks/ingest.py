@@ -42,7 +42,7 @@ settings = Settings("127.0.0.1", 0, sys.argv[1])
 with listen(settings) as listening:
     application = create_app(settings)
     print(listening.getsockname()[1], flush=True)
-    Server(application, settings).run([listening])
+    Server(application).run([listening])
 """
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Sequence
+from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -23,10 +26,33 @@ STOP_S = 2
 BACKLOG = 2_048
 
 
+class Interruption:
+    """Ctrl-C or SIGTERM while the service starts, remembered until it can stop in order.
+
+    The exception that Python would raise is lost when it falls into a destructor, and could fall into an upgrade.
+    """
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self.has_come = True
+
+
 class Server(uvicorn.Server):
     """Ends open event streams before it waits for connections to close: they never would by themselves."""
 
-    def __init__(self, application: Application, settings: Settings) -> None:
+    def __init__(self, application: Application, interruption: Interruption | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 application,
@@ -35,10 +61,15 @@ class Server(uvicorn.Server):
                 server_header=False,
                 access_log=False,
                 log_level="warning",
-                forwarded_allow_ips="" if settings.is_loopback else None,
             )
         )
         self._application = application
+        self._interruption = interruption
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._interruption is not None and self._interruption.has_come:
+            self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._application.parts.events.close()
@@ -50,19 +81,25 @@ def serve(argv: Sequence[str]) -> int:
     logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
     try:
         settings = read_settings(argv)
-        database = database_path(settings.database_url)
-        # The port before the database: a service that cannot start changes nothing.
-        listening = listen(settings)
-        with listening:
-            application = create_app(settings, Judgement())
-            tell(settings, application, listening.getsockname()[1], str(database))
-            Server(application, settings).run([listening])
+        with Interruption() as interruption:
+            run(settings, interruption)
     except UnderfedError as error:
         print(f"underfed: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        pass
     return 0
+
+
+def run(settings: Settings, interruption: Interruption) -> None:
+    """The port before the database: a service that cannot start changes nothing.
+
+    Raises:
+        SettingsError, StartError: it cannot start; the message says what to change.
+    """
+    database = database_path(settings.database_url)
+    with listen(settings) as listening:
+        application = create_app(settings, Judgement())
+        tell(settings, application, listening.getsockname()[1], str(database))
+        Server(application, interruption).run([listening])
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -72,9 +109,9 @@ def listen(settings: Settings) -> socket.socket:
         StartError: the port is taken, or the address is none of this machine's.
     """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        # `localhost` is two addresses: agents and people mean 127.0.0.1.
+        family, kind, protocol, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise StartError(f"cannot listen on {settings.host}: {error.strerror}") from error

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from underfed_server.api import application
 from underfed_server.api.access import open_access
+from underfed_server.api.application import build
 from underfed_server.api.given import Parts
-from underfed_server.api.manners import refuse, require_json, require_local_name, with_headers
+from underfed_server.api.manners import require_json, require_local_name, with_headers
 from underfed_server.api.pulse import Judge, Pulse
 from underfed_server.api.stream import Events
 from underfed_server.errors import RequestError
-from underfed_server.ingest.endpoint import PATH, Ingest, Receive, Scope, Send
+from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
+from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
 from underfed_server.store.engine import database_path
 from underfed_server.store.store import Store
@@ -23,7 +24,7 @@ class Application:
         self.new_token = new_token
         """A token that was made just now, to be shown once."""
         self._ingest = Ingest(parts.store.submit, parts.access.require_token)
-        self._api = application.build(parts)
+        self._api = build(parts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -71,9 +72,13 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
         StartError: the database cannot be used.
     """
     store = Store(database_path(settings.database_url))
-    access, new_token = open_access(store, settings)
-    events = Events()
-    pulse = Pulse(store, events, judge)
+    try:
+        access, new_token = open_access(store, settings)
+        events = Events()
+        pulse = Pulse(store, events, judge)
+        application = Application(Parts(store, access, events, pulse, store.now()), new_token=new_token)
+    except BaseException:
+        store.close()
+        raise
     pulse.start()
-    parts = Parts(store, access, events, pulse, store.now())
-    return Application(parts, new_token=new_token)
+    return application

@@ -23,7 +23,7 @@ START_S = 30.0
 def serving(application: Application, settings: Settings) -> Iterator[str]:
     """The address at which ``application`` answers."""
     listening = listen(settings)
-    server = Server(application, settings)
+    server = Server(application)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:

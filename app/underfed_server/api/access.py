@@ -12,7 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from sqlalchemy import Connection
 
 from underfed_server.errors import UnauthorisedError
-from underfed_server.ingest.endpoint import Headers
+from underfed_server.ingest.asgi import Headers
 from underfed_server.settings import Settings
 from underfed_server.store import secrets as kept
 from underfed_server.store.store import Store
@@ -52,12 +52,12 @@ class Access:
             raise UnauthorisedError("this service asks agents for its access token (UNDERFED_TOKEN)")
 
     def sign_in(self, token: str) -> str:
-        """A new session for whoever knows the token.
+        """A new session for whoever knows the token, where one is asked for.
 
         Raises:
             UnauthorisedError: it is not the token.
         """
-        if self._tokens and not self._is_token(token):
+        if not self._is_token(token):
             raise UnauthorisedError("this token is not known here", field="token")
         session = secrets.token_urlsafe(32)
         digest, now = digest_of(session), self._store.now()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
@@ -35,8 +36,7 @@ async def events(
         if not _TOPIC.fullmatch(each):
             raise InvalidError(f"topic: {each!r} is neither `runs` nor `run:RUN_ID`", field="topic")
     since = since_of(last_event_id) if last_event_id else None
-    missed = [] if since is None else await run_in_threadpool(parts.store.changed_since, since)
-    watched = [run for run in missed if ALL_RUNS in topic or f"run:{run.run_id}" in topic]
+    recall = None if since is None else partial(run_in_threadpool, parts.store.changed_since, since)
     # nginx would hold events back until its buffer is full.
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return EventStream(parts.events.watch(topic, watched), headers=headers)
+    return EventStream(parts.events.watch(topic, recall), headers=headers)

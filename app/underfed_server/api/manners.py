@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from underfed_server.errors import ForbiddenError, RequestError, UnsupportedMediaTypeError, written
-from underfed_server.ingest.endpoint import Headers, Message, Receive, Scope, Send
-
-App = Callable[[Scope, Receive, Send], object]
+from underfed_server.errors import ForbiddenError, UnsupportedMediaTypeError
+from underfed_server.ingest.asgi import Headers, Message, Send
 
 POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -61,10 +58,3 @@ def with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
-
-
-async def refuse(send: Send, error: RequestError) -> None:
-    body = written(error.detail())
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

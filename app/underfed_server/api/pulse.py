@@ -23,6 +23,8 @@ APART_S = 1.0
 SWEEP_S = 5.0
 """How often runs are looked for that fell silent: they become lost by the mere passing of time."""
 
+CLOSING_S = 1.5
+
 
 class Pulse:
     """Starts with :meth:`start`, ends with :meth:`close`."""
@@ -45,7 +47,9 @@ class Pulse:
         with self._changed:
             self._is_closing = True
             self._changed.notify()
-        self._thread.join()
+        # A judge in the middle of a run is not waited for: what it would have said is said after the next start.
+        if self._thread.ident is not None:
+            self._thread.join(CLOSING_S)
 
     def touch(self, run_ids: set[str]) -> None:
         """Something happened to these runs. Does not block; any thread."""

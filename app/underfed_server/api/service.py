@@ -40,8 +40,13 @@ def service(request: Request, parts: GivenParts) -> ServiceInfo:
 
 @router.post("/session", status_code=204)
 def sign_in(session: Session, request: Request, parts: GivenParts) -> Response:
-    """Exchange the access token for a cookie that scripts cannot read and other sites cannot use."""
+    """Exchange the access token for a cookie that scripts cannot read and other sites cannot use.
+
+    Where no token is asked for there is nothing to sign in to, and no cookie.
+    """
     response = Response(status_code=204)
+    if not parts.access.token_required:
+        return response
     response.set_cookie(
         COOKIE,
         parts.access.sign_in(session.token),

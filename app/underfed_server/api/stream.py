@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 from underfed_server.model import RunEvent, RunSummary
@@ -17,6 +17,9 @@ HEARTBEAT_S = 10.0
 
 OVERLAP = timedelta(seconds=2)
 """A resumed stream begins so much earlier: an event is numbered a moment after what it tells was written."""
+
+Recall = Callable[[], Awaitable[Sequence[RunSummary]]]
+"""Reads the runs of which a client may have missed something."""
 
 
 def topic_of(run_id: str) -> str:
@@ -40,6 +43,11 @@ class _Watcher:
             event = event.model_copy(update={"diagnosis_changed": True})
         self.pending[run_id] = (number, event)
         self.wake.set()
+
+    def recall(self, run: RunSummary) -> None:
+        """Tell the state of ``run``, unless something newer waits to be told."""
+        if self.watches(run.run_id) and run.run_id not in self.pending:
+            self.put(time.time_ns() // 1_000, RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=True))
 
     def watches(self, run_id: str) -> bool:
         return ALL_RUNS in self.topics or topic_of(run_id) in self.topics
@@ -81,17 +89,17 @@ class Events:
             for watcher in self._watchers:
                 watcher.loop.call_soon_threadsafe(watcher.wake.set)
 
-    async def watch(self, topics: Sequence[str], missed: Iterable[RunSummary] = ()) -> AsyncIterator[str]:
-        """The stream's text, until the client goes or the service stops. ``missed``: told first."""
+    async def watch(self, topics: Sequence[str], recall: Recall | None = None) -> AsyncIterator[str]:
+        """The stream's text, until the client goes or the service stops. ``recall`` reads what is told first."""
         watcher = _Watcher(topics)
-        now = time.time_ns() // 1_000
-        for run in missed:
-            watcher.put(now, RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=True))
         with self._lock:
             self._watchers.add(watcher)
         try:
             # Something at once: the browser's `open` comes with the first bytes that a proxy lets through.
             yield ": open\n\n"
+            # Asked for when the stream listens already: nothing falls between what was missed and what comes.
+            for run in await recall() if recall else ():
+                watcher.recall(run)
             while not self._is_closed:
                 for number, event in watcher.take():
                     yield f"id: {number}\ndata: {event.model_dump_json(by_alias=True)}\n\n"

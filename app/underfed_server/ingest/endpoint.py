@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
 
 import msgspec
 
@@ -25,6 +24,7 @@ from underfed_server.errors import (
     written,
 )
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
+from underfed_server.ingest.asgi import Headers, Receive, Scope, Send, answer, refuse
 from underfed_server.ingest.inflate import inflate, require_known
 from underfed_server.ingest.wire import Window, decode
 
@@ -33,12 +33,6 @@ log = logging.getLogger("underfed.ingest")
 PATH = "/api/v1/ingest"
 MOST_BYTES = 4 * 2**20
 """The wire's limit on a body as posted."""
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Headers = Mapping[bytes, bytes]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -55,16 +49,16 @@ class Ingest:
         try:
             ack = await self._take(scope, receive)
         except RequestError as error:
-            await _refuse(send, error)
+            await refuse(send, error)
         except ConnectionResetError:
             return
         except Exception:
             request_id = uuid.uuid4().hex[:12]
             log.exception("request %s failed", request_id)
-            await _answer(send, 500, written(internal_error(request_id)))
+            await answer(send, 500, written(internal_error(request_id)))
         else:
             told = {"next_window_index": ack.next_window_index, "wants_run": ack.wants_run}
-            await _answer(send, 200, _encode(told))
+            await answer(send, 200, _encode(told))
 
     async def _take(self, scope: Scope, receive: Receive) -> Ack:
         if scope["method"] != "POST":
@@ -132,14 +126,3 @@ async def _read(receive: Receive) -> bytes:
 
 def _too_large() -> TooLargeError:
     return TooLargeError(f"the body is larger than {MOST_BYTES:,} bytes")
-
-
-async def _refuse(send: Send, error: RequestError) -> None:
-    await _answer(send, error.status, written(error.detail()), error.headers.items())
-
-
-async def _answer(send: Send, status: int, body: bytes, extra: Iterable[tuple[str, str]] = ()) -> None:
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    headers += [(name.lower().encode(), value.encode()) for name, value in extra]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

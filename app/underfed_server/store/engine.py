@@ -74,16 +74,19 @@ class Lock:
 
 
 def lock(database: Path) -> Lock:
-    """Make the file's directory and take its lock.
+    """Make the file, for its owner alone, and take its lock.
 
     Raises:
         StartError: another service has it, or the directory cannot be written.
     """
     try:
         database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Lock(database)
+        held = Lock(database)
+        # Commands and configurations may hold secrets; SQLite's other files get the permissions of this one.
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
         raise StartError(f"data cannot be kept in {database.parent}: {error.strerror}") from error
+    return held
 
 
 def open_writer(database: Path) -> Engine:

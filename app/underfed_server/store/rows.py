@@ -121,7 +121,8 @@ def read_rows(
             if missing <= 0:
                 break
     columns = joined(parts) if parts else {name: np.empty(0) for name in columns_of(lane)}
-    return kind(**{each.name: columns[each.name][-last:] if last else columns[each.name] for each in fields(kind)})
+    first = 0 if last is None else max(0, length(columns) - last)
+    return kind(**{each.name: columns[each.name][first:] for each in fields(kind)})
 
 
 def _newest(reader: Reader, track: Track, last: int | None) -> list[Columns]:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import DBAPIError
 
+from underfed_server.errors import StartError
 from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.model import Diagnosis, EpochInfo, Run, RunsPage, RunSummary
 from underfed_server.store import details, judgements, runs, summaries, tables
@@ -66,6 +68,9 @@ class Store:
         try:
             upgrade(self._writing)
             self._writer.start()
+        except DBAPIError as error:
+            self.close()
+            raise StartError(f"{database} cannot be used: {error.orig}") from error
         except BaseException:
             self.close()
             raise

@@ -62,6 +62,10 @@ class RunState:
     told_by: int | None = None
     """The lowest rank that described the run: its words win."""
 
+    def is_newest(self, rank: int, incarnation: int) -> bool:
+        """No later incarnation of the rank has sent anything."""
+        return all(incarnation >= other for each, other in self.streams if each == rank)
+
     def newest_streams(self) -> Iterator[StreamState]:
         """One a rank: what an earlier incarnation said of its end no longer counts."""
         newest: dict[int, StreamState] = {}

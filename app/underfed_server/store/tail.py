@@ -18,7 +18,7 @@ from underfed_server.store.lanes import joined, lanes_of
 from underfed_server.store.streams import StreamKey
 
 STREAMS_KEPT = 128
-"""Streams whose decoded tail stays in memory: at most about 1 MB each."""
+"""Streams whose decoded tail stays in memory: about 1 MB each, when it is about to become a chunk."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

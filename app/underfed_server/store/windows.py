@@ -106,8 +106,7 @@ class Appender:
         if not run.exists:
             connection.execute(insert(tables.run).values(**_unknown_run(window, self._now())))
             run.exists = True
-        is_newest = all(window.incarnation >= incarnation for rank, incarnation in run.streams if rank == window.rank)
-        if window.run is not None and is_newest:
+        if window.run is not None and run.is_newest(window.rank, window.incarnation):
             if run.told_by is None or window.rank <= run.told_by:
                 run.told_by = window.rank
                 statement = update(tables.run).where(tables.run.c.run_id == run.run_id)

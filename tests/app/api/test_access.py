@@ -40,6 +40,9 @@ def test_on_a_local_address_nobody_is_asked(tmp_path: Path) -> None:
     info = client.get("/api/v1/service").json()
     assert (info["token_required"], info["signed_in"]) == (False, True)
     assert info["url"] == "http://127.0.0.1:7077"
+    signed_in = client.post("/api/v1/session", json={"token": "anything"})
+    assert signed_in.status_code == 204
+    assert "set-cookie" not in signed_in.headers
     application.close()
 
 

@@ -72,10 +72,17 @@ def test_it_ends_promptly_and_quietly_with_streams_open(service: Service, number
     idle.getresponse().read()
     took, said = stop(service, number)
     assert took < 3
-    assert service.process.returncode == (0 if number == signal.SIGINT else -number)
+    assert service.process.returncode == 0
     assert said == ""
     watching.close()
     idle.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGINT])
+def test_it_ends_when_told_so_while_it_starts(database: Path, number: int) -> None:
+    took, said = stop(start_service(database), number)
+    assert took < 10
+    assert said == ""
 
 
 def test_a_taken_port_is_named_before_anything_is_changed(database: Path) -> None:

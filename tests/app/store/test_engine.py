@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from underfed_server.errors import SettingsError, StartError
 from underfed_server.store.engine import database_path, lock, open_readers, open_writer
+from underfed_server.store.store import Store
 
 HOLD = """
 import sys, pathlib
@@ -46,6 +47,20 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StartError, match="file/data"):
         lock(tmp_path / "file" / "data" / "underfed.db")
+
+
+def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    Store(tmp_path / "data" / "underfed.db").close()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "data").iterdir()}
+    assert set(modes.values()) == {0o600}, modes
+
+
+def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis.txt"
+    precious.write_text("not a database, and not ours" * 100)
+    with pytest.raises(StartError, match=rf"{precious} cannot be used: file is not a database"):
+        Store(precious)
+    assert precious.read_text() == "not a database, and not ours" * 100
 
 
 def test_the_writer_is_durable_and_a_reader_cannot_write(tmp_path: Path) -> None:
