@@ -59,6 +59,10 @@ class Piles:
         if pile.rows >= DUE_ROWS or pile.windows >= DUE_WINDOWS:
             self._due[key] = None
 
+    @property
+    def are_due(self) -> bool:
+        return bool(self._due)
+
     def next_due(self, *, look_for_quiet: bool) -> StreamKey | None:
         """A stream to compact now; its count begins anew."""
         if look_for_quiet:

@@ -125,7 +125,7 @@ class Writer:
     def _take(self) -> list[_Post | _Call] | None:
         """What waits, up to a group; nothing after a while without any; ``None`` when all is done and we close."""
         with self._changed:
-            if not self._waiting and not self._is_closing:
+            if not (self._waiting or self._is_closing or self._piles.are_due):
                 self._changed.wait(IDLE_S)
             if not self._waiting and self._is_closing:
                 return None
@@ -144,7 +144,10 @@ class Writer:
             self._commit_apart(group, error)
             return
         for each, result in zip(group, results, strict=True):
-            each.done.set_result(result)
+            if isinstance(each, _Call) and isinstance(result, RequestError):
+                each.done.set_exception(result)
+            else:
+                each.done.set_result(result)
         self._note(group, results)
 
     def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
@@ -158,7 +161,7 @@ class Writer:
     def _perform(self, connection: Connection, group: Sequence[_Post | _Call]) -> list[Any]:
         posts = [each.arrival for each in group if isinstance(each, _Post)]
         outcomes = iter(self._appender.append(connection, posts))
-        return [next(outcomes) if isinstance(each, _Post) else each.work(connection) for each in group]
+        return [next(outcomes) if isinstance(each, _Post) else _called(connection, each) for each in group]
 
     def _note(self, group: Sequence[_Post | _Call], results: Sequence[Any]) -> None:
         runs = set()
@@ -175,6 +178,15 @@ class Writer:
             return
         with self._engine.begin() as connection:
             compact(connection, key)
+
+
+def _called(connection: Connection, call: _Call) -> Any:
+    """What the call returned, or why it was refused, which undoes what it wrote and nothing else of the group."""
+    try:
+        with connection.begin_nested():
+            return call.work(connection)
+    except RequestError as error:
+        return error
 
 
 def _explained(error: Exception) -> Exception:

@@ -123,6 +123,15 @@ def test_a_stream_that_ended_is_compacted(store: Store) -> None:
         assert reader.connection.execute(select(func.count()).select_from(tables.hot)).scalar_one() == 0
 
 
+def test_many_streams_that_end_at_once_are_compacted_without_delay(store: Store) -> None:
+    for rank in range(30):
+        post(store, made_stream(1, rank=rank, end={"status": "finished"}))
+    for _ in range(30):
+        settle(store)
+    with store.reading() as reader:
+        assert reader.connection.execute(select(func.count()).select_from(tables.hot)).scalar_one() == 0
+
+
 def test_a_service_that_starts_again_compacts_what_the_one_before_left(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

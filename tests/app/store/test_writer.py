@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from tests.app.made_windows import arrival, made_stream, made_window
 from tests.app.store.posting import settle
-from underfed_server.errors import TryLaterError
+from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.store import writer as writing
 from underfed_server.store.store import Store
@@ -114,6 +114,30 @@ def test_a_call_that_fails_leaves_nothing_and_the_writer_goes_on(store: Store) -
     with store.reading() as reader:
         assert reader.connection.execute(text("SELECT count(*) FROM token")).scalar() == 0
     assert isinstance(store.submit(arrival(made_window(0))).result(timeout=30), Ack)
+
+
+def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, gate: Gate) -> None:
+    before = [store.submit(arrival(window)) for window in made_stream(3)]
+    refused: list[Exception] = []
+
+    def refuse(connection: Connection) -> None:
+        connection.execute(text("INSERT INTO token VALUES (x'00', 1)"))
+        raise NotFoundError("not here")
+
+    def call() -> None:
+        try:
+            store.write(refuse)
+        except NotFoundError as error:
+            refused.append(error)
+
+    calling = threading.Thread(target=call)
+    calling.start()
+    gate.open()
+    calling.join(30)
+    assert [done.result(timeout=30).next_window_index for done in before] == [1, 2, 3]
+    assert len(refused) == 1
+    with store.reading() as reader:
+        assert reader.connection.execute(text("SELECT count(*) FROM token")).scalar() == 0
 
 
 def test_a_database_that_cannot_be_written_asks_for_patience(store: Store) -> None:
