@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import signal
+from functools import cache
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -37,7 +38,7 @@ def start_ticks(pid: int) -> int | None:
 
 def is_running(pid: int, started_ticks: int | None) -> bool:
     """Whether this very process still runs. A zombie does not; neither does a later process with the same pid."""
-    if not PROC.joinpath("self/stat").exists():
+    if not _is_here():
         return _answers(pid)
     fields = _stat(pid)
     if not fields or fields[STATE] in ("Z", "X"):
@@ -80,6 +81,11 @@ def schedstat(pid: int) -> tuple[int, int] | None:
 def cpu_model() -> str | None:
     found = re.search(r"^model name\s*:\s*(.+)$", _read(PROC / "cpuinfo") or "", re.MULTILINE)
     return found[1] if found else platform.processor() or None
+
+
+@cache
+def _is_here() -> bool:
+    return (PROC / "self/stat").exists()
 
 
 def _stat(pid: int) -> list[str] | None:

@@ -50,7 +50,7 @@ def taken(records: LoaderRecords) -> Sequence[Batches]:
 def test_a_workers_batch_gets_the_time_it_was_received() -> None:
     records = loader()
     records.feed_steps(STEPS, [epoch(4)])
-    records.feed_batches(WORKER, 1, load(0))
+    records.feed_batches(WORKER, load(0))
     records.feed_steps(STEPS, [step(0, 90, received_us=95, epoch_index=4)])
     (batches,) = taken(records)
     assert (batches.epoch_index, batches.worker, batches.received_us) == (4, [1], [95])
@@ -62,7 +62,7 @@ def test_a_workers_batch_gets_the_time_it_was_received() -> None:
 def test_a_batch_that_came_early_has_its_own_time() -> None:
     records = loader()
     records.feed_steps(STEPS, [epoch(0)])
-    records.feed_batches(WORKER, 1, [*load(0), *load(1)])
+    records.feed_batches(WORKER, [*load(0), *load(1)])
     early = rec(record.ARRIVAL, 0, 1, at(91))
     records.feed_steps(STEPS, [early, step(0, 90, received_us=95), step(1, 110, received_us=95)])
     (batches,) = taken(records)
@@ -71,7 +71,7 @@ def test_a_batch_that_came_early_has_its_own_time() -> None:
 
 def test_batches_wait_for_the_record_of_their_iterator() -> None:
     records = loader()
-    records.feed_batches(WORKER, 1, load(0))
+    records.feed_batches(WORKER, load(0))
     records.feed_steps(STEPS, [epoch(2), step(0, 90, received_us=95, epoch_index=2)])
     assert [batches.epoch_index for batches in taken(records)] == [2]
 
@@ -80,7 +80,7 @@ def test_a_kept_iterators_passes_are_epochs_of_the_loader() -> None:
     records = loader()
     kept = rec(record.EPOCH, 1, 0, 1, at(200), NOT_MEASURED, 1)
     records.feed_steps(STEPS, [epoch(0), step(0, 90), rec(record.EXHAUSTED, 0, at(120), at(121)), kept])
-    records.feed_batches(WORKER, 1, load(0, number=1))
+    records.feed_batches(WORKER, load(0, number=1))
     records.feed_steps(STEPS, [step(1, 300, received_us=302, epoch_index=1)])
     records.finish()
     assert [batches.epoch_index for batches in taken(records)] == [1]
@@ -100,7 +100,7 @@ def test_without_workers_the_batch_is_received_when_it_is_loaded() -> None:
 def test_a_batch_whose_second_record_was_overwritten_is_kept_without_it() -> None:
     records = loader()
     records.feed_steps(STEPS, [epoch(0)])
-    records.feed_batches(WORKER, 1, [load(0)[0], *load(1)])
+    records.feed_batches(WORKER, [load(0)[0], *load(1)])
     records.finish()
     without, whole = taken(records)
     assert (without.batch_index, without.samples, without.cpu_us) == ([0], None, [40])
@@ -111,7 +111,7 @@ def test_a_batch_whose_first_record_was_overwritten_is_left_out() -> None:
     records = loader()
     records.feed_steps(STEPS, [epoch(0)])
     records.lost_batch_records(1)
-    records.feed_batches(WORKER, 1, [load(0)[1]])
+    records.feed_batches(WORKER, [load(0)[1]])
     records.finish()
     assert (taken(records), records.dropped_batches) == ([], 1)
 
@@ -121,7 +121,7 @@ def test_unreadable_clocks_are_not_measured() -> None:
     begun = rec(record.BATCH, 0, 0, at(20), at(80), 40_000, NOT_MEASURED, 0)
     detail = rec(record.BATCH_DETAIL, 0, 0, 41_000, NOT_MEASURED, NOT_MEASURED, 8, 0)
     records.feed_steps(STEPS, [epoch(0)])
-    records.feed_batches(WORKER, 1, [begun, detail])
+    records.feed_batches(WORKER, [begun, detail])
     records.finish()
     (batches,) = taken(records)
     assert (batches.runqueue_us, batches.blocked_us, batches.asked_bytes, batches.read_bytes) == (None,) * 4
@@ -134,7 +134,7 @@ def test_the_next_collector_knows_epochs_and_passes() -> None:
     first.feed_steps(STEPS, [epoch(0, start_us=3), step(0, 90), shape])
     kept = from_json(Resume(loaders={0: first.resume()}).as_json()).loaders[0]
     second = loader(resume=kept)
-    second.feed_batches(WORKER, 1, load(1))
+    second.feed_batches(WORKER, load(1))
     second.feed_steps(STEPS, [step(1, 130, received_us=135), rec(record.EXHAUSTED, 0, at(150), at(151))])
     assert [batches.epoch_index for batches in taken(second)] == [0]
     (ended,) = second.steps.take_epochs()

@@ -43,11 +43,15 @@ def test_installed_without_extras_it_imports_beside_nothing_else(wheel: Path, tm
     venv.create(tmp_path / "clean", with_pip=True)
     python = tmp_path / "clean" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True, capture_output=True)
-    listed = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True)
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True
+    )
     installed = {line.split("==")[0] for line in listed.stdout.splitlines()}
     assert installed - {"pip", "setuptools"} == {"nvidia-ml-py", "psutil", "underfed"}
     code = "import sys, underfed; print(sorted(m for m in ('psutil', 'pynvml', 'torch', 'json') if m in sys.modules))"
     imported = subprocess.run([python, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert imported.stdout.strip() == "[]"
-    commands = subprocess.run([tmp_path / "clean" / "bin" / "underfed", "--help"], check=True, capture_output=True, text=True)
+    commands = subprocess.run(
+        [tmp_path / "clean" / "bin" / "underfed", "--help"], check=True, capture_output=True, text=True
+    )
     assert "push" in commands.stdout

@@ -26,10 +26,10 @@ class Load:
     cpu_us: int
     runqueue_us: int
     collate_us: int
-    process_cpu_us: int = NOT_MEASURED
-    asked_bytes: int = NOT_MEASURED
-    read_bytes: int = NOT_MEASURED
-    samples: int = NOT_MEASURED
+    process_cpu_us: int
+    asked_bytes: int
+    read_bytes: int
+    samples: int
 
 
 @dataclass(frozen=True, slots=True)

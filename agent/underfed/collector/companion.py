@@ -17,8 +17,8 @@ from underfed.rundir import write_atomically
 TICK_S = 0.25
 """A ring of 4,096 steps is read four times a second: only steps below 70 µs could outrun that."""
 
-GLANCE_S = 0.05
-"""Between ticks it is only looked whether someone has ended: a microsecond each time."""
+GLANCE_S = TICK_S / 4
+"""Between ticks it is only looked whether someone has ended."""
 
 LAST_TICK_S = 0.02
 """Once all ranks ended: the training process waits for the word that everything was read."""

@@ -16,7 +16,7 @@ from underfed.collector.stream import RankStream
 from underfed.collector.surroundings import Surroundings
 from underfed.facts import End
 from underfed.ring import SETTLE_S
-from underfed.rundir import END, rank_directories
+from underfed.rundir import rank_directories
 
 Result = TypeVar("Result")
 
@@ -34,6 +34,7 @@ class Ranks:
         self._surroundings = surroundings
         self._streams: dict[Path, RankStream] = {}
         self._failures: dict[Path, int] = {}
+        self._end_marks: list[Path] = []
         self._window_due = 0.0
 
     @property
@@ -51,12 +52,16 @@ class Ranks:
 
     def is_one_waiting(self) -> bool:
         """Whether a rank marked its end since the last tick."""
-        return any((stream.directory / END).exists() for stream in self._active())
+        return any(mark.exists() for mark in self._end_marks)
 
     def tick(self) -> None:
         """Read everything once; close windows once a second, and the last one of a rank as soon as it ended."""
-        self._discover()
+        is_due = time.monotonic() >= self._window_due
+        if is_due:
+            self._window_due = time.monotonic() + WINDOW_S
+            self._discover()
         streams = self._active()
+        self._end_marks = [stream.end_mark for stream in streams]
         # Asked before the rings are marked: what was written before the end is then read too.
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in streams}
         for stream in streams:
@@ -64,9 +69,7 @@ class Ranks:
         time.sleep(SETTLE_S)
         for stream in streams:
             self._try(stream, stream.drain)
-        is_due = time.monotonic() >= self._window_due
         if is_due:
-            self._window_due = time.monotonic() + WINDOW_S
             self._sample([stream for stream in streams if ends[stream.directory] is None])
         for stream in streams:
             end = ends[stream.directory]

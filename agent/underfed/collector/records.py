@@ -44,7 +44,7 @@ class LoaderRecords:
         self._overhead = overhead
         self._epochs: dict[Pass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
         self._held: dict[Pass, list[Load]] = {}
-        self._halves: dict[RingName, Load] = {}
+        self._halves: dict[RingName, Record] = {}
 
     def resume(self) -> LoaderResume:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
@@ -65,7 +65,7 @@ class LoaderRecords:
             elif kind == record.ARRIVAL:
                 self.batches.arrived(epoch, each[1], self._us(each[2]))
             elif kind == record.BATCH:
-                self._begin_batch(ring, each, epoch, NOT_MEASURED)
+                self._begin_batch(ring, each)
                 self.batches.arrived(epoch, each[1], self._us(each[3]))
             elif kind == record.BATCH_DETAIL:
                 self._overhead.watched(each[6])
@@ -75,12 +75,12 @@ class LoaderRecords:
             elif kind == record.BATCH_SHAPE:
                 self.shape = each[1], each[2]
 
-    def feed_batches(self, ring: RingName, worker: int, records: Iterable[Record]) -> None:
+    def feed_batches(self, ring: RingName, records: Iterable[Record]) -> None:
         """From a worker, which counts the passes of its own iterator."""
         for each in records:
-            kind, number = each[0] & record.KIND_MASK, each[0] >> record.EPOCH_SHIFT
+            kind = each[0] & record.KIND_MASK
             if kind == record.BATCH:
-                self._begin_batch(ring, each, number, worker)
+                self._begin_batch(ring, each)
             elif kind == record.BATCH_DETAIL:
                 self.workers_cpu_us[ring] = each[6] // 1000
                 self._end_batch(ring, each)
@@ -92,7 +92,7 @@ class LoaderRecords:
     def finish(self) -> None:
         """The process is gone, and everything it wrote was fed."""
         for ring, half in list(self._halves.items()):
-            self._loaded(ring, half)
+            self._loaded(ring, self._load(ring, half, None))
         self._halves.clear()
         self.dropped_batches += sum(len(loads) for loads in self._held.values())
         self._held.clear()
@@ -122,42 +122,45 @@ class LoaderRecords:
         self.steps.end_epoch(epoch, self._us(each[1]), self._us(each[2]), ended)
         self.batches.end_epoch(epoch)
 
-    def _begin_batch(self, ring: RingName, each: Record, epoch: int, worker: int) -> None:
+    def _begin_batch(self, ring: RingName, each: Record) -> None:
         if ring in self._halves:
-            self._loaded(ring, self._halves.pop(ring))  # its second record was overwritten
-        _, batch_index, started_ns, ended_ns, cpu_ns, runqueue_ns, collate_ns, _ = each
-        self._halves[ring] = Load(
-            epoch_index=epoch,
-            batch_index=batch_index,
-            worker=worker,
-            start_us=self._us(started_ns),
-            end_us=min(self._us(ended_ns), self._us(started_ns) + LONGEST_US),
-            cpu_us=_us(cpu_ns),
-            runqueue_us=_us(runqueue_ns),
-            collate_us=_us(collate_ns),
-        )
+            self._loaded(ring, self._load(ring, self._halves[ring], None))  # its second record was overwritten
+        self._halves[ring] = each
 
     def _end_batch(self, ring: RingName, each: Record) -> None:
         half = self._halves.pop(ring, None)
-        if half is None:
-            return  # its first record was overwritten
-        _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = each
-        load = replace(
-            half,
+        if half is not None:  # otherwise its first record was overwritten
+            self._loaded(ring, self._load(ring, half, each))
+
+    def _load(self, ring: RingName, batch: Record, detail: Record | None) -> Load:
+        """``detail`` ``None``: not measured. The epoch is as the ring counts it."""
+        head, batch_index, started_ns, ended_ns, cpu_ns, runqueue_ns, collate_ns, _ = batch
+        unknown = (0, 0, *[NOT_MEASURED] * 6)
+        _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = detail if detail is not None else unknown
+        start_us = self._us(started_ns)
+        return Load(
+            epoch_index=head >> record.EPOCH_SHIFT,
+            batch_index=batch_index,
+            worker=NOT_MEASURED if ring.worker is None else ring.worker,
+            start_us=start_us,
+            end_us=min(self._us(ended_ns), start_us + LONGEST_US),
+            cpu_us=_us(cpu_ns),
+            runqueue_us=_us(runqueue_ns),
+            collate_us=_us(collate_ns),
             process_cpu_us=_us(process_cpu_ns),
             asked_bytes=asked_bytes,
             read_bytes=read_bytes,
             samples=samples,
         )
-        self._loaded(ring, load)
 
     def _loaded(self, ring: RingName, load: Load) -> None:
         if ring.iterator is None:
             self.batches.loaded(load)
             return
         number = (ring.iterator, load.epoch_index)
-        if number in self._epochs:
-            self.batches.loaded(replace(load, epoch_index=self._epochs[number]))
+        epoch = self._epochs.get(number)
+        if epoch is not None:
+            self.batches.loaded(load if epoch == load.epoch_index else replace(load, epoch_index=epoch))
         elif sum(len(loads) for loads in self._held.values()) < HELD:
             self._held.setdefault(number, []).append(load)
         else:

@@ -48,6 +48,10 @@ class RankRings:
         """Where another collector would read on."""
         return {path.name: reader.next for path, reader in self._readers.values()}
 
+    def loaders(self) -> set[int]:
+        """Those that have recorded anything."""
+        return {ring.loader for ring in self._readers}
+
     def worker_pids(self) -> dict[RingName, int]:
         return {ring: reader.pid for ring, (_path, reader) in self._readers.items() if ring.worker is not None}
 

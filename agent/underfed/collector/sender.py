@@ -17,7 +17,7 @@ HURRIED_DELAY_S = 1.0
 NEVER = (400, 413, 415)
 """Answers to a window that no repetition makes acceptable, see docs/wire.md."""
 
-PEEK_S = 0.25
+PEEK_S = 5.0
 
 
 class Outcome(Enum):

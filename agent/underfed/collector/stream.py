@@ -37,6 +37,9 @@ class RankStream:
         kept = spool.resume.get(self.name)
         self._resume = from_json(kept) if kept is not None else Resume()
         self._lost_before = self._resume.losses
+        self._is_of_this_boot = self.origin.boot_id == procfs.boot_id()
+        self._is_of_this_namespace = self.origin.pid_namespace == procfs.pid_namespace()
+        self.end_mark = directory / rundir.END
         self._spool = spool
         self._rings = RankRings(directory, self._resume.positions)
         self._content = RankContent(self.origin.origin_ns, self._resume.loaders)
@@ -46,6 +49,7 @@ class RankStream:
         self._host = Columns()
         self._gpus: dict[int, Columns] = {}
         self._sampler = ProcessSampler.of(self.origin.pid) if is_running else None
+        self._named: set[int] = set()
         self._failures = 0
 
     @property
@@ -59,17 +63,15 @@ class RankStream:
 
     def is_running(self) -> bool:
         """The process, whether or not it still records. In another pid namespace that cannot be told: it does."""
-        if self.origin.boot_id != procfs.boot_id():
+        if not self._is_of_this_boot:
             return False
-        if self.origin.pid_namespace != procfs.pid_namespace():
-            return True
-        return procfs.is_running(self.origin.pid, self.origin.start_ticks)
+        return not self._is_of_this_namespace or procfs.is_running(self.origin.pid, self.origin.start_ticks)
 
     def seen_end(self) -> End | None:
         """How the recording ended, if it did: as the process said, else as it can be told from outside."""
         is_running = self.is_running()
         try:
-            return parse(End, read_facts(self.directory / rundir.END)["end"])
+            return parse(End, read_facts(self.end_mark)["end"])
         except FileNotFoundError:
             pass
         if is_running:
@@ -82,8 +84,8 @@ class RankStream:
 
     def drain(self) -> None:
         """``mark()`` was called, and the records had time to settle."""
-        for index, name in self._news.read().items():
-            self._content.name(index, name)
+        if not self._rings.loaders() <= self._named:
+            self._read_news()
         self._content.feed(self._rings.drain())
 
     def sample(self, host: Row | None, gpus: list[tuple[int, Row]]) -> None:
@@ -106,6 +108,7 @@ class RankStream:
 
     def close_window(self, host: HostPart, end: End | None = None) -> None:
         """Keep what is known since the last window, if it is worth one."""
+        self._read_news()
         if end is not None:
             self._content.finish()
         run, loaders = self._news.take(host, self._content.with_shape)
@@ -131,6 +134,12 @@ class RankStream:
 
     def close(self) -> None:
         self._rings.close()
+
+    def _read_news(self) -> None:
+        names = self._news.read()
+        for index, name in names.items():
+            self._content.name(index, name)
+        self._named = set(names)
 
     def _window(self, content: Content, start_us: int, end_us: int) -> Window:
         return Window(

@@ -61,7 +61,7 @@ class RankContent:
                 loader.feed_steps(each.ring, each.records)
             else:
                 loader.lost_batch_records(each.lost)
-                loader.feed_batches(each.ring, each.ring.worker, each.records)
+                loader.feed_batches(each.ring, each.records)
 
     def finish(self) -> None:
         """The process is gone, and everything it wrote was fed."""

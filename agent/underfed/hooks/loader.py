@@ -12,7 +12,7 @@ from typing import Any
 from underfed import record
 from underfed.clock import Clock, now_ns
 from underfed.hooks.session import Session
-from underfed.hooks.worker import planned
+from underfed.hooks.worker import NO_BATCHES, planned
 from underfed.record import NOT_MEASURED
 from underfed.ring import HEADER_BYTES, RECORD_SHIFT
 
@@ -89,7 +89,7 @@ def wrap_get_data(original: Method, now: Clock = now_ns) -> Method:
                     session.batch_index = index
                 else:
                     session.ring.write(record.head(record.ARRIVAL, session.epoch), index, received_ns)
-                if type(result[1]).__name__ != "_IterableDatasetStopIteration":
+                if session.is_map or type(result[1]).__name__ not in NO_BATCHES:
                     session.arrived += 1
             except Exception as error:
                 give_up(self, "arrival", error)

@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.status import Status
 
 from underfed.calibrate import calibrate
-from underfed_server.demo.photographs import photograph_files
 from underfed_server.demo.processes import last_words, python, running, wait_for_collector
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Advice, Diagnosis, Setting
@@ -83,8 +82,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _play(arguments: argparse.Namespace, console: Console) -> int:
-    if find_spec("torch") is None:
-        raise DemoError("PyTorch is not installed here; `pip install 'underfed[demo]'` brings it")
+    _require_packages()
     _require_free(arguments.port)
     directory = data_dir() / "demo"
     directory.mkdir(parents=True, exist_ok=True)
@@ -103,6 +101,9 @@ def _play(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _two_acts(stage: Stage) -> None:
+    # Pillow may be missing, which is said before this is reached.
+    from underfed_server.demo.photographs import photograph_files
+
     with stage.console.status("Making the photographs and measuring the cores, once on this machine") as status:
         files = photograph_files(stage.directory)
         calibrate()
@@ -208,6 +209,15 @@ def _wait_until_up(stage: Stage, service: subprocess.Popen[bytes]) -> None:
         else:
             return
     raise DemoError(f"the service did not answer within {START_S:.0f} s; see {stage.directory / 'service.log'}")
+
+
+def _require_packages() -> None:
+    """Raises:
+    DemoError: what only the demo needs is not installed.
+    """
+    missing = [name for module, name in (("torch", "PyTorch"), ("PIL", "Pillow")) if find_spec(module) is None]
+    if missing:
+        raise DemoError(f"{' and '.join(missing)} missing here; `pip install 'underfed[demo]'` brings what it needs")
 
 
 def _require_free(port: int) -> None:
