@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -189,8 +190,8 @@ def test_bytes_asked_for_are_those_of_the_data_set(service: Service, tmp_path: P
     asked = column(service.batches(), "asked_bytes")
     # A worker also reads what the trainer says while it takes a batch over.
     assert all(200_000 <= amount <= 202_000 for amount in asked[1:])
-    # The file was written a moment ago, so the page cache answered.
-    assert column(service.batches(), "read_bytes")[1:] == [0]
+    # The file was written a moment ago, so the page cache answered; a page of Python's own files may still be read.
+    assert sum(column(service.batches(), "read_bytes")[1:]) <= 20_000
 
 
 def test_batches_name_their_worker_and_when_they_were_received(service: Service) -> None:
@@ -212,10 +213,22 @@ def test_without_workers_a_batch_is_received_when_it_is_loaded(service: Service)
     assert batches["load_us"] == column(service.steps(), "data_wait_us")
 
 
-def test_fast_batches_are_sampled_and_slow_ones_all_measured(service: Service) -> None:
-    record(service, DataLoader(Busy(65)))
-    assert column(service.batches(), "batch_index") == [0, 16, 32, 48, 64]
+def test_early_batches_are_all_measured_and_later_ones_as_measuring_them_may_cost(service: Service) -> None:
+    record(service, DataLoader(Busy(600, sleep_s=0.001)))
+    measured = column(service.batches(), "batch_index")
+    assert measured[:32] == list(range(32))
+    gaps = [after - before for before, after in pairwise(measured[32:])]
+    assert gaps
+    # A batch takes 1 ms, and to measure it at least 5 µs: at most every fifth may be.
+    assert min(gaps) >= 4
     assert service.windows[-1]["losses"]["agent_errors"] == 0
+
+
+def test_without_workers_the_agents_own_time_is_told_for_all_steps(service: Service) -> None:
+    record(service, DataLoader(Busy(200, sleep_s=0.001)))
+    told = [window["overhead_us"] for window in service.windows if window.get("steps")]
+    assert told
+    assert all(own_us > 0 for own_us in told)
 
 
 @pytest.mark.parametrize("settings", [{"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}, {}])

@@ -9,6 +9,8 @@ class Overhead:
     def __init__(self) -> None:
         self._plain: list[int] = []
         self._watched: list[int] = []
+        self._plain_ns: float | None = None
+        """Mean of the plain steps when any was last sampled: a window of slow steps may hold none."""
 
     def plain(self, own_ns: int) -> None:
         self._plain.append(own_ns)
@@ -17,12 +19,13 @@ class Overhead:
         self._watched.append(own_ns)
 
     def take(self, steps: int) -> float | None:
-        """Mean in µs over ``steps``; ``None`` where none was sampled. The others cost what the sampled ones did."""
+        """Mean in µs over ``steps``; ``None`` before any was sampled. Plain steps cost what the last sampled ones did."""
         plain, watched = self._plain, self._watched
         self._plain, self._watched = [], []
-        if not steps or not (plain or watched):
+        if plain:
+            self._plain_ns = sum(plain) / len(plain)
+        others = max(0, steps - len(watched)) if self._plain_ns is not None else 0
+        counted = len(watched) + others
+        if not steps or not counted:
             return None
-        others = max(0, steps - len(watched)) if plain else 0
-        plain_ns = sum(plain) / len(plain) if plain else 0.0
-        total_ns = sum(watched) + others * plain_ns
-        return round(total_ns / (len(watched) + others) / 1000, 3) if watched or others else None
+        return round((sum(watched) + others * (self._plain_ns or 0.0)) / counted / 1000, 3)

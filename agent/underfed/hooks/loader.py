@@ -11,7 +11,7 @@ from typing import Any
 
 from underfed import record
 from underfed.clock import Clock, now_ns
-from underfed.hooks.session import Session
+from underfed.hooks.session import SAMPLED_OVERHEAD, Session
 from underfed.hooks.worker import NO_BATCHES, planned
 from underfed.record import NOT_MEASURED
 from underfed.ring import HEADER_BYTES, RECORD_SHIFT
@@ -143,7 +143,7 @@ def wrap_next(original: Method, now: Clock = now_ns) -> Method:
             )
             if session.is_watchful:
                 session.end_watch(batch, index, entered_ns, left_ns)
-            elif not (step + 1) % session.sampling or left_ns - entered_ns >= session.slow_ns:
+            elif not (step + 1) % SAMPLED_OVERHEAD or left_ns >= session.due_ns:
                 session.is_watchful = True
         except Exception as error:
             give_up(self, "step", error)

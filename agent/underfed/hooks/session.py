@@ -22,14 +22,15 @@ STEP_CAPACITY = 4096
 KEPT_ITERATORS = 4
 """Rings of workers of older iterators are removed, drained or not: files stay bounded without a collector."""
 
-SLOW_BATCH_NS = 3_000_000
-"""From here on measuring a batch in the training thread (13–15 µs) stays below 0.5 % of loading it."""
+EARLY_STEPS = 32
+"""Of a loader without workers, the batches of its first steps are all measured: a short run has evidence too."""
 
-SAMPLED_BATCHES = 16
-"""Without workers, a batch faster than that is measured so often: below 1 µs a step on average."""
+MEASURING_SHARE = 1_000
+"""Later at most one part in so many of the training's time goes into measuring how batches are loaded. One batch
+takes from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
 
 SAMPLED_OVERHEAD = 64
-"""With workers, our own time on the training thread is measured so often; without, twice as often as a batch."""
+"""Our own time on the training thread is measured so often in steps that are not looked at closely otherwise."""
 
 NEVER_NS = 1 << 62
 
@@ -73,6 +74,7 @@ class Session:
         "batch_index",
         "began_ns",
         "collate",
+        "due_ns",
         "epoch",
         "in_order",
         "is_constructed",
@@ -90,10 +92,7 @@ class Session:
         "qsize",
         "received_ns",
         "ring",
-        "sampling",
-        "slow_ns",
         "step_head",
-        "wants_batch",
     )
 
     def __init__(self, loader: WatchedLoader, ring: RingWriter, iterator: int) -> None:
@@ -104,12 +103,11 @@ class Session:
         self.pass_index = -1
         self.is_constructed = False
         self.is_watchful = True
-        """The next step is looked at closely: it is the first, a sampled one, or slow enough to afford it."""
-        self.wants_batch = True
-        """The next step that is looked at closely measures how its batch is loaded, whichever it is."""
+        """The next step is looked at closely: it is the first, one of a sample, or its batch is to be measured."""
         self.is_probing = False
-        self.sampling = SAMPLED_OVERHEAD
-        self.slow_ns = NEVER_NS
+        """How this step's batch is loaded is being measured. Only without workers."""
+        self.due_ns = NEVER_NS
+        """From then on another batch may be measured."""
         self.began_ns = 0
         self.qsize: Callable[[], int] | None = None
         self.in_order = True
@@ -146,21 +144,19 @@ class Session:
     def begin_watch(self) -> None:
         """Before the request of a step that is looked at closely."""
         self.began_ns = now_ns()
-        if self.probe is not None and self.collate is not None:
-            step = self.loader.steps
-            # Not if it is looked at for our own cost alone, half-way between two sampled batches.
-            self.is_probing = self.wants_batch or step % SAMPLED_BATCHES == 0 or step % self.sampling != 0
-            if self.is_probing:
-                self.collate.begin()
-                self.probe.begin()
+        if self.probe is not None and self.collate is not None and self.began_ns >= self.due_ns:
+            self.is_probing = True
+            self.collate.begin()
+            self.probe.begin()
 
     def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int) -> None:
         """After it: how the batch was loaded, if that happened here, and what we ourselves cost."""
-        self.is_watchful = self.wants_batch = left_ns - entered_ns >= self.slow_ns
+        self.is_watchful = False
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
             self.ring.write(record.head(record.BATCH_SHAPE, self.epoch), *measure_batch(batch))
         if self.is_probing and self.probe is not None and self.collate is not None:
+            self.is_probing = False
             self._write_batch(self.probe.end(), self.collate, index, entered_ns, left_ns)
         else:
             own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
@@ -170,7 +166,7 @@ class Session:
         """``next()`` raised: there are no more batches, or something failed."""
         kind = record.EXHAUSTED if isinstance(error, StopIteration) else record.FAILED
         self.ring.write(record.head(kind, self.epoch), entered_ns, left_ns)
-        self.is_watchful = True
+        self.is_watchful, self.is_probing = True, False
         if kind == record.FAILED and self.qsize is not None:
             # A failed batch arrived and was not handed out: count again what waits.
             early = sum(len(task) == 2 for task in iterator._task_info.values())
@@ -187,7 +183,7 @@ class Session:
         )
 
     def _write_batch(self, usage: Usage, collate: TimedCollate, index: int, entered_ns: int, left_ns: int) -> None:
-        collate.is_timing = self.is_watchful
+        collate.is_timing = False
         self.ring.write(
             record.head(record.BATCH, self.epoch),
             index,
@@ -197,6 +193,8 @@ class Session:
             usage.runqueue_ns,
             collate.elapsed_ns,
         )
+        written_ns = now_ns()
+        own_ns = (entered_ns - self.began_ns) + (written_ns - left_ns)
         self.ring.write(
             record.head(record.BATCH_DETAIL, self.epoch),
             index,
@@ -204,12 +202,15 @@ class Session:
             usage.asked_bytes,
             usage.read_bytes,
             collate.samples,
-            (entered_ns - self.began_ns) + (now_ns() - left_ns),
+            own_ns,
         )
+        # The step after the early ones is looked at for our own cost alone: what the others cost is then known.
+        self.is_watchful = self.loader.steps <= EARLY_STEPS
+        if self.loader.steps >= EARLY_STEPS:
+            self.due_ns = written_ns + own_ns * MEASURING_SHARE
 
     def _look_at_fetcher(self, iterator: Any) -> None:
-        self.sampling = SAMPLED_BATCHES // 2
-        self.slow_ns = SLOW_BATCH_NS
+        self.due_ns = 0
         self.probe = Probe()
         fetcher = iterator._dataset_fetcher
         fetcher.collate_fn = self.collate = TimedCollate(fetcher.collate_fn)
