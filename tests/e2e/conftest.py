@@ -80,15 +80,16 @@ def training(data: Path, service: Service, num_workers: int, seconds: float) -> 
 def finished(client: Client, job: Job) -> Diagnosis:
     """The diagnosis once the job ended by itself, with exit code 0, and was judged."""
     assert job.process.wait(timeout=120) == 0
-    poll(lambda: _status(client, job.run_id) == "finished", within_s=30.0)
+    poll(lambda: _is_judged(client, job.run_id), within_s=30.0)
     return client.diagnosis(job.run_id)
 
 
-def _status(client: Client, run_id: str) -> str | None:
+def _is_judged(client: Client, run_id: str) -> bool:
     try:
-        return client.diagnosis(run_id).status
+        diagnosis = client.diagnosis(run_id)
     except RefusedError:
-        return None
+        return False
+    return diagnosis.status == "finished" and diagnosis.judged_at is not None
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,7 @@ def run_job(service: Service, tmp_path: Path, request: pytest.FixtureRequest) ->
 
 def _is_judged(client: Client, run_id: str) -> bool:
     try:
-        return client.diagnosis(run_id).status == "finished"
+        diagnosis = client.diagnosis(run_id)
     except RefusedError:
         return False
+    return diagnosis.status == "finished" and diagnosis.judged_at is not None

@@ -19,7 +19,7 @@ class Overhead:
         self._watched.append(own_ns)
 
     def take(self, steps: int) -> float | None:
-        """Mean in µs over ``steps``; ``None`` before any was sampled. Plain steps cost what the last sampled ones did."""
+        """Mean in µs over ``steps``; ``None`` before any was sampled. Plain steps cost as those sampled last."""
         plain, watched = self._plain, self._watched
         self._plain, self._watched = [], []
         if plain:

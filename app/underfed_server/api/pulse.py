@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from underfed_server.api.stream import Events
 from underfed_server.errors import NotFoundError, TryLaterError
+from underfed_server.model import Diagnosis
 from underfed_server.store.spark import read_spark
 from underfed_server.store.store import Store
 
@@ -99,10 +100,10 @@ class Pulse:
 
     def _attend(self, run_id: str) -> None:
         try:
-            before = self._store.diagnosis(run_id)
+            before = self._found(run_id)
             self._judged(run_id)
             self._store.note_judged(run_id, read_spark(self._store, run_id))
-            changed = self._store.diagnosis(run_id) != before
+            changed = self._found(run_id) != before
             self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
         except NotFoundError:
             return  # deleted meanwhile
@@ -110,6 +111,11 @@ class Pulse:
             log.warning("run %s was not judged: %s", run_id, error)
         except Exception:
             log.exception("run %s could not be followed", run_id)
+
+    def _found(self, run_id: str) -> Diagnosis | None:
+        """What was found, whenever that was."""
+        diagnosis = self._store.diagnosis(run_id)
+        return diagnosis and diagnosis.model_copy(update={"judged_at": None})
 
     def _judged(self, run_id: str) -> None:
         if self._judge is None:

@@ -97,7 +97,7 @@ def _worker(batches: BatchRows, worker: float) -> WorkerInfo:
         runqueue_fraction=_share(batches.runqueue_us[mine], load),
         blocked_fraction=_share(batches.blocked_us[mine], load),
         collate_fraction=_share(batches.collate_us[mine], load),
-        read_bytes_per_s=_rate(batches.read_bytes[mine], batches.start_us[mine], load),
+        read_bytes_per_s=_rate(batches, mine, is_sample=worker < 0),
     )
 
 
@@ -107,13 +107,26 @@ def _share(part: Column, load: Column) -> float | None:
     return round(min(1.0, float(np.sum(part[known])) / total), 6) if total > 0 else None
 
 
-def _rate(read_bytes: Column, start_us: Column, load: Column) -> float | None:
-    """Bytes from storage a second, over the time that these batches span."""
-    known = np.isfinite(read_bytes)
+def _rate(batches: BatchRows, mine: NDArray[np.bool_], is_sample: bool) -> float | None:
+    """Bytes from storage a second, over the time that these batches span.
+
+    Args:
+    is_sample: the training process measures only some of its own batches; the others read as much on average.
+    """
+    known = mine & np.isfinite(batches.read_bytes)
     if not known.any():
         return None
-    span_us = float(np.max((start_us + load)[known]) - np.min(start_us[known]))
-    return round(float(np.sum(read_bytes[known])) / span_us * 1e6, 3) if span_us > 0 else None
+    start_us, load_us = batches.start_us[known], batches.load_us[known]
+    span_us = float(np.max(start_us + load_us) - np.min(start_us))
+    loaded = _drawn(batches, known) if is_sample else np.count_nonzero(known)
+    read_bytes = float(np.mean(batches.read_bytes[known])) * loaded
+    return round(read_bytes / span_us * 1e6, 3) if span_us > 0 else None
+
+
+def _drawn(batches: BatchRows, known: NDArray[np.bool_]) -> int:
+    """How many batches were loaded from the first to the last of each epoch."""
+    epochs, indexes = batches.epoch_index[known], batches.batch_index[known]
+    return int(sum(np.ptp(indexes[epochs == epoch]) + 1 for epoch in np.unique(epochs)))
 
 
 def heatmap(rollup: Rollup, last_us: float, limit_us: int | None) -> LoadHeatmap | None:

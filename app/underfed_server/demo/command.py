@@ -164,7 +164,7 @@ def _settled(stage: Stage, run_id: str) -> Diagnosis:
     deadline = time.monotonic() + SETTLE_S
     while time.monotonic() < deadline:
         seen = stage.client.diagnosis(run_id)
-        if seen.status != "running":
+        if seen.judged_at and seen.status != "running":
             return seen
         time.sleep(POLL_S)
     raise DemoError(f"run {run_id} was not judged within {SETTLE_S:.0f} s; see {stage.directory / 'service.log'}")

@@ -35,9 +35,11 @@ def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
         NotFoundError: there is no such run.
     """
     run_row(connection, run_id)
-    statement = select(tables.diagnosis.c.body).where(tables.diagnosis.c.run_id == run_id)
-    body = connection.execute(statement).scalar()
-    return None if body is None else Diagnosis.model_validate_json(body)
+    found = select(tables.diagnosis.c.body, tables.diagnosis.c.judged_at).where(tables.diagnosis.c.run_id == run_id)
+    row = connection.execute(found).one_or_none()
+    if row is None:
+        return None
+    return Diagnosis.model_validate_json(row.body).model_copy(update={"judged_at": row.judged_at})
 
 
 def note_judged(connection: Connection, run_id: str, spark: Sequence[float | None], now: datetime) -> None:

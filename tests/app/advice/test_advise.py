@@ -33,7 +33,7 @@ def test_two_cores_predict_what_two_cores_can_do() -> None:
     best = recommend(starved(usable_cores=2.0)).advice[0]
     assert best.to == 2
     assert best.predicted_speedup == pytest.approx(170 / 85, rel=0.05)
-    assert best.low is not None and best.high is not None
+    assert best.predicted_speedup and best.low and best.high
     assert best.low < best.predicted_speedup < best.high
 
 

@@ -39,7 +39,7 @@ def test_a_run_that_carries_the_advice_is_paired_with_predicted_and_observed() -
     assert (entry.advice_of, entry.run_id, entry.change) == ("made-1", "made-2", "num_workers")
     assert entry.observed_speedup == pytest.approx(2.0, rel=0.01)
     assert entry.inside_interval is True
-    assert entry.observed_low is not None and entry.observed_high is not None
+    assert entry.observed_speedup and entry.observed_low and entry.observed_high
     assert entry.observed_low <= entry.observed_speedup <= entry.observed_high
 
 

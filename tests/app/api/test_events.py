@@ -26,7 +26,7 @@ from underfed_server.store.store import Store
 
 
 class Judge:
-    """Notes its calls, and finds something new each time."""
+    """Notes its calls, and finds something new each time, but in a steady run."""
 
     def __init__(self) -> None:
         self.judged: list[str] = []
@@ -37,7 +37,8 @@ class Judge:
         self.judged_at.append(time.monotonic())
         if run_id == "spoilt":
             raise ValueError("on purpose")
-        store.save_diagnosis(made_diagnosis(run_id, judged_steps=len(self.judged)))
+        found = 20 if run_id == "steady" else len(self.judged)
+        store.save_diagnosis(made_diagnosis(run_id, judged_steps=found))
 
 
 @pytest.fixture
@@ -111,6 +112,15 @@ def test_a_window_reaches_every_stream_that_watches_its_run(application: Applica
     assert seen.run.run_id == "run-2"  # and nothing of run-1 came before
     for each in (everything, mine, another):
         each.close()
+
+
+def test_a_run_that_was_judged_alike_has_the_diagnosis_it_had(application: Application, address: str) -> None:
+    watching = Stream(address, "topic=runs")
+    first, second = made_stream(2, run_id="steady")
+    for window, is_new in ((first, True), (second, False)):
+        post(store_of(application), [window])
+        assert watching.event()[1].diagnosis_changed is is_new
+    watching.close()
 
 
 def test_topics_share_one_stream(application: Application, address: str) -> None:

@@ -34,6 +34,7 @@ def test_a_run_is_listed_and_shown(client: TestClient, recorded: Store) -> None:
 def test_a_run_that_was_not_judged_says_so_instead_of_a_verdict(client: TestClient, recorded: Store) -> None:
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis").json())
     assert (diagnosis.bound, diagnosis.level, diagnosis.data_stall_fraction) == ("unknown", "unknown", None)
+    assert diagnosis.judged_at is None
     assert diagnosis.reason is not None
     assert "2000 steps" in diagnosis.reason
 
@@ -42,7 +43,9 @@ def test_a_judged_run_serves_its_diagnosis_as_the_contract_spells_it(client: Tes
     recorded.save_diagnosis(made_diagnosis())
     said = client.get("/api/v1/runs/run-1/diagnosis").json()
     assert said["advice"][0]["from"] == 0
-    assert Diagnosis.model_validate(said) == made_diagnosis()
+    diagnosis = Diagnosis.model_validate(said)
+    assert diagnosis.judged_at is not None
+    assert diagnosis == made_diagnosis(judged_at=diagnosis.judged_at)
     assert client.get("/api/v1/runs").json()["runs"][0]["best_advice"]["from"] == 0
 
 
