@@ -16,17 +16,17 @@ from torch.utils.data import DataLoader, Dataset
 
 import underfed
 
-READ_BYTES = 4 << 20
+READ_BYTES = 1 << 20
 
 
 class Samples(Dataset[Tensor]):
     """One sample a batch: what loading it takes is what loading the batch takes."""
 
-    def __init__(self, length: int, *, sleep_s: float, cpu_s: float, cold_file: Path | None) -> None:
+    def __init__(self, length: int, *, sleep_s: float, cpu_s: float, file: Path | None) -> None:
         self.length = length
         self.sleep_s = sleep_s
         self.cpu_s = cpu_s
-        self.cold_file = cold_file
+        self.file = file
 
     def __len__(self) -> int:
         return self.length
@@ -36,20 +36,22 @@ class Samples(Dataset[Tensor]):
         deadline = time.thread_time() + self.cpu_s
         while time.thread_time() < deadline:
             pass
-        if self.cold_file is not None:
-            read_from_storage(self.cold_file, index)
+        if self.file is not None:
+            read_part(self.file, index)
         return torch.full((64,), float(index))
 
 
-def read_from_storage(path: Path, index: int) -> None:
-    """Read a part of the file that the page cache does not hold, without read-ahead, in small pieces."""
+def forget(path: Path) -> None:
+    """Empty the page cache of the file."""
+    with path.open("rb") as stream:
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read_part(path: Path, index: int) -> None:
+    """The sample's part of the file, without read-ahead; a small file is read again and again."""
     with path.open("rb", buffering=0) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        start = index * READ_BYTES % size
-        os.posix_fadvise(stream.fileno(), start, READ_BYTES, os.POSIX_FADV_DONTNEED)
         os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        for offset in range(start, min(size, start + READ_BYTES), 64 << 10):
-            os.pread(stream.fileno(), 16 << 10, offset)
+        os.pread(stream.fileno(), READ_BYTES, index * READ_BYTES % path.stat().st_size)
 
 
 def main() -> None:
@@ -58,16 +60,18 @@ def main() -> None:
     parser.add_argument("--prefetch-factor", type=int)
     parser.add_argument("--load-sleep-ms", type=float, default=0.0)
     parser.add_argument("--load-cpu-ms", type=float, default=0.0)
-    parser.add_argument("--cold-file", type=Path)
+    parser.add_argument("--file", type=Path, help="read a part of it for each sample; not in the page cache at first")
     parser.add_argument("--work-ms", type=float, default=10.0)
     parser.add_argument("--steps", type=int, default=100)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    if arguments.file is not None:
+        forget(arguments.file)
     dataset = Samples(
         arguments.steps,
         sleep_s=arguments.load_sleep_ms / 1e3,
         cpu_s=arguments.load_cpu_ms / 1e3,
-        cold_file=arguments.cold_file,
+        file=arguments.file,
     )
     loader = DataLoader(
         dataset,
