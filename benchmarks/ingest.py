@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,12 @@ CASES = {"steps alone": None, "and batches of 0 workers": 0, "and batches of 2 w
 SERVICE = """
 import sys
 from underfed_server.__main__ import Server, listen
+from underfed_server.judgement import Judgement
 from underfed_server.main import create_app
 from underfed_server.settings import Settings
 settings = Settings("127.0.0.1", 0, sys.argv[1])
 with listen(settings) as listening:
-    application = create_app(settings)
+    application = create_app(settings, Judgement() if sys.argv[2:] else None)
     print(listening.getsockname()[1], flush=True)
     Server(application).run([listening])
 """
@@ -110,7 +111,7 @@ def _steps(first: int, at_us: int, step_us: list[int], wait: list[int], queue: r
 
 
 def _batches(figures: random.Random, first: int, at_us: int, num_workers: int) -> list[dict[str, Any]]:
-    """Each loads slower than 2 ms, so without workers too every one is recorded."""
+    """One a step, which is the most: without workers an agent measures only some of them."""
     count = STEPS_A_WINDOW
     cpu = [round(figures.gauss(60_000, 6_000)) for _ in range(count)]
     blocked = [round(figures.lognormvariate(7, 1)) for _ in range(count)]
@@ -177,7 +178,24 @@ def requests(run_id: str, count: int, num_workers: int | None, seed: int) -> lis
     return made
 
 
-async def _post_all(port: int, streams: list[list[bytes]]) -> list[float]:
+@dataclass(frozen=True, slots=True)
+class Service:
+    pid: int
+    port: int
+
+
+@contextmanager
+def serving(database: Path, *, judges: bool) -> Iterator[Service]:
+    command = [sys.executable, "-c", SERVICE, f"sqlite:///{database}", *(["judges"] if judges else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as service:
+        assert service.stdout is not None
+        try:
+            yield Service(service.pid, int(service.stdout.readline()))
+        finally:
+            service.terminate()
+
+
+async def post_all(port: int, streams: list[list[bytes]]) -> list[float]:
     """Seconds that each post took; every stream in order, all at once."""
     took: list[float] = []
 
@@ -202,16 +220,12 @@ def measure(windows_a_stream: int, num_workers: int | None) -> Result:
     streams = [requests(f"run-{index}", windows_a_stream, num_workers, index) for index in range(CONNECTIONS)]
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory, "underfed.db")
-        command = [sys.executable, "-c", SERVICE, f"sqlite:///{database}"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as service:
-            assert service.stdout is not None
-            port = int(service.stdout.readline())
+        with serving(database, judges=False) as service:
             process = psutil.Process(service.pid)
             before, begun = sum(process.cpu_times()[:2]), time.perf_counter()
-            took = sorted(asyncio.run(_post_all(port, streams)))
+            took = sorted(asyncio.run(post_all(service.port, streams)))
             seconds = time.perf_counter() - begun
             cpu_s = sum(process.cpu_times()[:2]) - before
-            service.terminate()
         stored = sum(path.stat().st_size for path in Path(directory).iterdir())
         unused = _unused_bytes(database)
     posts, sent = len(took), sum(len(request) for stream in streams for request in stream)

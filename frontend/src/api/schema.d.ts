@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 df76b46a22d7469c17af87ca463c6484a2836f690aee6b7c9cd98534a7164b99. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 8615536bfa8650bd326115e64111ac6a8187ef65a0c263639d32fb0e644cc427. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -200,6 +200,8 @@ export interface paths {
         /**
          * Sign In
          * @description Exchange the access token for a cookie that scripts cannot read and other sites cannot use.
+         *
+         *     Where no token is asked for there is nothing to sign in to, and no cookie.
          */
         post: operations["sign_in_api_v1_session_post"];
         /**
