@@ -37,7 +37,7 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
     ``name`` tells ``train`` from ``val``; without one loaders are ``loader-1``, ``loader-2`` …, and a name that is
     taken gets a number. Starts a run with defaults where ``init()`` did not. Only iterators made after this call
     are measured. Costs a few µs a step (``benchmarks/overhead``); where the training process loads its batches itself,
-    measuring how takes up to a thousandth of its time. What goes wrong in it is counted and never raised.
+    measuring how takes at most 0.2 % of the time. What goes wrong in it is counted and never raised.
 
     Raises:
         NotWatchableError: this is not a ``torch.utils.data.DataLoader`` (a ``TypeError``).

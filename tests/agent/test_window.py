@@ -112,16 +112,19 @@ def test_a_first_batch_completes_the_facts_of_its_loader() -> None:
 
 def test_overhead_is_a_mean_over_all_steps() -> None:
     overhead = Overhead()
-    for own_ns in (1_000, 3_000):
+    assert overhead.take(100) is None
+    for own_ns in (1_000, 2_000, 900_000):  # the last was preempted
         overhead.plain(own_ns)
-    assert overhead.take(100) == 2.0
     assert (overhead.take(100), overhead.take(0)) == (2.0, None)
     overhead.watched(10_000)
-    overhead.plain(1_000)
-    assert overhead.take(10) == 1.9
+    assert overhead.take(10) == 2.8
+    assert overhead.take(10) == 2.0
+
+
+def test_without_a_plain_step_in_sight_only_the_watched_ones_are_told() -> None:
+    overhead = Overhead()
     overhead.watched(10_000)
-    assert overhead.take(10) == 1.9
-    assert Overhead().take(10) is None
+    assert overhead.take(16) == 10.0
 
 
 def test_an_instant_is_rounded_to_the_nearest_microsecond() -> None:

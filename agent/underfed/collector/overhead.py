@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections import deque
+from statistics import median
+
+KEPT = 63
+"""Samples of a kind: a step that was preempted in the middle took milliseconds which are not ours."""
+
 
 class Overhead:
-    """Since the last ``take()``."""
+    """What a step of each kind typically costs, and how many were closely watched since the last ``take()``."""
 
     def __init__(self) -> None:
-        self._plain: list[int] = []
-        self._watched: list[int] = []
-        self._plain_ns: float | None = None
-        """Mean of the plain steps when any was last sampled: a window of slow steps may hold none."""
+        self._plain: deque[int] = deque(maxlen=KEPT)
+        self._watched: deque[int] = deque(maxlen=KEPT)
+        self._watched_steps = 0
 
     def plain(self, own_ns: int) -> None:
         self._plain.append(own_ns)
 
     def watched(self, own_ns: int) -> None:
         self._watched.append(own_ns)
+        self._watched_steps += 1
 
     def take(self, steps: int) -> float | None:
-        """Mean in µs over ``steps``; ``None`` before any was sampled. Plain steps cost as those sampled last."""
-        plain, watched = self._plain, self._watched
-        self._plain, self._watched = [], []
-        if plain:
-            self._plain_ns = sum(plain) / len(plain)
-        others = max(0, steps - len(watched)) if self._plain_ns is not None else 0
-        counted = len(watched) + others
-        if not steps or not counted:
+        """Mean in µs over ``steps``, from the median of each kind; ``None`` before any was sampled."""
+        watched_steps, self._watched_steps = min(steps, self._watched_steps), 0
+        plain_steps = steps - watched_steps if self._plain else 0
+        if not watched_steps + plain_steps:
             return None
-        return round((sum(watched) + others * (self._plain_ns or 0.0)) / counted / 1000, 3)
+        watched_ns = median(self._watched) * watched_steps if watched_steps else 0.0
+        plain_ns = median(self._plain) * plain_steps if plain_steps else 0.0
+        return round((watched_ns + plain_ns) / (watched_steps + plain_steps) / 1000, 3)

@@ -23,9 +23,9 @@ KEPT_ITERATORS = 4
 """Rings of workers of older iterators are removed, drained or not: files stay bounded without a collector."""
 
 EARLY_STEPS = 32
-"""Of a loader without workers, the batches of its first steps are all measured: a short run has evidence too."""
+"""A loader's first steps are all looked at closely, so that a short run has evidence too."""
 
-MEASURING_SHARE = 1_000
+MEASURING_SHARE = 500
 """Later at most one part in so many of the training's time goes into measuring how batches are loaded. One batch
 takes from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
 
@@ -151,7 +151,7 @@ class Session:
 
     def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int) -> None:
         """After it: how the batch was loaded, if that happened here, and what we ourselves cost."""
-        self.is_watchful = False
+        self.is_watchful = self.loader.steps < EARLY_STEPS
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
             self.ring.write(record.head(record.BATCH_SHAPE, self.epoch), *measure_batch(batch))
@@ -204,10 +204,11 @@ class Session:
             collate.samples,
             own_ns,
         )
-        # The step after the early ones is looked at for our own cost alone: what the others cost is then known.
-        self.is_watchful = self.loader.steps <= EARLY_STEPS
         if self.loader.steps >= EARLY_STEPS:
-            self.due_ns = written_ns + own_ns * MEASURING_SHARE
+            pause_ns = own_ns * MEASURING_SHARE
+            # A batch that takes as long to load pays for the measuring of the next: then each is measured.
+            self.is_watchful = pause_ns <= left_ns - entered_ns
+            self.due_ns = 0 if self.is_watchful else left_ns + pause_ns
 
     def _look_at_fetcher(self, iterator: Any) -> None:
         self.due_ns = 0
