@@ -35,6 +35,10 @@ class Limits:
     """Share of the usable cores in use at which another process no longer finds a free one. 100 % is never read:
     the scheduler migrates, and samples are averages over a second (SageMaker's rule uses 90 % too)."""
 
+    shared_cores_fraction: float = 0.10
+    """Share of the usable cores from which loading is told to take them from training: the training can gain no more
+    than that by cheaper loading."""
+
     runqueue_fraction: float = 0.15
     """Share of load time that workers were ready and no CPU was free. Below it, queueing is ordinary jitter of
     two processes per core; own study: 0–5 % with free cores, 30–50 % with twice as many workers as cores."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from underfed_server.diagnosis.limits import Limits
+from underfed_server.diagnosis.measures import used_cores_fraction
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Bound, CauseFinding
 
@@ -29,9 +31,13 @@ def verdict(facts: RunFacts, bound: Bound, fraction: float) -> str:
     return f"{who} {is_} kept busy: {percent(fraction)} of a step is spent waiting for data."
 
 
-def why(facts: RunFacts, bound: Bound, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
+def why(
+    facts: RunFacts, bound: Bound, causes: Sequence[CauseFinding], samples: float | None, limits: Limits
+) -> str | None:
     if bound != "data":
-        return "Nothing about the loader needs to change: a faster one would gain next to nothing."
+        return _shared_cores(facts, limits) or (
+            "Nothing about the loader needs to change: a faster one would gain next to nothing."
+        )
     if not causes:
         return "None of the causes we can recognise explains the wait: see what was ruled out."
     return f"{causes[0].sentence} {_rates(facts, samples)}".strip()
@@ -55,6 +61,20 @@ def _who(facts: RunFacts) -> str:
     if not facts.uses_gpu:
         return "The training loop" if len(facts.ranks) == 1 else "The training loops"
     return "The GPU" if len(facts.ranks) == 1 else "The GPUs"
+
+
+def _shared_cores(facts: RunFacts, limits: Limits) -> str | None:
+    """Where the step itself is CPU work on full cores, loading slows it down without a wait."""
+    rank, usable = facts.median_rank, facts.host.usable_cores
+    used, workers = used_cores_fraction(rank, facts.host), rank.process.workers_cores
+    if facts.uses_gpu or used is None or not usable or not workers:
+        return None
+    if used < limits.saturated_cores_fraction or workers / usable < limits.shared_cores_fraction:
+        return None
+    return (
+        "No setting of the loader would help: all the cores this run may use are busy. Loading takes "
+        f"{_figure(workers)} of {usable:g} cores; what it needed less would go to the training."
+    )
 
 
 def _rates(facts: RunFacts, samples: float | None) -> str:

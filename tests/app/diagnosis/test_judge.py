@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.app.made_facts import made_run, starved
@@ -26,6 +28,25 @@ def test_a_starved_run_is_data_bound_and_says_how_much() -> None:
 def test_levels_follow_the_bands(wait_ms: float, level: str, bound: str) -> None:
     verdict = judge(made_run(wait_ms=wait_ms, work_ms=100.0 - wait_ms))
     assert (verdict.level, verdict.bound) == (level, bound)
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_shared"),
+    [
+        ({}, True),
+        ({"uses_gpu": True}, False),
+        ({"workers_cores": 0.1}, False),
+        ({"busy_cores": 1.2}, False),
+        ({"usable_cores": None}, False),
+    ],
+)
+def test_full_cores_that_loading_and_training_share_are_told(settings: dict[str, Any], is_shared: bool) -> None:
+    shared = {"usable_cores": 2.0, "busy_cores": 1.98, "process_cores": 0.95, "workers_cores": 1.05, "num_workers": 2}
+    verdict = judge(made_run(wait_ms=3, work_ms=97, **(shared | settings)))
+    assert (verdict.bound, verdict.causes) == ("compute", ())
+    assert verdict.why is not None
+    assert ("Loading takes 1.05 of 2 cores" in verdict.why) is is_shared
+    assert ("Nothing about the loader needs to change" in verdict.why) is not is_shared
 
 
 @pytest.mark.parametrize("load_cpu_ms", [0.0, 200.0])
