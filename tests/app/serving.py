@@ -14,7 +14,9 @@ from pathlib import Path
 
 from underfed_server.__main__ import Server, listen
 from underfed_server.main import Application, create_app
+from underfed_server.model import Diagnosis
 from underfed_server.settings import Settings
+from underfed_server.terminal.client import Client, RefusedError
 
 START_S = 30.0
 
@@ -89,3 +91,17 @@ def poll(holds: object, *, within_s: float = 20.0) -> None:
     while not holds():
         assert time.monotonic() < deadline, "it did not come true in time"
         time.sleep(0.01)
+
+
+def judged(client: Client, run_id: str) -> Diagnosis:
+    """The diagnosis of a run that ended, once the whole of it was judged."""
+
+    def is_judged() -> bool:
+        try:
+            diagnosis = client.diagnosis(run_id)
+        except RefusedError:
+            return False
+        return diagnosis.status == "finished" and diagnosis.judged_at is not None
+
+    poll(is_judged, within_s=30.0)
+    return client.diagnosis(run_id)

@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 import underfed_server.demo
-from tests.app.serving import Service, poll, start_service
+from tests.app.serving import Service, judged, start_service
 from underfed_server.model import Diagnosis
-from underfed_server.terminal.client import Client, RefusedError
+from underfed_server.terminal.client import Client
 
 TRAINING_SCRIPT = Path(underfed_server.demo.__file__).with_name("train.py")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -80,16 +80,7 @@ def training(data: Path, service: Service, num_workers: int, seconds: float) -> 
 def finished(client: Client, job: Job) -> Diagnosis:
     """The diagnosis once the job ended by itself, with exit code 0, and was judged."""
     assert job.process.wait(timeout=120) == 0
-    poll(lambda: _is_judged(client, job.run_id), within_s=30.0)
-    return client.diagnosis(job.run_id)
-
-
-def _is_judged(client: Client, run_id: str) -> bool:
-    try:
-        diagnosis = client.diagnosis(run_id)
-    except RefusedError:
-        return False
-    return diagnosis.status == "finished" and diagnosis.judged_at is not None
+    return judged(client, job.run_id)
 
 
 @pytest.fixture(scope="session")

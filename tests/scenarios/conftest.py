@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.serving import Service, poll, start_service
+from tests.app.serving import Service, judged, start_service
 from underfed_server.model import Diagnosis
-from underfed_server.terminal.client import Client, RefusedError
+from underfed_server.terminal.client import Client
 
 JOB = Path(__file__).with_name("job.py")
 RunJob = Callable[..., Diagnosis]
@@ -42,15 +42,6 @@ def run_job(service: Service, tmp_path: Path, request: pytest.FixtureRequest) ->
             "UNDERFED_RUN_ID": run_id,
         }
         subprocess.run([sys.executable, str(JOB), *flags], env=environment, check=True, timeout=120)
-        poll(lambda: _is_judged(client, run_id), within_s=30.0)
-        return client.diagnosis(run_id)
+        return judged(client, run_id)
 
     return run
-
-
-def _is_judged(client: Client, run_id: str) -> bool:
-    try:
-        diagnosis = client.diagnosis(run_id)
-    except RefusedError:
-        return False
-    return diagnosis.status == "finished" and diagnosis.judged_at is not None

@@ -2,7 +2,7 @@
 import type uPlot from 'uplot'
 import { spread } from './frame'
 import { FONT, LABEL_FONT, palette } from './palette'
-import type { TimePanel } from './time'
+import type { TimePanel } from './panel'
 
 const LABEL_ROOM = 15
 /** Between two epoch names. */

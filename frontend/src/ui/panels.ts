@@ -1,7 +1,7 @@
 /** What each panel of the Run page draws: columns of figures in, descriptions of charts out. */
 import type { EpochInfo, Run, SeriesPage, WorkersPage } from '../api/names'
 import type { Heatmap } from '../charts/heatmap'
-import type { Mark, TimePanel } from '../charts/time'
+import type { Mark, TimePanel } from '../charts/panel'
 import { durationUnit, formatDuration, formatElapsed, formatFraction, formatNumber } from '../format'
 import {
   bucketAt,

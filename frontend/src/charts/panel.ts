@@ -1,0 +1,38 @@
+/** What a panel over run time shows: values and words, no pixels. */
+import type { Palette } from './palette'
+
+type Colour = Exclude<keyof Palette, 'hatch'>
+
+export interface Layer {
+  values: readonly (number | null)[]
+  stroke: Colour
+  /** From this layer down to the next one, or to zero for the last. */
+  fill: keyof Palette | null
+  /** Written at the height of the layer's middle (stacked) or of its value (a line), beside its end. */
+  label: string | null
+  labelColour: Colour
+}
+
+export interface Mark {
+  atS: number
+  label: string
+}
+
+export interface TimePanel {
+  height: number
+  fromS: number
+  toS: number
+  atS: readonly number[]
+  /** Stacked ones from the top downwards, each holding the sum of itself and what lies below. */
+  layers: readonly Layer[]
+  isStepped: boolean
+  top: number
+  /** Said where values lie above `top`. */
+  topLabel: string | null
+  tick(value: number, largest: number): string
+  /** Where the value axis has ticks; `null`: where it suits. */
+  ticks: readonly number[] | null
+  hasTimeLabels: boolean
+  startLabel: string
+  marks: readonly Mark[]
+}
