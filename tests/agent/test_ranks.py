@@ -15,22 +15,21 @@ def start_rank(rank: int, *arguments: str) -> subprocess.Popen[str]:
 
 
 def test_ranks_share_a_companion_and_a_run(service: Service, run_id: str) -> None:
-    ranks = [start_rank(rank, "--work-ms", "60", "--epochs", "3") for rank in (0, 1)]
-    seen: set[int] = set()
+    ranks = [start_rank(rank, "--work-ms", "60", "--epochs", "6") for rank in (0, 1)]
 
     def both_arrive() -> bool:
-        seen.update(collectors_of(run_id))
         return {window["rank"] for window in service.windows if window["steps"]} == {0, 1}
 
     wait_until(both_arrive, "steps of both ranks arrive")
-    serving = collectors_of(run_id)
+    # Each rank starts one, and all but the first find the run served and end.
+    wait_until(lambda: len(collectors_of(run_id)) == 1, "one companion stays")
+    assert all(rank.poll() is None for rank in ranks)
     errors = [rank.communicate(timeout=60)[1] for rank in ranks]
     wait_until(lambda: len(service.ends()) == 2, "both end")
-    assert len(serving) == 1
     assert [error.count("underfed: run") for error in errors] == [1, 0]
     for rank in (0, 1):
         steps = service.steps(rank=rank)
-        assert sum(len(each["data_wait_us"]) for each in steps) == 30
+        assert sum(len(each["data_wait_us"]) for each in steps) == 60
     facts = {window["rank"]: window["run"] for window in service.windows if "run" in window}
     assert [(facts[rank]["rank"], facts[rank]["world_size"]) for rank in (0, 1)] == [(0, 2), (1, 2)]
     # Samples of the host come from one of them at a time.
