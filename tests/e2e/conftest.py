@@ -99,7 +99,7 @@ def mended(starved: Diagnosis, data: Path, service: Service, client: Client) -> 
         return finished(client, job)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The installed Chrome or Chromium, else Playwright's own."""
     installed = next((path for name in BROWSERS if (path := shutil.which(name))), None)
