@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from underfed_server.diagnosis.sentence import percent
 from underfed_server.model import Evidence
 
 NOT_MEASURED = "–"
@@ -11,16 +12,14 @@ def duration(us: float | None) -> str:
     """``41_200`` → ``41.2 ms``."""
     if us is None:
         return NOT_MEASURED
-    for limit, divisor, unit in ((1e3, 1.0, "µs"), (1e6, 1e3, "ms"), (60e6, 1e6, "s"), (3.6e9, 60e6, "min")):
+    for limit, divisor, unit in ((999.5, 1.0, "µs"), (999.5e3, 1e3, "ms"), (59.95e6, 1e6, "s"), (3.597e9, 60e6, "min")):
         if us < limit:
             return f"{_three_digits(us / divisor)} {unit}"
     return f"{_three_digits(us / 3.6e9)} h"
 
 
 def fraction(value: float | None) -> str:
-    if value is None:
-        return NOT_MEASURED
-    return f"{value * 100:.1f}%" if value < 0.0995 else f"{value * 100:.0f}%"
+    return NOT_MEASURED if value is None else percent(value)
 
 
 def amount(value: float | None) -> str:
@@ -35,7 +34,7 @@ def size(value: float | None) -> str:
     """Decimal units: ``212_000_000`` → ``212 MB``."""
     if value is None:
         return NOT_MEASURED
-    for limit, divisor, unit in ((1e3, 1.0, "B"), (1e6, 1e3, "kB"), (1e9, 1e6, "MB"), (1e12, 1e9, "GB")):
+    for limit, divisor, unit in ((999.5, 1.0, "B"), (999.5e3, 1e3, "kB"), (999.5e6, 1e6, "MB"), (999.5e9, 1e9, "GB")):
         if value < limit:
             return f"{_three_digits(value / divisor)} {unit}"
     return f"{_three_digits(value / 1e12)} TB"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -41,7 +41,9 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     return Group(*parts)
 
 
-def render_runs(runs: Iterable[RunSummary]) -> RenderableType:
+def render_runs(runs: Sequence[RunSummary]) -> RenderableType:
+    if not runs:
+        return Text("No run yet: underfed.watch(loader) in a training script starts one.")
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     for name in ("run", "status", "verdict", "cause"):
         table.add_column(name, no_wrap=True)
@@ -83,8 +85,7 @@ def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
         table.add_row(
             "Predicted", _bar(then, now.step_us), total, Text(f"{gain} with {advice.change}={advice.to}", WAIT)
         )
-    table.add_row("", _parts(now), "", "")
-    return table
+    return Group(table, Padding(_parts(now), (0, 0, 0, len("Mean step") + 2)))
 
 
 def _bar(anatomy: Anatomy, scale_us: int) -> Text:

@@ -1,0 +1,146 @@
+"""From recorded windows to what a run is judged by: which steps, which batches, whose cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.app.made_windows import RUN, made_stream, made_window
+from tests.app.store.posting import post
+from underfed_server.errors import NotFoundError
+from underfed_server.facts.condense import condense
+from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.store.store import Store
+
+SECOND_US = 1_000_000
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "underfed.db")
+    yield opened
+    opened.close()
+
+
+def condensed(store: Store, *, warmup_steps: int = 5, judged_steps: int = 2_000) -> RunFacts:
+    return condense(store, "run-1", warmup_steps=warmup_steps, judged_steps=judged_steps)
+
+
+def rank_of(store: Store) -> RankFacts:
+    (rank,) = condensed(store).ranks
+    return rank
+
+
+def even_window(index: int = 0, **changes: Any) -> dict[str, Any]:
+    """Ten steps of 100 ms, a quarter of each spent waiting, and no batches."""
+    steps = {
+        "loader": "train",
+        "epoch_index": 0,
+        "first_step_index": 10 * index,
+        "first_batch_index": 10 * index,
+        "start_us": SECOND_US * index,
+        "step_us": [100_000] * 10,
+        "data_wait_us": [25_000] * 10,
+    }
+    return made_window(index, steps=[steps], **changes)
+
+
+def gpu(**columns: Any) -> list[dict[str, Any]]:
+    return [{"gpu_index": 0, "at_us": [0], **columns}]
+
+
+def test_the_first_steps_are_counted_and_not_judged(store: Store) -> None:
+    post(store, [even_window(0), even_window(1)])
+    facts = condensed(store, warmup_steps=5)
+    assert (facts.steps, facts.judged_steps) == (20, 15)
+    rank = facts.median_rank
+    assert rank.steps.start_us[0] == 500_000
+    assert (rank.step_us, rank.data_wait_us, rank.stall_fraction) == (100_000, 25_000, 0.25)
+    assert (rank.total_step_us, rank.total_data_wait_us) == (2 * SECOND_US, 500_000)
+
+
+def test_only_the_newest_steps_are_judged(store: Store) -> None:
+    slow = even_window(0)
+    slow["steps"][0]["data_wait_us"] = [90_000] * 10
+    post(store, [slow, even_window(1)])
+    facts = condense(store, "run-1", warmup_steps=0, judged_steps=9)
+    assert facts.median_rank.stall_fraction == 0.25
+
+
+def test_batches_are_those_that_were_ready_while_judged_steps_ran(store: Store) -> None:
+    ready_us = [-1, 499_999, 500_000, 999_999, SECOND_US + 1]
+    batches = {
+        "loader": "train",
+        "epoch_index": 0,
+        "batch_index": list(range(5)),
+        "start_us": [max(0, at_us - 100) for at_us in ready_us],
+        "load_us": [at_us - max(0, at_us - 100) if at_us > 0 else 0 for at_us in ready_us],
+    }
+    post(store, [even_window(0, batches=[batches])])
+    kept = rank_of(store).batches
+    assert (kept.start_us + kept.load_us).tolist() == [500_000, 999_999]
+    assert kept.worker.tolist() == [-1, -1]
+    assert np.isnan(kept.cpu_us).all(), "what was not sent was not measured"
+
+
+def test_cores_are_growth_of_cpu_time_over_time_that_passed(store: Store) -> None:
+    at_us = [0, 500_000, 700_000, 900_000]
+    process = {"at_us": at_us, "process_cpu_us": [0, 40_000, 240_000, 440_000], "workers_cpu_us": [9, 7, 107_007, 7]}
+    host = {"at_us": at_us, "busy_cores": [9.0, 1.0, 2.0, 3.0]}
+    post(store, [even_window(0, process=process, host=host)])
+    share = rank_of(store).process
+    # From 500 ms, where the first judged step begins.
+    assert share.process_cores == pytest.approx(1.0)
+    assert share.workers_cores == pytest.approx(107_000 / 200_000), "new workers begin at 0, which is no growth"
+    assert share.host_busy_cores == 2.0
+    assert share.main_cores is None
+
+
+@pytest.mark.parametrize(
+    ("gpus", "uses_gpu"),
+    [
+        ([], False),
+        (gpu(util_fraction=[0.4]), True),
+        (gpu(util_fraction=[0.0]), False),
+        (gpu(util_fraction=[0.9], own_process=[False]), False),
+        (gpu(util_fraction=[0.0], own_process=[True]), True),
+    ],
+)
+def test_a_gpu_is_used_when_it_is_ours(store: Store, gpus: list[dict[str, Any]], uses_gpu: bool) -> None:
+    post(store, [even_window(0, gpus=gpus)])
+    assert rank_of(store).uses_gpu is uses_gpu
+
+
+def test_settings_and_host_are_those_that_were_told(store: Store) -> None:
+    host = {"cpu_count": 96, "usable_cores": 2.5, "cpu_slowdown": [[1, 1.0], [2, 1.2]], "shm_free_bytes": 64}
+    loader = {"loader": "train", "settings": {"num_workers": 3, "batch_size": None}, "dataset_kind": "iterable"}
+    post(store, [even_window(0, run=RUN | {"host": host}, loaders=[loader])])
+    facts = condensed(store)
+    assert facts.loader is not None
+    assert (facts.loader.num_workers, facts.loader.batch_size, facts.loader.is_iterable) == (3, None, True)
+    assert (facts.host.usable_cores, facts.host.cpu_slowdown) == (2.5, ((1, 1.0), (2, 1.2)))
+    assert facts.not_measured == {"gpu_util_fraction": "no NVIDIA driver"}
+
+
+def test_every_rank_is_read(store: Store) -> None:
+    post(store, [even_window(0, rank=rank) for rank in (1, 0)])
+    facts = condensed(store)
+    assert [(rank.rank, len(rank.steps)) for rank in facts.ranks] == [(0, 5), (1, 5)]
+
+
+def test_a_run_without_a_step_has_facts_and_nothing_to_judge(store: Store) -> None:
+    post(store, [made_window(0)])
+    facts = condensed(store)
+    assert (facts.judged_steps, facts.steps) == (0, 0)
+    with pytest.raises(ValueError, match="no judged step"):
+        _ = facts.median_rank
+
+
+def test_an_unknown_run_is_not_found(store: Store) -> None:
+    post(store, made_stream(1))
+    with pytest.raises(NotFoundError):
+        condense(store, "nobody", warmup_steps=5, judged_steps=2_000)

@@ -1,0 +1,86 @@
+"""``underfed runs`` and ``underfed show`` against a real service: what they print, and how they say they cannot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.app.made_diagnosis import made_diagnosis
+from tests.app.made_windows import made_stream
+from tests.app.serving import serving, settings_for
+from tests.app.store.posting import post
+from underfed_server.main import create_app
+from underfed_server.model import Diagnosis, RunsPage
+from underfed_server.store.store import Store
+from underfed_server.terminal.commands import runs, show
+
+Capture = pytest.CaptureFixture[str]
+TOKEN = "a-token-of-the-tests"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """Behind the service that the commands talk to."""
+    settings = settings_for(tmp_path, token=TOKEN)
+    application = create_app(settings)
+    with serving(application, settings) as address:
+        monkeypatch.setenv("UNDERFED_URL", address)
+        monkeypatch.setenv("UNDERFED_TOKEN", TOKEN)
+        yield application.parts.store
+
+
+def test_runs_are_listed(store: Store, capsys: Capture) -> None:
+    assert runs([]) == 0
+    assert capsys.readouterr().out.startswith("No run yet")
+    post(store, made_stream(2))
+    assert runs([]) == 0
+    assert "run-1" in capsys.readouterr().out
+    assert runs(["--json"]) == 0
+    page = RunsPage.model_validate_json(capsys.readouterr().out)
+    assert [run.run_id for run in page.runs] == ["run-1"]
+
+
+@pytest.mark.parametrize("wanted", ["run-1", "run", "latest"])
+def test_a_run_is_shown_by_id_by_its_beginning_or_as_the_latest(store: Store, capsys: Capture, wanted: str) -> None:
+    post(store, made_stream(2))
+    store.save_diagnosis(made_diagnosis(sentence="It waits for data."))
+    assert show([wanted]) == 0
+    assert "It waits for data." in capsys.readouterr().out
+    assert show([wanted, "--json"]) == 0
+    said = capsys.readouterr().out
+    assert json.loads(said)["advice"][0]["from"] == 0
+    assert Diagnosis.model_validate_json(said).run_id == "run-1"
+
+
+def test_an_id_wins_over_a_beginning_and_doubt_is_said(store: Store, capsys: Capture) -> None:
+    for run_id in ("train", "train-2", "train-3"):
+        post(store, made_stream(1, run_id=run_id))
+    assert show(["train", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run_id"] == "train"
+    assert show(["train-"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "2 runs begin with 'train-'" in said.err
+    assert show(["nobody"]) == 1
+    assert "no run begins with 'nobody'" in capsys.readouterr().err
+
+
+def test_what_the_service_refuses_is_said(store: Store, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_TOKEN", "wrong")
+    assert runs([]) == 1
+    assert "token" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("http://127.0.0.1:9", "no service answers at http://127.0.0.1:9"), ("ftp://x", "must begin with http")],
+)
+def test_a_service_that_is_not_there_is_said(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, url: str, said: str
+) -> None:
+    monkeypatch.setenv("UNDERFED_URL", url)
+    assert runs([]) == 1
+    assert said in capsys.readouterr().err
