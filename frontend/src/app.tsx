@@ -1,6 +1,6 @@
 /** The frame around every page: the bar on top, what is wrong with the service, and the page of the address. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useErrorBoundary } from 'preact/hooks'
+import { useErrorBoundary, useLayoutEffect } from 'preact/hooks'
 import { MissingPage } from './pages/MissingPage'
 import { RunPage } from './pages/RunPage'
 import { RunsPage } from './pages/RunsPage'
@@ -18,7 +18,7 @@ export function App() {
   const showsKeys = useSignal(false)
   const [stumble] = useErrorBoundary()
 
-  useEffect(
+  useLayoutEffect(
     () =>
       bind({
         t: toggleTheme,

@@ -17,7 +17,10 @@ export type Bindings = Record<string, (key: string) => void>
 
 const layers: Bindings[] = []
 
-/** Later layers win: a page's keys over the frame's. Returns what takes the layer away. */
+/**
+ * Later layers win: a page's keys over the frame's. Returns what takes the layer away.
+ * Called in a layout effect, so that keys work from the moment at which what they act on is seen.
+ */
 export function bind(bindings: Bindings): () => void {
   layers.push(bindings)
   return () => {

@@ -247,7 +247,6 @@ export const charts = {
     `Stacked step time over the run: data wait ${wait} of ${total} at its end`,
   queue: (gpus: number | null) => `Batches ready when the ${waiter(gpus)} asks`,
   queueOf: (capacity: number) => `of ${capacity} prefetched`,
-  noQueue: 'Without workers no batch is loaded ahead, so none can be ready.',
   gpuBusy: 'GPU busy',
   gpuBusyDetail: (now: string) => `NVML, ${now} now; reads high, since it counts any kernel in the sample`,
   load: (workers: number | null) =>

@@ -81,10 +81,9 @@ test('a loader without workers has no queue to draw', () => {
   const settings = { ...alone.loaders[0]?.settings, num_workers: 0 }
   const loaders = alone.loaders.map(loader => ({ ...loader, settings }))
   expect(frameOf({ ...alone, loaders }, page, steps, true)).toMatchObject({
-    hasNoWorkers: true,
     prefetchCapacity: null,
   })
-  expect(frame).toMatchObject({ hasNoWorkers: false, prefetchCapacity: 8 })
+  expect(frame).toMatchObject({ prefetchCapacity: 8 })
 })
 
 test('a heat map names the newest median and the limit', () => {

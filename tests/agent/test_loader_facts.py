@@ -73,6 +73,12 @@ def test_samplers_and_collate_functions_are_named() -> None:
     assert facts_of(DataLoader(Numbers(), collate_fn=partial(slow_collate))).collate_type == "slow_collate"
 
 
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_only_a_loader_without_workers_has_no_queue(num_workers: int) -> None:
+    reasons = facts_of(DataLoader(Numbers(), num_workers=num_workers)).not_measured
+    assert ("queue_depth" in reasons) is (num_workers == 0)
+
+
 def test_an_endless_sampler_is_no_length() -> None:
     sampler = RandomSampler(Numbers(), replacement=True, num_samples=2**60)
     facts = facts_of(DataLoader(Numbers(), sampler=sampler))

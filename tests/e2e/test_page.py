@@ -57,6 +57,7 @@ def test_the_starved_run_says_what_why_and_what_to_change(page: Page, service: S
     expect(page.get_by_text(f"× {advice.predicted_speedup:.2f}").first).to_be_visible()
     expect(page.get_by_text("num_workers=2,").or_(page.get_by_text(f"num_workers={advice.to},")).first).to_be_visible()
     expect(page.get_by_text(re.compile("NVIDIA driver|NVML")).first).to_be_visible()
+    expect(page.get_by_text("Without workers no batch is loaded ahead")).to_be_visible()
     expect(page.locator("canvas").first).to_be_visible()
 
 

@@ -15,6 +15,7 @@ NESTED_DATASETS = 4
 
 LISTED_TRANSFORMS = 32
 NAME_LENGTH = 100
+NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
 NO_LENGTH = "an iterable data set is not asked for its length: torch would remember that and warn by it"
 
 
@@ -32,6 +33,8 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         lengths["batches_per_epoch"] = _length(lambda: len(loader), "batches_per_epoch", reasons)
     else:
         reasons |= dict.fromkeys(lengths, NO_LENGTH)
+    if not loader.num_workers:
+        reasons["queue_depth"] = NO_QUEUE
     return LoaderFacts(
         loader=name,
         settings=_settings(loader),

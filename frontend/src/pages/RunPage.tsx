@@ -1,5 +1,5 @@
 /** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Run } from '../api/names'
 import { capital, formatFraction } from '../format'
 import { navigate, runHref, runsHref } from '../router'
@@ -37,7 +37,7 @@ export function RunPage({ runId }: { runId: string }) {
   // One page per run: the frame gives each run a page of its own.
   const [store] = useState(() => openRun(runId))
   useEffect(() => store.close, [store])
-  useEffect(() => bind(keys(runId)), [runId])
+  useLayoutEffect(() => bind(keys(runId)), [runId])
 
   const run = store.run.value
   useEffect(() => {

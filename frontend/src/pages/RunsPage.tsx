@@ -1,5 +1,5 @@
 /** All runs: what the week lost to waiting, and the table that says where. */
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { navigate } from '../router'
 import { bind } from '../shortcuts'
 import { follow } from '../store/connection'
@@ -23,7 +23,10 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     return follow(['runs'], onEvent, catchUp)
   }, [])
   useEffect(() => void load(asking), [asking])
-  useEffect(() => bind({ '/': searchRuns, Escape: () => isFiltered(asking) && navigate('/') }), [asking])
+  useLayoutEffect(
+    () => bind({ '/': searchRuns, Escape: () => isFiltered(asking) && navigate('/') }),
+    [asking],
+  )
 
   const isEmpty = isLoaded.value && order.value.length === 0
   if (isEmpty && !isFiltered(asking) && counts.value?.all === 0) return <Empty />

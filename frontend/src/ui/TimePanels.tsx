@@ -50,13 +50,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
           title={queueTitle}
           detail={frame.prefetchCapacity === null ? '' : say.queueOf(frame.prefetchCapacity)}
         />
-        <Line
-          mount={mount.time}
-          columns={queue}
-          panel={panels.queuePanel}
-          title={queueTitle}
-          reason={frame.hasNoWorkers ? say.noQueue : null}
-        />
+        <Line mount={mount.time} columns={queue} panel={panels.queuePanel} title={queueTitle} />
         <ChartTitle title={say.gpuBusy} detail={utilDetail(util)} />
         <Line mount={mount.time} columns={util} panel={panels.utilPanel} title={say.gpuBusy} />
         {heat && <Load mount={mount.heat} heat={heat} run={run} />}
@@ -117,14 +111,12 @@ interface LineProps {
   columns: LineColumns | null
   panel: TimePanel | null
   title: string
-  /** Known here better than from the service. */
-  reason?: string | null
 }
 
 /** A quantity that was not measured is not an empty chart: the reason stands in its place. */
-function Line({ mount, columns, panel, title, reason = null }: LineProps) {
+function Line({ mount, columns, panel, title }: LineProps) {
   if (!panel || !columns || last(columns.mean) === null) {
-    return <p class="missing">{reason ?? asSentence(columns?.missing ?? text.notMeasured)}</p>
+    return <p class="missing">{asSentence(columns?.missing ?? text.notMeasured)}</p>
   }
   return <Chart mount={mount} data={panel} label={`${title}: ${panel.layers[0]?.label ?? ''}`} />
 }

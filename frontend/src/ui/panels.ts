@@ -21,7 +21,6 @@ export interface Frame {
   marks: readonly Mark[]
   /** Of the judged loader; `null` without workers, or where they are not known. */
   prefetchCapacity: number | null
-  hasNoWorkers: boolean
 }
 
 /** Everything that is drawn from the series, made once for each reading of them. */
@@ -69,7 +68,6 @@ export function frameOf(run: Shape, page: SeriesPage, steps: StepColumns, isWhol
     fromS,
     toS: Math.max(steps.atS.at(-1) ?? 0, fromS + 1),
     marks: marks.toSorted((a, b) => a.atS - b.atS),
-    hasNoWorkers: settings?.num_workers === 0,
     prefetchCapacity: workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null,
   }
 }

@@ -1,6 +1,6 @@
 /** `j` and `k` move the real focus from row to row, so Enter opens a run without a handler of its own. */
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../shortcuts'
 import { order } from '../store/runs'
 
@@ -8,7 +8,7 @@ import { order } from '../store/runs'
 const ROOM = 3
 
 export function useRowKeys(body: RefObject<HTMLElement | null>, rowHeight: number): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const step = (by: number) =>
       body.current && focusRow(body.current, nextRow(body.current, rowHeight, by), rowHeight)
     return bind({ j: () => step(1), k: () => step(-1) })
