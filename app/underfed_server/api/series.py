@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Query
 
-from underfed_server.api.given import ALLOWED, GivenStore
+from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
 from underfed_server.api.metrics import METRICS, Metric, metric_of
 from underfed_server.errors import InvalidError
 from underfed_server.model import Run, Series, SeriesPage
@@ -49,8 +49,8 @@ def series(
     run_id: str,
     store: GivenStore,
     metric: Annotated[list[str], Query(description=f"One or more of: {', '.join(METRICS)}", max_length=MOST_METRICS)],
-    rank: Annotated[int | None, Query(ge=0, description="Default: the lowest")] = None,
-    loader: Annotated[str | None, Query(description="Default: the one that was judged")] = None,
+    rank: GivenRank = None,
+    loader: GivenLoader = None,
     from_step: Annotated[int, Query(ge=0)] = 0,
     to_step: Annotated[int | None, Query(ge=1, description="Left out itself; default: to the end")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
@@ -59,15 +59,13 @@ def series(
     metrics = {name: metric_of(name) for name in metric}
     if to_step is not None and to_step <= from_step:
         raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
-    run = store.run(run_id)
-    chosen = rank if rank is not None else min(run.ranks, default=0)
-    question = _Question(run, chosen, loader or store.main_loader(run_id), buckets, from_step, to_step)
+    question = _Question(*choose(store, run_id, rank, loader), buckets, from_step, to_step)
     found = _read(store, question, metrics.values())
     return SeriesPage(
         run_id=run_id,
         rank=question.rank,
         loader=question.loader,
-        started_at=run.started_at,
+        started_at=question.run.started_at,
         series=[_series(name, each, found.get(each.lane), question) for name, each in metrics.items()],
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 
-from underfed_server.api.given import ALLOWED, GivenStore
+from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
 from underfed_server.model import Timeline, TimelineBatch, TimelineStep
 from underfed_server.store.rows import BatchRows, StepRows
 
@@ -26,13 +26,11 @@ MOST_BATCHES = 2_000
 def timeline(
     run_id: str,
     store: GivenStore,
-    rank: Annotated[int | None, Query(ge=0, description="Default: the lowest")] = None,
-    loader: Annotated[str | None, Query(description="Default: the one that was judged")] = None,
+    rank: GivenRank = None,
+    loader: GivenLoader = None,
 ) -> Timeline:
     """About the last six seconds: 8 to 240 steps."""
-    run = store.run(run_id)
-    chosen = rank if rank is not None else min(run.ranks, default=0)
-    name = loader or store.main_loader(run_id)
+    _run, chosen, name = choose(store, run_id, rank, loader)
     steps = store.steps(run_id, chosen, name, MOST_STEPS) if name is not None else None
     if name is None or steps is None or not len(steps):
         return Timeline(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from numpy.typing import NDArray
 
-from underfed_server.api.given import ALLOWED, GivenStore
+from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
 from underfed_server.model import LoaderInfo, LoadHeatmap, Run, WorkerInfo, WorkersPage
 from underfed_server.store.chunks import Column
 from underfed_server.store.ladder import BINS, BINS_PER_OCTAVE, Rollup, bin_edges_us
@@ -34,13 +32,11 @@ LIMIT_WITHIN_BINS = 3 * BINS_PER_OCTAVE
 def workers(
     run_id: str,
     store: GivenStore,
-    rank: Annotated[int | None, Query(ge=0, description="Default: the lowest")] = None,
-    loader: Annotated[str | None, Query(description="Default: the one that was judged")] = None,
+    rank: GivenRank = None,
+    loader: GivenLoader = None,
 ) -> WorkersPage:
     """Each worker's newest batches, and a heat map of load times over the whole run."""
-    run = store.run(run_id)
-    chosen = rank if rank is not None else min(run.ranks, default=0)
-    name = loader or store.main_loader(run_id)
+    run, chosen, name = choose(store, run_id, rank, loader)
     info = next((each for each in run.loaders if each.loader == name), None)
     if name is None:
         return _nothing(run_id, chosen, None, "no step was recorded yet")
