@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +22,11 @@ from underfed_server.facts.record import (
 from underfed_server.model import LoaderInfo, Run, Setting
 from underfed_server.store.rows import BatchRows, HostRows, ProcessRows, StepRows
 from underfed_server.store.store import StepTotals, Store
+
+Samples = TypeVar("Samples", ProcessRows, HostRows)
+
+FEW_SAMPLES = 600
+"""Ten minutes: as long as most spans of judged steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +160,8 @@ def _batches(rows: BatchRows, span: Span | None) -> BatchColumns:
 def _process(store: Store, run_id: str, rank: int, span: Span | None) -> ProcessShare:
     if span is None:
         return ProcessShare()
-    # A sample a second: more than enough for the longest span that the judged steps can have is read at once.
-    samples = store.process(run_id, rank)
-    host = store.host(run_id, rank)
+    samples = _newest_since(span.start_us, lambda last: store.process(run_id, rank, last))
+    host = _newest_since(span.start_us, lambda last: store.host(run_id, rank, last))
     return ProcessShare(
         main_cores=_rate(samples, samples.main_cpu_us, span),
         main_runqueue_fraction=_rate(samples, samples.main_runqueue_us, span),
@@ -163,6 +169,14 @@ def _process(store: Store, run_id: str, rank: int, span: Span | None) -> Process
         workers_cores=_rate(samples, samples.workers_cpu_us, span),
         host_busy_cores=_mean_inside(host, span),
     )
+
+
+def _newest_since(start_us: float, read: Callable[[int], Samples]) -> Samples:
+    """All samples from ``start_us`` on, and some before: a run of days has many more, and is judged once a second."""
+    last = FEW_SAMPLES
+    while len(rows := read(last)) == last and rows.at_us[0] >= start_us:
+        last *= 4
+    return rows
 
 
 def _rate(samples: ProcessRows, cumulative_us: Column, span: Span) -> float | None:

@@ -12,6 +12,7 @@ import pytest
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
 from underfed_server.errors import NotFoundError
+from underfed_server.facts import condense as condense_module
 from underfed_server.facts.condense import condense
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.store.store import Store
@@ -87,7 +88,11 @@ def test_batches_are_those_that_were_ready_while_judged_steps_ran(store: Store) 
     assert np.isnan(kept.cpu_us).all(), "what was not sent was not measured"
 
 
-def test_cores_are_growth_of_cpu_time_over_time_that_passed(store: Store) -> None:
+@pytest.mark.parametrize("few", [600, 1])
+def test_cores_are_growth_of_cpu_time_over_time_that_passed(
+    store: Store, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(condense_module, "FEW_SAMPLES", few)
     at_us = [0, 500_000, 700_000, 900_000]
     process = {"at_us": at_us, "process_cpu_us": [0, 40_000, 240_000, 440_000], "workers_cpu_us": [9, 7, 107_007, 7]}
     host = {"at_us": at_us, "busy_cores": [9.0, 1.0, 2.0, 3.0]}
