@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import gzip
 import json
-import os
 import random
 import sqlite3
 import subprocess
@@ -25,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+
+from tests.fakes.environment import clean_environment
 
 STEPS_A_WINDOW = 20
 CONNECTIONS = 16
@@ -187,7 +188,7 @@ class Service:
 @contextmanager
 def serving(database: Path, *, judges: bool) -> Iterator[Service]:
     command = [sys.executable, "-c", SERVICE, f"sqlite:///{database}", *(["judges"] if judges else [])]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as service:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment()) as service:
         assert service.stdout is not None
         try:
             yield Service(service.pid, int(service.stdout.readline()))
@@ -246,10 +247,6 @@ def _unused_bytes(database: Path) -> int:
     with closing(sqlite3.connect(database)) as connection:
         free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
         return int(free * size)
-
-
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")}
 
 
 def main(argv: Sequence[str] = ()) -> None:

@@ -10,23 +10,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gzip
-import shutil
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 import underfed_server
 from benchmarks.ingest import post_all, requests, serving
+from tests.fakes.chromium import chromium
 
 STATIC = Path(underfed_server.__file__).with_name("static")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 RUNS, WINDOWS = 20, 100
 KINDS = {"scripts": ".js", "styles": ".css", "fonts": ".woff2"}
 PAGES = {
@@ -76,15 +74,6 @@ def print_weight() -> None:
             sys.exit("the page was not built: pip install . builds it")
         packed = sum(len(gzip.compress(file, 9)) for file in files)
         print(f"{kind:<24}{len(files):>8}{sum(map(len, files)) / 1000:9.1f}{packed / 1000:10.1f}")
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    installed = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 def visit(browser: Browser, address: str, told: str) -> Visit:

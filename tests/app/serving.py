@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.environment import clean_environment
 from underfed_server.__main__ import Server, listen
 from underfed_server.main import Application, create_app
 from underfed_server.model import Diagnosis
@@ -74,10 +74,9 @@ def launch(database: Path | None, *arguments: str, port: int = 0, **environment:
     """The process, with what it says on one pipe; ``database`` ``None``: where it lies by default."""
     command = [sys.executable, "-m", "underfed_server", "--port", str(port)]
     command += [] if database is None else ["--db", f"sqlite:///{database}"]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")}
     return subprocess.Popen(
         [*command, *arguments],
-        env=clean | environment,
+        env=clean_environment(**environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +17,6 @@ from underfed_server.store.store import Store
 LOAD_MS, WORK_MS = 120, 50
 HOST = {"cpu_count": 8, "usable_cores": 8.0, "cpu_slowdown": [[1, 1.0], [8, 1.0]]}
 STEPS = 10
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "underfed.db")
-    yield opened
-    opened.close()
 
 
 def record(store: Store, run_id: str, windows: range, *, num_workers: int, wait_ms: int, started_at: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import uuid
@@ -13,24 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 import underfed_server.demo
 from tests.app.serving import Service, judged, start_service
+from tests.fakes.chromium import chromium
+from tests.fakes.environment import clean_environment
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
 TRAINING_SCRIPT = Path(underfed_server.demo.__file__).with_name("train.py")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +52,9 @@ def training(data: Path, service: Service, num_workers: int, seconds: float) -> 
     """The demo's job, as a user starts one: a script of their own."""
     run_id = f"photographs-{uuid.uuid4().hex[:8]}"
     command = [sys.executable, str(TRAINING_SCRIPT), "--data", str(data), "--num-workers", str(num_workers)]
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")},
-        "UNDERFED_URL": service.address,
-        "UNDERFED_DIR": str(data),
-        "UNDERFED_NAME": "photographs",
-        "UNDERFED_RUN_ID": run_id,
-    }
+    environment = clean_environment(
+        UNDERFED_URL=service.address, UNDERFED_DIR=str(data), UNDERFED_NAME="photographs", UNDERFED_RUN_ID=run_id
+    )
     process = subprocess.Popen([*command, "--seconds", str(seconds)], env=environment)
     try:
         yield Job(run_id, process)
@@ -101,12 +87,8 @@ def mended(starved: Diagnosis, data: Path, service: Service, client: Client) -> 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The installed Chrome or Chromium, else Playwright's own."""
-    installed = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=installed, args=list(QUIET))
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture

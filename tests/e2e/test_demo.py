@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import socket
@@ -15,6 +14,7 @@ import psutil
 import pytest
 
 from tests.app.serving import poll
+from tests.fakes.environment import clean_environment
 
 UNDERFED = Path(sys.executable).with_name("underfed")
 
@@ -33,10 +33,9 @@ def directory(data: Path) -> Path:
 
 
 def start(directory: Path, *arguments: str) -> subprocess.Popen[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")}
     return subprocess.Popen(
         [UNDERFED, "demo", "--no-browser", *arguments],
-        env={**clean, "UNDERFED_DIR": str(directory), "COLUMNS": "100"},
+        env=clean_environment(UNDERFED_DIR=str(directory), COLUMNS="100"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import uuid
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.serving import Service, judged, start_service
+from tests.fakes.environment import clean_environment
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
@@ -34,13 +34,12 @@ def run_job(service: Service, tmp_path: Path, request: pytest.FixtureRequest) ->
     def run(**options: float | Path) -> Diagnosis:
         run_id = f"scenario-{uuid.uuid4().hex[:8]}"
         flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
-        environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")},
-            "UNDERFED_URL": service.address,
-            "UNDERFED_DIR": str(tmp_path),
-            "UNDERFED_NAME": request.node.name,
-            "UNDERFED_RUN_ID": run_id,
-        }
+        environment = clean_environment(
+            UNDERFED_URL=service.address,
+            UNDERFED_DIR=str(tmp_path),
+            UNDERFED_NAME=request.node.name,
+            UNDERFED_RUN_ID=run_id,
+        )
         subprocess.run([sys.executable, str(JOB), *flags], env=environment, check=True, timeout=120)
         return judged(client, run_id)
 

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_stream
-from tests.app.serving import application_in
 from tests.app.store.posting import post
 from underfed_server.main import Application
 from underfed_server.store.store import Store
-
-
-@pytest.fixture
-def application(tmp_path: Path) -> Iterator[Application]:
-    opened = application_in(tmp_path)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

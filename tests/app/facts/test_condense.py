@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,13 +16,6 @@ from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.store.store import Store
 
 SECOND_US = 1_000_000
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "underfed.db")
-    yield opened
-    opened.close()
 
 
 def condensed(store: Store, *, warmup_steps: int = 5, judged_steps: int = 2_000) -> RunFacts:

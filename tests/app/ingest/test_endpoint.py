@@ -23,13 +23,6 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
-def application(tmp_path: Path) -> Iterator[Application]:
-    opened = application_in(tmp_path)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def client(application: Application) -> TestClient:
     return TestClient(application, base_url="http://localhost")
 
