@@ -1,6 +1,6 @@
 """What the training process tells the collector once, in small JSON files: who it is, and what its loaders are.
 
-``RunFacts`` and ``LoaderFacts`` have the keys of docs/wire.md and travel as they are.
+``RunFacts`` and ``LoaderFacts`` have the keys of docs/wire.md and travel as they are, but for ``LoaderFacts.paths``.
 """
 
 from __future__ import annotations
@@ -61,6 +61,10 @@ class RunFacts:
     started_by: str
     tags: dict[str, str]
     config: dict[str, Value]
+    launcher: str | None = None
+    restart_count: int | None = None
+    overrides: dict[str, Value] = field(default_factory=dict)
+    advice_of: str | None = None
     not_measured: dict[str, str] = field(default_factory=dict)
 
 
@@ -78,6 +82,8 @@ class LoaderFacts:
     watched_at: str | None
     batch_tensors: int | None = None
     batch_bytes: int | None = None
+    paths: list[str] | None = None
+    """Files and directories that the data set's own attributes name; for the collector alone."""
     not_measured: dict[str, str] = field(default_factory=dict)
 
 

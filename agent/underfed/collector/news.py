@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from underfed import rundir
@@ -47,6 +47,10 @@ class News:
                 self._loaders[int(found[1])] = parse(LoaderFacts, read_facts(path)["loader"])
         return {index: facts.loader for index, facts in self._loaders.items()}
 
+    def paths(self) -> dict[int, list[str]]:
+        """What each loader's data set names. They stay on this host."""
+        return {index: facts.paths or [] for index, facts in self._loaders.items()}
+
     def tell_again(self) -> None:
         """The service asked for everything."""
         self._is_run_told = False
@@ -58,7 +62,9 @@ class News:
         run = Run(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
         news = run if run != self._told_run and not self._is_run_told else None
         self._told_run = run
-        complete_loaders = {index: complete(index, facts) for index, facts in sorted(self._loaders.items())}
+        complete_loaders = {
+            index: replace(complete(index, facts), paths=None) for index, facts in sorted(self._loaders.items())
+        }
         loaders = [facts for index, facts in complete_loaders.items() if self._told_loaders.get(index) != facts]
         self._told_loaders = complete_loaders
         return news, loaders

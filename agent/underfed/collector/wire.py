@@ -34,9 +34,12 @@ class HostFacts:
     usable_cores: float | None = None
     memory_total_bytes: int | None = None
     memory_limit_bytes: int | None = None
+    memory_available_bytes: int | None = None
     swap_total_bytes: int | None = None
     shm_total_bytes: int | None = None
     shm_free_bytes: int | None = None
+    open_files_limit: int | None = None
+    numa_nodes: int | None = None
     cpu_slowdown: list[tuple[float, float]] | None = None
 
 
@@ -61,6 +64,11 @@ class Steps:
     data_wait_us: list[int]
     queue_depth: list[int] | None
     batch_index: list[int] | None
+    sampler_us: list[int] | None = None
+    gpu_idle_us: list[int | None] | None = None
+    gpu_work_us: list[int | None] | None = None
+    h2d_us: list[int | None] | None = None
+    h2d_exposed_us: list[int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,7 @@ class Batches:
     read_bytes: list[int] | None
     samples: list[int] | None
     received_us: list[int] | None
+    pin_us: list[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +102,37 @@ class Epoch:
     steps: int | None
     end_us: int | None
     ended: str | None
+    sampler_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One worker process of one iterator. ``ended``: ``returned``, ``raised`` or ``died``.
+
+    Both ``end_us`` and ``ended`` ``None``: it is there. An end without a way: it went with the training process.
+    """
+
+    loader: str
+    epoch_index: int | None
+    iterator_index: int
+    worker: int
+    pid: int
+    start_us: int | None
+    end_us: int | None = None
+    ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A mount in which files of a loader's data lie."""
+
+    loader: str
+    mount: str
+    file_system: str
+    device: str | None
+    kind: str
+    files_seen: int
+    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +167,13 @@ class GpuSamples:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerSamples:
+    loader: str
+    worker: int
+    columns: SampleColumns
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     run_id: str
     rank: int
@@ -141,6 +188,9 @@ class Window:
     steps: list[Steps] = field(default_factory=list)
     batches: list[Batches] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
+    workers: list[Worker] = field(default_factory=list)
+    worker_samples: list[WorkerSamples] = field(default_factory=list)
+    storage: list[Storage] = field(default_factory=list)
     process: SampleColumns | None = None
     host: SampleColumns | None = None
     gpus: list[GpuSamples] = field(default_factory=list)
@@ -179,6 +229,8 @@ def as_json(part: Any) -> Any:
         }
     if isinstance(part, GpuSamples):
         return {"gpu_index": part.gpu_index, **part.columns}
+    if isinstance(part, WorkerSamples):
+        return {"loader": part.loader, "worker": part.worker, **part.columns}
     if is_dataclass(part) and not isinstance(part, type):
         named = ((each.name, getattr(part, each.name)) for each in fields(part))
         return {name: as_json(value) for name, value in named if value is not None}
