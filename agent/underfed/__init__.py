@@ -34,20 +34,23 @@ class Run:
 def watch(loader: Loader, name: str | None = None) -> Loader:
     """Measure how long training waits for this DataLoader, and why. Returns the same object, unchanged.
 
+    Something else that is iterated for batches (webdataset's ``WebLoader``, a DALI iterator, a generator) comes back
+    as a stand-in that passes everything on: how long training waits for it is measured, how it loads is not.
+
     ``name`` tells ``train`` from ``val``; without one loaders are ``loader-1``, ``loader-2`` …, and a name that is
     taken gets a number. Starts a run with defaults where ``init()`` did not. Only iterators made after this call
     are measured. Costs a few µs a step (``benchmarks/overhead``); where the training process loads its batches itself,
     measuring how takes at most 0.2 % of the time. What goes wrong in it is counted and never raised.
 
     Raises:
-        NotWatchableError: this is not a ``torch.utils.data.DataLoader`` (a ``TypeError``).
+        NotWatchableError: this is not iterable (a ``TypeError``).
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: ``name`` or an ``UNDERFED_`` variable cannot be used (a ``ValueError``).
     """
     from underfed import control
 
-    control.watch(loader, name)
-    return loader
+    watched: Loader = control.watch(loader, name)
+    return watched
 
 
 def init(

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from multiprocessing import current_process
 from pathlib import Path
+from types import FrameType, ModuleType
 from typing import Any
 
 from underfed import Run
@@ -15,6 +16,9 @@ from underfed.config import Config, Value, check_name, is_disabled, read_config
 from underfed.errors import ConfigError, NotWatchableError, RunDirectoryError, TorchMissingError
 from underfed.facts import End
 from underfed.guard import Guard
+from underfed.hooks.install import WORKER_FACTS, Hooks
+from underfed.hooks.iterable import is_stand_in, stand_in
+from underfed.hooks.session import WatchedLoader
 from underfed.recording import Recording, open_recording, say
 
 CALLER = 3
@@ -25,11 +29,14 @@ class _State:
     """Of this process; a forked child begins anew."""
 
     def __init__(self) -> None:
+        self.watches_all = False
+        """Started by ``underfed run``: nobody names the loaders."""
         self.begin_anew()
 
     def begin_anew(self) -> None:
         self.lock = threading.RLock()
         self.recording: Recording | None = None
+        self.hooks: Hooks | None = None
         self.has_failed = False
         """There was no place to record: said once, not tried again."""
 
@@ -37,18 +44,55 @@ class _State:
 _state = _State()
 
 
-def watch(loader: Any, name: str | None) -> None:
+def watch(loader: Any, name: str | None) -> Any:
     if is_disabled(os.environ) or is_worker():
-        return
+        return loader
     check_loader(loader)
     check_name(name)
     recording = _recording(lambda: read_config(os.environ))
     if recording is None:
-        return
+        return loader
     try:
-        recording.watch(loader, name, _site())
+        return _watch(recording, loader, name, _site())
     except Exception as error:
         recording.guard.failed("watch", error)
+        return loader
+
+
+def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> Any:
+    if not _is_dataloader(loader):
+        if is_stand_in(loader):
+            return loader
+        watched = stand_in(loader, recording.open_plain)
+        return watched if recording.watch_iterable(watched, loader, name, site) else loader
+    hooks = _installed_hooks()
+    for each in with_inner(loader):
+        hooks.cover_kind(each)
+        watched = recording.watch(each, name, site, hooks.reasons(each))
+        if watched is not None and hooks.adopt(each):
+            recording.lacks(watched, dict.fromkeys(WORKER_FACTS, "its workers were started before watch()"))
+    return loader
+
+
+def attach() -> None:
+    """Record every DataLoader of this process from its first iterator on: what ``underfed run`` does.
+
+    Raises nothing; called right after ``torch.utils.data.dataloader`` was imported.
+    """
+    if is_disabled(os.environ) or is_worker():
+        return
+    with _state.lock:
+        _state.watches_all = True
+        try:
+            _installed_hooks()
+        except Exception as error:
+            Guard().failed("attach", error)
+
+
+def cover(module: ModuleType) -> None:
+    """Record the iterators that this module has of its own, too. For ``attach()``."""
+    if _state.hooks is not None and _state.watches_all:
+        _state.hooks.cover(module)
 
 
 def init(
@@ -73,20 +117,40 @@ def init(
 def finish() -> None:
     with _state.lock:
         recording, _state.recording = _state.recording, None
+        hooks, _state.hooks = _state.hooks, None
         _state.has_failed = False
+    if hooks is not None:
+        hooks.remove()
     if recording is not None:
         recording.end(End("finished"))
 
 
 def check_loader(loader: Any) -> None:
-    """Before anything is started."""
+    """Before anything is started.
+
+    Raises:
+        TorchMissingError: ``loader`` may be a DataLoader, and PyTorch cannot be imported.
+        NotWatchableError: it is no iterable.
+    """
     try:
-        from torch.utils.data import DataLoader
+        import torch.utils.data  # noqa: F401
     except ImportError as error:
         raise TorchMissingError(f"watch() measures PyTorch's DataLoader, and PyTorch is missing: {error}") from error
-    if not isinstance(loader, DataLoader):
+    if not hasattr(type(loader), "__iter__") or isinstance(loader, (str, bytes)):
         kind = f"{type(loader).__module__}.{type(loader).__qualname__}"
-        raise NotWatchableError(f"watch() takes a torch.utils.data.DataLoader, got {kind}")
+        raise NotWatchableError(f"watch() takes a torch.utils.data.DataLoader or another iterable, got {kind}")
+
+
+def with_inner(loader: Any) -> list[Any]:
+    """The loader, or the one inside that makes the iterators: Accelerate's adapters hold it as ``base_dataloader``."""
+    inner = vars(loader).get("base_dataloader")
+    return [inner] if _is_dataloader(inner) else [loader]
+
+
+def _is_dataloader(loader: Any) -> bool:
+    from torch.utils.data import DataLoader
+
+    return isinstance(loader, DataLoader)
 
 
 def is_worker() -> bool:
@@ -106,7 +170,7 @@ def _recording(config: Callable[[], Config]) -> Recording | None:
         if _state.recording is None and not _state.has_failed:
             wanted = config()
             try:
-                _state.recording = open_recording(wanted)
+                _state.recording = open_recording(wanted, started_by="run" if _state.watches_all else "watch")
             except Exception as error:
                 _state.has_failed = True
                 say(f"nothing is recorded: {error}")
@@ -115,18 +179,78 @@ def _recording(config: Callable[[], Config]) -> Recording | None:
         return _state.recording
 
 
+def _installed_hooks() -> Hooks:
+    with _state.lock:
+        if _state.hooks is None:
+            _state.hooks = Hooks(_find)
+        if not _state.hooks.is_installed:
+            _state.hooks.install()
+        return _state.hooks
+
+
+def _find(loader: Any) -> WatchedLoader | None:
+    """When an iterator is made: whether it is recorded, and as which loader's."""
+    recording, hooks = _state.recording, _state.hooks
+    if hooks is None or (recording is None and not _state.watches_all):
+        return None
+    try:
+        if recording is None:
+            recording = None if is_worker() else _recording(lambda: read_config(os.environ))
+        if recording is None:
+            return None
+        watched = recording.registry.find(loader)
+        if watched is None and _state.watches_all and not is_worker():
+            watched = recording.watch(loader, None, iterating_site(), hooks.reasons(loader))
+    except Exception as error:
+        (recording.guard if recording is not None else Guard()).failed("find", error)
+        return None
+    return watched
+
+
 def _site() -> str:
     """``train.py:41``: the line that called ``underfed.watch``."""
-    frame = sys._getframe(CALLER)
+    return place(sys._getframe(CALLER))
+
+
+def iterating_site() -> str:
+    """The line of the program that iterates, or that has a framework iterate: outside installed packages."""
+    frame: FrameType | None = sys._getframe(1)
+    nearest = None
+    while frame is not None:
+        path = frame.f_code.co_filename
+        is_frozen = path.startswith("<")
+        if not is_frozen and not is_ours_or_torchs(path):
+            nearest = nearest or frame
+            if "site-packages" not in path and "dist-packages" not in path:
+                return place(frame)
+        frame = frame.f_back
+    return place(nearest) if nearest is not None else "?"
+
+
+def is_ours_or_torchs(path: str) -> bool:
+    return any(
+        part in path for part in (f"{os.sep}underfed{os.sep}", f"{os.sep}torch{os.sep}utils{os.sep}data{os.sep}")
+    )
+
+
+def place(frame: FrameType) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
 def _forget() -> None:
-    """In a forked child: the parent's run goes on there, not here. Nothing is closed, unlinked or written."""
-    recording = _state.recording
+    """In a forked child: the parent's run goes on there, not here. Nothing is closed, unlinked or written.
+
+    Under ``underfed run`` the child may train itself, and then begins a recording of its own.
+    """
+    hooks, watches_all = _state.hooks, _state.watches_all
     _state.begin_anew()  # also the lock, which another thread may have held
-    if recording is not None:
-        recording.hooks.remove()
+    if hooks is None:
+        return
+    if watches_all:
+        hooks.forget()
+        _state.hooks = hooks
+    else:
+        hooks.remove()
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -2,7 +2,7 @@
 
 UnderfedError
 ├── ConfigError         an option or variable is wrong: correct it (also a ValueError)
-├── NotWatchableError   this object cannot be watched: give a DataLoader (also a TypeError)
+├── NotWatchableError   this object cannot be watched: give a DataLoader or an iterable (also a TypeError)
 ├── TorchMissingError   PyTorch is not installed: install it, or do not watch (also an ImportError)
 ├── RunDirectoryError   there is no safe place for the rings: free or name one
 ├── RingError           a file is not a ring of ours: leave it alone

@@ -10,9 +10,11 @@ from __future__ import annotations
 NOT_MEASURED = -1
 
 EPOCH = 1
-"""iterator, its pass, start_ns, constructed_ns (NOT_MEASURED: it was kept), first step index, –"""
+"""iterator, its pass, start_ns, constructed_ns (NOT_MEASURED: it was kept), first step index,
+``drawn_ns << 1 | fetches_ahead``: time spent drawing indices while it was made or begun anew, and whether its consumer
+asks for the batch after the one it hands out"""
 STEP = 2
-"""entered_ns, left_ns, queue depth, batch index, step index, received_ns (before entered_ns: it came early)"""
+"""entered_ns, left_ns, ``pack_request(…)``, batch index, step index, received_ns (before entered_ns: it came early)"""
 EXHAUSTED = 3
 """entered_ns, left_ns, –, –, –, – : the request that found no more batches"""
 FAILED = 4
@@ -28,12 +30,40 @@ OVERHEAD = 8
 """our own ns on the training thread in one step, –, –, –, –, –"""
 BATCH_SHAPE = 9
 """tensors, bytes, –, –, –, – : of a first batch"""
+PIN = 10
+"""batch index, start_ns, end_ns, –, –, – : copied into page-locked memory. Comes before the batch's arrival."""
+DEVICE = 11
+"""step index, gpu_idle_ns, gpu_work_ns, –, –, – : of a step that was announced as timed"""
+COPY = 12
+"""step index, h2d_ns, h2d_exposed_ns, –, –, – : of the batch that this step was given"""
+WORKER_START = 13
+"""start_ns, –, –, –, –, – : first in a worker's ring"""
+WORKER_END = 14
+"""end_ns, 0: its loop returned, 1: it raised, –, –, –, –"""
 
 KIND_MASK = 0xFF
 EPOCH_SHIFT = 8
+
+DEPTH_BITS = 16
+DEEPEST = (1 << DEPTH_BITS) - 2
+"""A queue of so many batches or more reads as this many: 65,534."""
 
 Record = tuple[int, int, int, int, int, int, int, int]
 
 
 def head(kind: int, epoch: int) -> int:
     return kind | epoch << EPOCH_SHIFT
+
+
+def pack_request(depth: int, is_timed: bool, drawn_ns: int) -> int:
+    """Queue depth at a request, whether a DEVICE record of the step will follow, and its time of drawing indices.
+
+    ``NOT_MEASURED`` may stand for the first and the last.
+    """
+    return drawn_ns << (DEPTH_BITS + 1) | is_timed << DEPTH_BITS | min(depth, DEEPEST) + 1
+
+
+def unpack_request(packed: int) -> tuple[int, bool, int]:
+    """The arguments of ``pack_request``."""
+    depth = (packed & ((1 << DEPTH_BITS) - 1)) - 1
+    return depth, bool(packed >> DEPTH_BITS & 1), packed >> (DEPTH_BITS + 1)

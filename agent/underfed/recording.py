@@ -23,12 +23,13 @@ from underfed import procfs, rundir
 from underfed.clock import now_ns, wall_clock
 from underfed.config import Config, is_interactive, script_path
 from underfed.errors import RunDirectoryError
-from underfed.facts import End, Origin, RunFacts, write_facts
+from underfed.facts import End, LoaderFacts, Origin, RunFacts, write_facts
 from underfed.guard import Guard, note_failure
-from underfed.hooks.install import Hooks, foreign_iterator
+from underfed.hooks.device import DeviceClock, device_reason, open_device_clock
+from underfed.hooks.iterable import REASON, UNSEEN
 from underfed.hooks.registry import WATCHED_LOADERS, Registry
-from underfed.hooks.session import WatchedLoader
-from underfed.hooks.settings import loader_facts
+from underfed.hooks.session import Session, WatchedLoader
+from underfed.hooks.settings import iterable_facts, loader_facts
 from underfed.launch import start_collector
 from underfed.lock import is_held
 from underfed.rank import Rank, make_run_id, read_rank
@@ -41,21 +42,23 @@ STARTING_S = 5.0
 
 POLL_S = 0.01
 REASON_LENGTH = 2000
+DEVICE_FACTS = ("gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us")
 
 
 class Recording:
     """The run as its training process knows it."""
 
-    def __init__(self, config: Config, rank: Rank, run_id: str, directory: Path) -> None:
+    def __init__(self, config: Config, rank: Rank, run_id: str, directory: Path, started_by: str) -> None:
         self.config = config
         self.run_id = run_id
         self.directory = directory
         self.pid = os.getpid()
         self.guard = Guard(str(directory / rundir.FAILURES))
         self.registry = Registry()
-        self.hooks = Hooks(self.registry)
+        self.loaders: dict[int, LoaderFacts] = {}
+        self.clocks: dict[int, DeviceClock] = {}
         self.origin = make_origin(config, rank, run_id, directory)
-        self.facts = make_run_facts(config, rank)
+        self.facts = make_run_facts(config, rank, started_by)
         self.has_ended = False
         self._write()
 
@@ -71,20 +74,67 @@ class Recording:
         else:
             atexit.register(self.end_as_seen)
 
-    def watch(self, loader: Any, name: str | None, site: str) -> None:
-        """Record this DataLoader from its next iterator on."""
-        if not self.hooks.is_installed:
-            self.hooks.install()
-            self.facts = replace(self.facts, torch_version=torch_version())
-            self._write()
+    def watch(self, loader: Any, name: str | None, site: str, reasons: Mapping[str, str]) -> WatchedLoader | None:
+        """Record this DataLoader from its next iterator on. ``reasons``: what cannot be measured of it."""
+        watched = self._register(loader, name, site)
+        if watched is not None:
+            self._tell(watched, loader_facts(loader, watched.name, site, reasons))
+        return watched
+
+    def watch_iterable(self, stand_in: Any, iterable: Any, name: str | None, site: str) -> bool:
+        """Something else than a DataLoader: wait and step only. Whether it is recorded."""
+        watched = self._register(stand_in, name, site)
+        if watched is not None:
+            self._tell(watched, iterable_facts(iterable, watched.name, site, dict.fromkeys(UNSEEN, REASON)))
+        return watched is not None
+
+    def open_plain(self, stand_in: Any) -> Session | None:
+        """For a pass over what is no DataLoader."""
+        watched = self.registry.find(stand_in)
+        if watched is None or self.has_ended or os.getpid() != self.pid:
+            return None
+        try:
+            session = watched.open()
+            session.begin_plain()
+        except Exception as error:
+            self.guard.failed("iterator start", error)
+            return None
+        return session
+
+    def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
+        """The device may have come into use since the last epoch, and the collector may have been killed."""
+        self._see_torch()
+        reason = device_reason()
+        if reason is not None:
+            self.lacks(loader, dict.fromkeys(DEVICE_FACTS, reason))
+            return None
+        if loader.index not in self.clocks and loader.ring is not None:
+            clock = open_device_clock(loader.ring)
+            if clock is not None:
+                self.clocks[loader.index] = clock
+        return self.clocks.get(loader.index)
+
+    def lacks(self, loader: WatchedLoader, reasons: dict[str, str]) -> None:
+        facts = self.loaders.get(loader.index)
+        if facts is None or reasons.items() <= facts.not_measured.items():
+            return
+        self._tell(loader, replace(facts, not_measured={**facts.not_measured, **reasons}))
+
+    def _register(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
         watched = self.registry.watch(loader, name, site, self._make_watched)
         if watched is None:
             excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders are watched at a time, {site} is not recorded")
             note_failure(str(self.directory / rundir.FAILURES), "watch", excess)
-            return
-        reasons = {**self.hooks.not_measured, **foreign_iterator(loader)}
-        facts = loader_facts(loader, watched.name, site, reasons)
+        return watched
+
+    def _tell(self, watched: WatchedLoader, facts: LoaderFacts) -> None:
+        self.loaders[watched.index] = facts
         write_facts(rundir.loader_facts(self.directory, watched.index), loader=facts)
+
+    def _see_torch(self) -> None:
+        if self.facts.torch_version is None:
+            self.facts = replace(self.facts, torch_version=torch_version())
+            self._write()
 
     def end_as_seen(self) -> None:
         """At the end of the process."""
@@ -95,7 +145,6 @@ class Recording:
         if self.has_ended or os.getpid() != self.pid:
             return
         self.has_ended = True
-        self.hooks.remove()
         atexit.unregister(self.end_as_seen)
         try:
             write_facts(self.directory / rundir.END, end=end)
@@ -132,13 +181,13 @@ class Recording:
         return None
 
     def _make_watched(self, index: int, name: str) -> WatchedLoader:
-        return WatchedLoader(index, name, self.directory, self.guard)
+        return WatchedLoader(index, name, self.directory, self.guard, self)
 
     def _write(self) -> None:
         write_facts(self.directory / rundir.RUN, origin=self.origin, run=self.facts)
 
 
-def open_recording(config: Config) -> Recording:
+def open_recording(config: Config, started_by: str = "watch") -> Recording:
     """Make this process's directory and begin.
 
     Raises:
@@ -149,7 +198,7 @@ def open_recording(config: Config) -> Recording:
     root = rundir.find_root(os.environ, config.data_directory)
     directory = make_rank_directory(root, run_id, rank.rank)
     try:
-        recording = Recording(config, rank, run_id, directory)
+        recording = Recording(config, rank, run_id, directory, started_by)
     except OSError as error:
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
@@ -191,7 +240,7 @@ def make_origin(config: Config, rank: Rank, run_id: str, directory: Path) -> Ori
     )
 
 
-def make_run_facts(config: Config, rank: Rank) -> RunFacts:
+def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
     from underfed import __version__
 
     return RunFacts(
@@ -210,7 +259,7 @@ def make_run_facts(config: Config, rank: Rank) -> RunFacts:
         agent_version=__version__,
         python_version=platform.python_version(),
         torch_version=None,
-        started_by="watch",
+        started_by=started_by,
         tags=dict(config.tags),
         config=dict(config.config),
     )

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import CodeType, ModuleType
 
 
 def patched_attributes() -> list[str]:
-    """Attributes of torch's DataLoader machinery that are not torch's own functions."""
+    """Where ours stands in torch's DataLoader machinery, in an attribute's or a function's place or within its code."""
     if "torch.utils.data.dataloader" not in sys.modules:
         return []
     from torch.utils.data import dataloader
-    from torch.utils.data._utils import worker
+    from torch.utils.data._utils import fetch, pin_memory, worker
 
-    owners = [each for each in vars(dataloader).values() if isinstance(each, type)] + [worker]
+    modules = (dataloader, fetch, pin_memory, worker)
+    kinds = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
     return [
         f"{getattr(owner, '__name__', owner)}.{name}"
-        for owner in owners
+        for owner in (*kinds, *modules)
         for name, value in vars(owner).items()
-        if type(value).__module__.startswith("underfed") or _is_ours(value)
+        if type(value).__module__.startswith("underfed") or _is_ours(getattr(value, "__code__", None))
     ]
 
 
@@ -35,6 +37,15 @@ def collectors_of(run_id: str) -> list[int]:
     return found
 
 
-def _is_ours(value: object) -> bool:
-    code = getattr(value, "__code__", None)
-    return code is not None and "/underfed/" in code.co_filename
+def _is_ours(code: object) -> bool:
+    """Written by us, or with calls of ours in it."""
+    if not isinstance(code, CodeType):
+        return False
+    return "/underfed/" in code.co_filename or any(
+        _is_ours(constant) or type(constant).__module__.startswith("underfed") or _is_our_module(constant)
+        for constant in code.co_consts
+    )
+
+
+def _is_our_module(constant: object) -> bool:
+    return isinstance(constant, ModuleType) and constant.__name__.startswith("underfed")

@@ -36,6 +36,7 @@ class Load:
 class LoadedBatch:
     load: Load
     received_us: int
+    pin_us: int
 
 
 class LoaderBatches:
@@ -45,6 +46,7 @@ class LoaderBatches:
         self.loader = loader
         self._loads: dict[Key, Load] = {}
         self._arrivals: dict[Key, int] = {}
+        self._pins: dict[Key, int] = {}
         self._joined: list[LoadedBatch] = []
         self._over: set[int] = set()
 
@@ -56,9 +58,9 @@ class LoaderBatches:
     def loaded(self, load: Load) -> None:
         key = (load.epoch_index, load.batch_index)
         if key in self._arrivals:
-            self._joined.append(LoadedBatch(load, self._arrivals.pop(key)))
+            self._join(load, self._arrivals.pop(key))
         elif load.epoch_index in self._over:
-            self._joined.append(LoadedBatch(load, NOT_MEASURED))
+            self._join(load, NOT_MEASURED)
         else:
             self._loads[key] = load
             if len(self._loads) > WAITING:
@@ -67,11 +69,17 @@ class LoaderBatches:
     def arrived(self, epoch_index: int, batch_index: int, received_us: int) -> None:
         key = (epoch_index, batch_index)
         if key in self._loads:
-            self._joined.append(LoadedBatch(self._loads.pop(key), received_us))
+            self._join(self._loads.pop(key), received_us)
             return
         self._arrivals[key] = received_us
         if len(self._arrivals) > WAITING:
             del self._arrivals[next(iter(self._arrivals))]
+
+    def pinned(self, epoch_index: int, batch_index: int, pin_us: int) -> None:
+        """Before it arrives: it was copied into page-locked memory."""
+        self._pins[epoch_index, batch_index] = pin_us
+        if len(self._pins) > WAITING:
+            del self._pins[next(iter(self._pins))]
 
     def end_epoch(self, epoch_index: int) -> None:
         """Nothing of it will arrive any more: what was loaded for it was never used."""
@@ -98,13 +106,17 @@ class LoaderBatches:
         ]
 
     def _give_up(self, key: Key) -> None:
-        self._joined.append(LoadedBatch(self._loads.pop(key), NOT_MEASURED))
+        self._join(self._loads.pop(key), NOT_MEASURED)
+
+    def _join(self, load: Load, received_us: int) -> None:
+        pin_us = self._pins.pop((load.epoch_index, load.batch_index), NOT_MEASURED)
+        self._joined.append(LoadedBatch(load, received_us, pin_us))
 
 
 def _measured(batch: LoadedBatch) -> tuple[bool, ...]:
     load = batch.load
     fields = (load.worker, load.process_cpu_us, load.runqueue_us, load.asked_bytes, load.read_bytes, load.samples)
-    return tuple(value != NOT_MEASURED for value in (*fields, batch.received_us))
+    return tuple(value != NOT_MEASURED for value in (*fields, batch.received_us, batch.pin_us))
 
 
 def _columns(loader: str, epoch_index: int, batches: list[LoadedBatch]) -> Batches:
@@ -127,6 +139,7 @@ def _columns(loader: str, epoch_index: int, batches: list[LoadedBatch]) -> Batch
         read_bytes=_column([load.read_bytes for load in loads]),
         samples=_column([load.samples for load in loads]),
         received_us=_column([batch.received_us for batch in batches]),
+        pin_us=_column([batch.pin_us for batch in batches]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from underfed import record
@@ -45,6 +45,20 @@ class LoaderRecords:
         self._epochs: dict[Pass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
         self._held: dict[Pass, list[Load]] = {}
         self._halves: dict[RingName, Record] = {}
+        self._readers: Mapping[int, Callable[[RingName, int, Record], None]] = {
+            record.STEP: lambda _, epoch, each: self._step(epoch, each),
+            record.EPOCH: lambda _, epoch, each: self._begin_epoch(epoch, each),
+            record.EXHAUSTED: lambda _, epoch, each: self._end_epoch(epoch, each, "exhausted"),
+            record.FAILED: lambda _, epoch, each: self._end_epoch(epoch, each, "error"),
+            record.ARRIVAL: lambda _, epoch, each: self.batches.arrived(epoch, each[1], self._us(each[2])),
+            record.BATCH: self._own_batch,
+            record.BATCH_DETAIL: self._own_detail,
+            record.OVERHEAD: lambda _, __, each: self._overhead.plain(each[1]),
+            record.BATCH_SHAPE: self._shape,
+            record.PIN: self._pin,
+            record.DEVICE: lambda _, __, each: self.steps.device(each[1], _known_us(each[2]), _known_us(each[3])),
+            record.COPY: lambda _, __, each: self.steps.copied(each[1], _us(each[2]), _known_us(each[3])),
+        }
 
     def resume(self) -> LoaderResume:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
@@ -53,27 +67,9 @@ class LoaderRecords:
     def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
         """From the training process."""
         for each in records:
-            kind, epoch = each[0] & record.KIND_MASK, each[0] >> record.EPOCH_SHIFT
-            if kind == record.STEP:
-                self._step(epoch, each)
-            elif kind == record.EPOCH:
-                self._begin_epoch(epoch, each)
-            elif kind == record.EXHAUSTED:
-                self._end_epoch(epoch, each, "exhausted")
-            elif kind == record.FAILED:
-                self._end_epoch(epoch, each, "error")
-            elif kind == record.ARRIVAL:
-                self.batches.arrived(epoch, each[1], self._us(each[2]))
-            elif kind == record.BATCH:
-                self._begin_batch(ring, each)
-                self.batches.arrived(epoch, each[1], self._us(each[3]))
-            elif kind == record.BATCH_DETAIL:
-                self._overhead.watched(each[6])
-                self._end_batch(ring, each)
-            elif kind == record.OVERHEAD:
-                self._overhead.plain(each[1])
-            elif kind == record.BATCH_SHAPE:
-                self.shape = each[1], each[2]
+            read = self._readers.get(each[0] & record.KIND_MASK)
+            if read is not None:
+                read(ring, each[0] >> record.EPOCH_SHIFT, each)
 
     def feed_batches(self, ring: RingName, records: Iterable[Record]) -> None:
         """From a worker, which counts the passes of its own iterator."""
@@ -100,12 +96,22 @@ class LoaderRecords:
         self.batches.finish()
 
     def _begin_epoch(self, epoch: int, each: Record) -> None:
-        _, iterator, number, started_ns, constructed_ns, first_step, _, _ = each
+        _, iterator, number, started_ns, constructed_ns, first_step, drawn, _ = each
         for left in list(self.steps.open):
             self.batches.end_epoch(left)
         start_us = self._us(started_ns)
         iterator_us = None if constructed_ns == NOT_MEASURED else self._us(constructed_ns) - start_us
-        self.steps.begin_epoch(OpenEpoch(epoch, start_us, iterator_us, first_step, last_us=start_us))
+        self.steps.begin_epoch(
+            OpenEpoch(
+                epoch,
+                start_us,
+                iterator_us,
+                first_step,
+                last_us=start_us,
+                sampler_us=_known_us(drawn >> 1),
+                fetches_ahead=bool(drawn & 1),
+            )
+        )
         self._epochs[iterator, number] = epoch
         if len(self._epochs) > PASSES:
             del self._epochs[next(iter(self._epochs))]
@@ -113,10 +119,27 @@ class LoaderRecords:
             self.batches.loaded(replace(load, epoch_index=epoch))
 
     def _step(self, epoch: int, each: Record) -> None:
-        _, entered_ns, left_ns, depth, batch_index, step_index, received_ns, _ = each
+        _, entered_ns, left_ns, packed, batch_index, step_index, received_ns, _ = each
+        depth, is_timed, drawn_ns = record.unpack_request(packed)
         if received_ns >= entered_ns:
             self.batches.arrived(epoch, batch_index, self._us(received_ns))
-        self.steps.step(epoch, Request(step_index, batch_index, self._us(entered_ns), self._us(left_ns), depth))
+        entered_us, left_us = self._us(entered_ns), self._us(left_ns)
+        self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(drawn_ns), is_timed))
+
+    def _own_batch(self, ring: RingName, epoch: int, each: Record) -> None:
+        """Loaded by the training process, which has it then."""
+        self._begin_batch(ring, each)
+        self.batches.arrived(epoch, each[1], self._us(each[3]))
+
+    def _own_detail(self, ring: RingName, _: int, each: Record) -> None:
+        self._overhead.watched(each[6])
+        self._end_batch(ring, each)
+
+    def _shape(self, _: RingName, __: int, each: Record) -> None:
+        self.shape = each[1], each[2]
+
+    def _pin(self, _: RingName, epoch: int, each: Record) -> None:
+        self.batches.pinned(epoch, each[1], min(LONGEST_US, self._us(each[3]) - self._us(each[2])))
 
     def _end_epoch(self, epoch: int, each: Record, ended: str) -> None:
         self.steps.end_epoch(epoch, self._us(each[1]), self._us(each[2]), ended)
@@ -172,3 +195,7 @@ class LoaderRecords:
 
 def _us(duration_ns: int) -> int:
     return NOT_MEASURED if duration_ns < 0 else (duration_ns + 500) // 1000
+
+
+def _known_us(duration_ns: int) -> int | None:
+    return None if duration_ns < 0 else _us(duration_ns)

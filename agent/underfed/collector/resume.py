@@ -45,7 +45,7 @@ def from_json(part: Mapping[str, Any]) -> Resume:
 
 
 def _loader(part: Mapping[str, Any]) -> LoaderResume:
-    open_epochs = [OpenEpoch(**{**epoch, "pending": None}) for epoch in part["open_epochs"]]
+    open_epochs = [OpenEpoch(**{**epoch, "pending": None, "ahead": None}) for epoch in part["open_epochs"]]
     passes = [(iterator, pass_index, epoch) for iterator, pass_index, epoch in part["passes"]]
     shape = (part["shape"][0], part["shape"][1]) if part["shape"] is not None else None
     return LoaderResume(part["next_step"], open_epochs, passes, shape)

@@ -95,7 +95,8 @@ class RankContent:
         """What was read and is in no window yet: lost with this process."""
         open_epochs = [epoch for each in self._records.values() for epoch in each.steps.open.values()]
         return Losses(
-            dropped_steps=sum(epoch.pending is not None for epoch in open_epochs),
+            dropped_steps=sum(epoch.pending is not None for epoch in open_epochs)
+            + sum(each.steps.held for each in self._records.values()),
             dropped_batches=sum(each.batches.waiting for each in self._records.values()),
         )
 

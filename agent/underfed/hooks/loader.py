@@ -1,133 +1,197 @@
-"""The wrappers around torch's iterator methods: two clock reads and one record a step, and only for watched loaders.
+"""What runs at the edges of torch's iterator methods: two clock reads and one record a step, only for watched loaders.
 
-Each passes on what it was called with and what comes back. The user's code (data set, sampler, collate) runs
-inside ``original``, outside any ``except`` of ours but the one that notes an error and raises it again.
+Each method is called from within torch's own function (see ``splice``). None raises, and none runs the user's code.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from underfed import record
 from underfed.clock import Clock, now_ns
-from underfed.hooks.session import SAMPLED_OVERHEAD, Session
-from underfed.hooks.worker import NO_BATCHES, planned
-from underfed.record import NOT_MEASURED
+from underfed.hooks.session import PINNING, SAMPLED_OVERHEAD, Session
+from underfed.hooks.worker import WorkerPlan, is_no_batch, planned
+from underfed.record import DEEPEST, DEPTH_BITS
 from underfed.ring import HEADER_BYTES, RECORD_SHIFT
 
 KEY = "_underfed"
 """The session's place in the iterator's ``__dict__``: one dictionary look-up, and it goes with the iterator."""
 
-Method = Callable[..., Any]
+DRAWN_SHIFT = DEPTH_BITS + 1
+TIMED = 1 << DEPTH_BITS
+
+Result = TypeVar("Result")
+Request = tuple[Session, int, int]
+"""Its session, when it was made, and queue depth + 1, with ``TIMED`` where the device is watched."""
+
+Making = tuple["Session | None", "WorkerPlan | None"]
+"""The session of an iterator under construction, and the plan for workers that held before."""
+
 OpenSession = Callable[[Any, Any], "Session | None"]
 """Called with an iterator under construction and its loader."""
 
 
-def give_up(iterator: Any, where: str, error: Exception) -> None:
-    """This iterator is recorded no more; the training goes on."""
-    session: Session | None = iterator.__dict__.pop(KEY, None)
-    if session is not None:
-        session.loader.guard.failed(where, error)
+class Settings(Protocol):
+    """``--set`` and ``--apply``."""
+
+    def before_iter(self, loader: Any) -> None:
+        """A loader is about to make or reset an iterator."""
 
 
-def wrap_init(original: Method, open_session: OpenSession) -> Method:
-    """Around an iterator class's ``__init__``: the time from here to its end is start-up."""
+class LoaderHooks:
+    """The object whose methods are spliced into torch."""
 
-    def watched_init(self: Any, loader: Any, *arguments: Any, **named: Any) -> None:
-        session = open_session(self, loader)
-        started_ns = now_ns()
+    __slots__ = ("_now", "_open", "_settings")
+
+    def __init__(self, open_session: OpenSession, settings: Settings | None = None, now: Clock = now_ns) -> None:
+        self._open = open_session
+        self._settings = settings
+        self._now = now
+
+    # DataLoader.__iter__
+
+    def iterating(self, loader: Any) -> None:
+        if self._settings is not None:
+            self._settings.before_iter(loader)
+
+    # __init__ of an iterator class. Those of its bases run within: the outermost counts.
+
+    def making(self, iterator: Any, loader: Any) -> Making | None:
+        if KEY in iterator.__dict__:
+            return None
+        session, before = self._open(iterator, loader), planned.plan
+        if session is None and before is None:
+            return None
         # A sampler may itself begin to draw from another loader: its workers are not ours.
-        before, planned.plan = planned.plan, session.loader.plan(session) if session is not None else None
+        planned.plan = session.loader.plan(session) if session is not None else None
+        return session, before
+
+    def made(self, token: Making, iterator: Any, loader: Any, result: Result) -> Result:
+        session, planned.plan = token
         try:
-            original(self, loader, *arguments, **named)
-        finally:
-            planned.plan = before
-        if session is None:
-            return
-        try:
-            session.constructed(self, started_ns)
+            if session is not None:
+                session.made(iterator)
         except Exception as error:
-            give_up(self, "iterator", error)
+            give_up(iterator, "iterator", error)
+        return result
 
-    return watched_init
+    def not_made(self, token: Making, iterator: Any, loader: Any) -> None:
+        planned.plan = token[1]
 
+    # _reset, which a persistent iterator's loader calls at each new epoch
 
-def wrap_reset(original: Method) -> Method:
-    """Around ``_reset``, which a persistent iterator's loader calls at each new epoch."""
+    def resetting(self, iterator: Any) -> Session | None:
+        session: Session | None = iterator.__dict__.get(KEY)
+        if session is None or not session.is_made:
+            return None
+        session.resetting()
+        return session
 
-    def watched_reset(self: Any, *arguments: Any, **named: Any) -> None:
-        session: Session | None = self.__dict__.get(KEY)
-        if session is None or not session.is_constructed:
-            original(self, *arguments, **named)
-            return
+    def reset(self, session: Session, iterator: Any, result: Result) -> Result:
         try:
             session.reset()
         except Exception as error:
-            give_up(self, "reset", error)
-        # What comes while it resets belongs to the epoch before and is thrown away by torch.
-        session = self.__dict__.pop(KEY, None)
-        original(self, *arguments, **named)
-        if session is not None:
-            self.__dict__[KEY] = session
-
-    return watched_reset
-
-
-def wrap_get_data(original: Method, now: Clock = now_ns) -> Method:
-    """Around ``_get_data``: when which batch came. Mostly the awaited one, whose time goes into its step."""
-
-    def watched_get_data(self: Any) -> Any:
-        result = original(self)
-        session: Session | None = self.__dict__.get(KEY)
-        if session is not None:
-            received_ns = now()
-            try:
-                index = result[0]
-                if index == self._rcvd_idx or not session.in_order:
-                    session.received_ns = received_ns
-                    session.batch_index = index
-                else:
-                    session.ring.write(record.head(record.ARRIVAL, session.epoch), index, received_ns)
-                if session.is_map or type(result[1]).__name__ not in NO_BATCHES:
-                    session.arrived += 1
-            except Exception as error:
-                give_up(self, "arrival", error)
+            give_up(iterator, "reset", error)
         return result
 
-    return watched_get_data
+    def not_reset(self, session: Session, iterator: Any) -> None:
+        session.is_made = True
 
+    # _next_index: a map-style loader's sampler
 
-def wrap_next(original: Method, now: Clock = now_ns) -> Method:
-    """Around ``__next__``. Written out in one piece: every call here would cost more than a clock read."""
+    def drawing(self, iterator: Any) -> int | None:
+        return self._now() if KEY in iterator.__dict__ else None
 
-    def watched_next(self: Any) -> Any:
-        session: Session | None = self.__dict__.get(KEY)
+    def drawn(self, started_ns: int, iterator: Any, result: Result) -> Result:
+        session: Session | None = iterator.__dict__.get(KEY)
+        if session is not None:
+            session.drawn_ns += self._now() - started_ns
+        return result
+
+    def not_drawn(self, started_ns: int, iterator: Any) -> None:
+        self.drawn(started_ns, iterator, None)
+
+    # _get_data: when which batch came. Mostly the awaited one, whose time goes into its step
+
+    def receiving(self, iterator: Any) -> Session | None:
+        session: Session | None = iterator.__dict__.get(KEY)
+        return session if session is not None and session.is_made else None
+
+    def received(self, session: Session, iterator: Any, result: Any) -> Any:
+        received_ns = self._now()
+        try:
+            index, batch = result
+            if index == iterator._rcvd_idx or not session.in_order:
+                session.received_ns = received_ns
+                session.batch_index = index
+            else:
+                session.ring.write(record.head(record.ARRIVAL, session.epoch), index, received_ns)
+            if session.is_map or not is_no_batch(batch):
+                session.arrived += 1
+        except Exception as error:
+            give_up(iterator, "arrival", error)
+        return result
+
+    # The copy into page-locked memory: in a thread beside workers, in next() without
+
+    def pinning(self, queue: Any, batch_index: int) -> tuple[Session, int, int] | None:
+        session: Session | None = queue.__dict__.get(PINNING)
+        return (session, batch_index, self._now()) if session is not None and session.is_made else None
+
+    def pinning_here(self, iterator: Any) -> tuple[Session, int, int] | None:
+        session: Session | None = iterator.__dict__.get(KEY)
+        return (session, iterator._num_yielded, self._now()) if session is not None else None
+
+    def pinned(self, token: tuple[Session, int, int] | None, batch: Result) -> Result:
+        if token is not None:
+            session, batch_index, started_ns = token
+            try:
+                session.pinned(batch_index, started_ns)
+            except Exception as error:
+                session.loader.guard.failed("pin", error)
+        return batch
+
+    # __next__. Written out: every call here would cost more than a clock read
+
+    def entered(self, iterator: Any) -> Request | None:
+        session: Session | None = iterator.__dict__.get(KEY)
         if session is None:
-            return original(self)
-        depth = NOT_MEASURED
+            return None
+        depth = 0
         try:
             if session.is_watchful:
+                if not session.is_made:
+                    return None  # torchdata asks for batches within the making, to skip those that were seen before
                 session.begin_watch()
             if session.qsize is not None:
-                depth = session.qsize() + session.arrived - self._num_yielded
+                depth = session.qsize() + session.arrived - iterator._num_yielded + 1
+                depth = 0 if depth < 0 else DEEPEST if depth > DEEPEST else depth
+            if session.device is not None and session.device.entered(session.loader.steps, depth <= 1):
+                depth |= TIMED
         except Exception as error:
-            give_up(self, "request", error)
-        entered_ns = now()
-        try:
-            batch = original(self)
-        except BaseException as error:
-            note_stop(self, error, entered_ns, now())
-            raise
-        left_ns = now()
+            give_up(iterator, "request", error)
+            return None
+        return session, self._now(), depth
+
+    def left(self, token: Request, iterator: Any, batch: Result) -> Result:
+        left_ns = self._now()
+        session, entered_ns, depth = token
         try:
             loader = session.loader
             step = loader.steps
-            loader.steps = step + 1
+            if session.device is not None:
+                session.device.left()
             if session.probe is not None:
-                index = self._num_yielded - 1
+                index = iterator._num_yielded - 1
             else:
-                index = self._rcvd_idx - 1 if session.in_order else session.batch_index
+                index = iterator._rcvd_idx - 1 if session.in_order else session.batch_index
+            if session.is_passive:
+                came_ns = max(entered_ns, session.received_ns)
+                session.ring.write(record.head(record.ARRIVAL, session.epoch), index, came_ns)
+                return batch
+            loader.steps = step + 1
             number = session.next_number()
             session.pack(
                 session.memory,
@@ -135,27 +199,34 @@ def wrap_next(original: Method, now: Clock = now_ns) -> Method:
                 session.step_head,
                 entered_ns,
                 left_ns,
-                depth,
+                depth | session.drawn_ns << DRAWN_SHIFT,
                 index,
                 step,
                 session.received_ns,
                 number,
             )
+            session.drawn_ns = 0
+            if session.device is not None:
+                session.device.poll()
             if session.is_watchful:
                 session.end_watch(batch, index, entered_ns, left_ns)
             elif not (step + 1) % SAMPLED_OVERHEAD or left_ns >= session.due_ns:
                 session.is_watchful = True
         except Exception as error:
-            give_up(self, "step", error)
+            give_up(iterator, "step", error)
         return batch
 
-    return watched_next
+    def stopped(self, token: Request, iterator: Any) -> None:
+        left_ns = self._now()
+        session, entered_ns, _ = token
+        try:
+            session.stopped(iterator, isinstance(sys.exc_info()[1], StopIteration), entered_ns, left_ns)
+        except Exception as error:
+            give_up(iterator, "end of epoch", error)
 
 
-def note_stop(iterator: Any, error: BaseException, entered_ns: int, left_ns: int) -> None:
-    session: Session | None = iterator.__dict__.get(KEY)
-    try:
-        if session is not None:
-            session.stopped(iterator, error, entered_ns, left_ns)
-    except Exception as failure:
-        give_up(iterator, "end of epoch", failure)
+def give_up(iterator: Any, where: str, error: Exception) -> None:
+    """This iterator is recorded no more; the training goes on."""
+    session: Session | None = iterator.__dict__.pop(KEY, None)
+    if session is not None:
+        session.loader.guard.failed(where, error)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from underfed import record, rundir
 from underfed.clock import now_ns
 from underfed.guard import Guard
 from underfed.hooks.batch import measure_batch
-from underfed.hooks.collate import TimedCollate
+from underfed.hooks.collate import KEY as COLLATE
+from underfed.hooks.collate import CollateTimer
 from underfed.hooks.probe import Probe, Usage
 from underfed.hooks.worker import WorkerPlan
 from underfed.record import NOT_MEASURED
 from underfed.ring import RingWriter
+
+if TYPE_CHECKING:
+    from underfed.hooks.device import DeviceClock
 
 STEP_CAPACITY = 4096
 """256 KB a loader: a second of steps of 250 µs, where the collector drains four times a second."""
@@ -35,25 +39,50 @@ SAMPLED_OVERHEAD = 64
 NEVER_NS = 1 << 62
 
 
+class Reporter(Protocol):
+    """The recording, as its loaders know it."""
+
+    def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
+        """At the start of an epoch, on the training thread: the device clock to use in it, if there is one."""
+
+    def lacks(self, loader: WatchedLoader, reasons: dict[str, str]) -> None:
+        """These facts of the loader are not measured, for these reasons."""
+
+
 class WatchedLoader:
     """One loader's numbering and step ring, shared by all its iterators. Changed on the training thread only."""
 
-    __slots__ = ("directory", "epochs", "guard", "index", "iterators", "name", "ring", "shape_is_known", "steps")
+    __slots__ = (
+        "directory",
+        "epochs",
+        "guard",
+        "index",
+        "iterators",
+        "name",
+        "reporter",
+        "ring",
+        "shape_is_known",
+        "steps",
+        "threads_per_worker",
+    )
 
-    def __init__(self, index: int, name: str, directory: Path, guard: Guard) -> None:
+    def __init__(self, index: int, name: str, directory: Path, guard: Guard, reporter: Reporter) -> None:
         self.index = index
         self.name = name
         self.directory = directory
         self.guard = guard
+        self.reporter = reporter
         self.ring: RingWriter | None = None
         self.steps = self.epochs = self.iterators = 0
         self.shape_is_known = False
+        self.threads_per_worker: int | None = None
+        """As ``--set threads_per_worker`` asked."""
 
-    def open(self) -> Session:
+    def open(self, fetches_ahead: bool = False) -> Session:
         """A session for a new iterator. Makes the step ring for the first."""
         if self.ring is None:
             self.ring = RingWriter(rundir.step_ring(self.directory, self.index), STEP_CAPACITY)
-        session = Session(self, self.ring, self.iterators)
+        session = Session(self, self.ring, self.iterators, fetches_ahead)
         self.iterators += 1
         if session.iterator >= KEPT_ITERATORS:
             rundir.remove_batch_rings(self.directory, self.index, session.iterator - KEPT_ITERATORS)
@@ -63,6 +92,7 @@ class WatchedLoader:
         return WorkerPlan(
             rings=rundir.batch_rings(self.directory, self.index, session.iterator),
             failures=str(self.directory / rundir.FAILURES),
+            threads=self.threads_per_worker,
         )
 
 
@@ -74,11 +104,15 @@ class Session:
         "batch_index",
         "began_ns",
         "collate",
+        "device",
+        "drawn_ns",
         "due_ns",
         "epoch",
+        "fetches_ahead",
         "in_order",
-        "is_constructed",
+        "is_made",
         "is_map",
+        "is_passive",
         "is_probing",
         "is_watchful",
         "iterator",
@@ -92,16 +126,22 @@ class Session:
         "qsize",
         "received_ns",
         "ring",
+        "started_ns",
         "step_head",
     )
 
-    def __init__(self, loader: WatchedLoader, ring: RingWriter, iterator: int) -> None:
+    def __init__(self, loader: WatchedLoader, ring: RingWriter, iterator: int, fetches_ahead: bool) -> None:
         self.loader = loader
         self.ring = ring
         self.memory, self.mask, self.pack, self.next_number = ring.memory, ring.mask, ring.pack, ring.next_number
         self.iterator = iterator
+        self.fetches_ahead = fetches_ahead
         self.pass_index = -1
-        self.is_constructed = False
+        self.started_ns = now_ns()
+        self.is_made = False
+        """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
+        self.is_passive = False
+        """Someone else tells of the steps (``underfed.prefetch``), as this loader's consumer does not ask for them."""
         self.is_watchful = True
         """The next step is looked at closely: it is the first, one of a sample, or its batch is to be measured."""
         self.is_probing = False
@@ -109,11 +149,14 @@ class Session:
         self.due_ns = NEVER_NS
         """From then on another batch may be measured."""
         self.began_ns = 0
+        self.drawn_ns = 0
+        """Time spent drawing indices that no record tells of yet."""
         self.qsize: Callable[[], int] | None = None
         self.in_order = True
         self.is_map = False
         self.probe: Probe | None = None
-        self.collate: TimedCollate | None = None
+        self.collate: CollateTimer | None = None
+        self.device: DeviceClock | None = None
         self._new_pass()
 
     def _new_pass(self) -> None:
@@ -125,28 +168,42 @@ class Session:
         """Batches that the training process holds or held, this pass."""
         self.received_ns = 0
         self.batch_index = NOT_MEASURED
+        self.device = self.loader.reporter.began_epoch(self.loader)
 
-    def constructed(self, iterator: Any, started_ns: int) -> None:
+    def made(self, iterator: Any) -> None:
         """The iterator is complete, its workers are started: note when, and look at what it has."""
-        constructed_ns = now_ns()
-        if iterator._num_workers > 0:
-            self._look_at_queues(iterator)
-        else:
-            self._look_at_fetcher(iterator)
-        self.is_constructed = True
-        self._write_epoch(started_ns, constructed_ns)
+        made_ns = now_ns()
+        self._look_at(iterator)
+        self._write_epoch(made_ns)
+
+    def adopt(self, iterator: Any) -> None:
+        """An iterator that was there before it was watched: its next request is a first step."""
+        self._look_at(iterator)
+        self._write_epoch(NOT_MEASURED)
+
+    def begin_plain(self) -> None:
+        """For what is no iterator of torch's."""
+        self.is_made = True
+        self._write_epoch(now_ns())
+
+    def resetting(self) -> None:
+        """A kept iterator begins another pass, with the workers it has. What comes while it does so belongs to the pass
+        before, and torch throws it away."""
+        self.started_ns = now_ns()
+        self.is_made = False
+        self.drawn_ns = 0
 
     def reset(self) -> None:
-        """A kept iterator begins another pass, with the workers it has."""
         self._new_pass()
-        self._write_epoch(now_ns(), NOT_MEASURED)
+        self.is_made = True
+        self._write_epoch(NOT_MEASURED)
 
     def begin_watch(self) -> None:
         """Before the request of a step that is looked at closely."""
         self.began_ns = now_ns()
         if self.probe is not None and self.collate is not None and self.began_ns >= self.due_ns:
             self.is_probing = True
-            self.collate.begin()
+            self.collate.restart()
             self.probe.begin()
 
     def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int) -> None:
@@ -162,28 +219,34 @@ class Session:
             own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
             self.ring.write(record.head(record.OVERHEAD, self.epoch), own_ns)
 
-    def stopped(self, iterator: Any, error: BaseException, entered_ns: int, left_ns: int) -> None:
+    def stopped(self, iterator: Any, is_over: bool, entered_ns: int, left_ns: int) -> None:
         """``next()`` raised: there are no more batches, or something failed."""
-        kind = record.EXHAUSTED if isinstance(error, StopIteration) else record.FAILED
+        kind = record.EXHAUSTED if is_over else record.FAILED
         self.ring.write(record.head(kind, self.epoch), entered_ns, left_ns)
         self.is_watchful, self.is_probing = True, False
+        self.drawn_ns = 0
         if kind == record.FAILED and self.qsize is not None:
             # A failed batch arrived and was not handed out: count again what waits.
-            early = sum(len(task) == 2 for task in iterator._task_info.values())
-            self.arrived = iterator._num_yielded + early
+            self.arrived = _arrived(iterator)
 
-    def _write_epoch(self, started_ns: int, constructed_ns: int) -> None:
+    def pinned(self, batch_index: int, started_ns: int) -> None:
+        """Also called by the thread that pins."""
+        self.ring.write(record.head(record.PIN, self.epoch), batch_index, started_ns, now_ns())
+
+    def _write_epoch(self, made_ns: int) -> None:
+        drawn_ns, self.drawn_ns = self.drawn_ns, 0
         self.ring.write(
             record.head(record.EPOCH, self.epoch),
             self.iterator,
             self.pass_index,
-            started_ns,
-            constructed_ns,
+            self.started_ns,
+            made_ns,
             self.loader.steps,
+            drawn_ns << 1 | self.fetches_ahead,
         )
 
-    def _write_batch(self, usage: Usage, collate: TimedCollate, index: int, entered_ns: int, left_ns: int) -> None:
-        collate.is_timing = False
+    def _write_batch(self, usage: Usage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
+        collate.is_on = False
         self.ring.write(
             record.head(record.BATCH, self.epoch),
             index,
@@ -210,20 +273,40 @@ class Session:
             self.is_watchful = pause_ns <= left_ns - entered_ns
             self.due_ns = 0 if self.is_watchful else left_ns + pause_ns
 
+    def _look_at(self, iterator: Any) -> None:
+        self.is_made = True
+        if iterator._num_workers > 0:
+            self._look_at_queues(iterator)
+        else:
+            self._look_at_fetcher(iterator)
+
     def _look_at_fetcher(self, iterator: Any) -> None:
         self.due_ns = 0
         self.probe = Probe()
-        fetcher = iterator._dataset_fetcher
-        fetcher.collate_fn = self.collate = TimedCollate(fetcher.collate_fn)
+        self.collate = CollateTimer()
+        iterator._dataset_fetcher.__dict__[COLLATE] = self.collate
 
     def _look_at_queues(self, iterator: Any) -> None:
         self.in_order = getattr(iterator, "_in_order", True)
         self.is_map = iterator._dataset_kind == 0
+        self.arrived = _arrived(iterator)
         waiting, finished = iterator._data_queue.qsize, iterator._worker_result_queue.qsize
+        is_pinning = iterator._data_queue is not iterator._worker_result_queue
+        if is_pinning:
+            iterator._worker_result_queue.__dict__[PINNING] = self
         try:
             finished()
         except NotImplementedError:
             return  # macOS has no way to count a queue
-        is_pinning = iterator._data_queue is not iterator._worker_result_queue
         # Batches that wait to be pinned are finished too.
         self.qsize = (lambda: waiting() + finished()) if is_pinning else waiting
+
+
+PINNING = "_underfed"
+"""The session's place in the ``__dict__`` of the queue that the pin thread reads."""
+
+
+def _arrived(iterator: Any) -> int:
+    """Batches of this pass that the training process holds or held: handed out, or come early and waiting."""
+    handed_out: int = iterator._num_yielded
+    return handed_out + sum(len(task) == 2 for task in iterator._task_info.values())

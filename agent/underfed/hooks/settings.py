@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from underfed.config import LARGEST, Value
@@ -15,6 +17,7 @@ NESTED_DATASETS = 4
 
 LISTED_TRANSFORMS = 32
 NAME_LENGTH = 100
+PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
 NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
 NO_LENGTH = "an iterable data set is not asked for its length: torch would remember that and warn by it"
 
@@ -45,8 +48,55 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         transforms=_transforms(loader.dataset),
         watched_at=watched_at,
         not_measured=reasons,
-        **lengths,
+        paths=data_paths(loader.dataset),
+        dataset_length=lengths["dataset_length"],
+        batches_per_epoch=lengths["batches_per_epoch"],
     )
+
+
+def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
+    """Of what is no DataLoader: its type stands where the data set's would."""
+    return LoaderFacts(
+        loader=name,
+        settings={},
+        dataset_type=type(iterable).__name__,
+        dataset_kind=None,
+        dataset_length=None,
+        batches_per_epoch=None,
+        sampler_type=None,
+        collate_type=None,
+        transforms=None,
+        watched_at=watched_at,
+        not_measured=dict(not_measured),
+    )
+
+
+def data_paths(dataset: Any) -> list[str]:
+    """Files or directories that the data set's own attributes name, by torchvision's conventions and the like.
+
+    Only instance dictionaries are read, and of a list of samples the first.
+    """
+    found: dict[str, None] = {}
+    for _ in range(NESTED_DATASETS):
+        attributes = _attributes(dataset)
+        for value in list(attributes.values())[:PATH_ATTRIBUTES]:
+            path = _first_path(value)
+            if path is not None:
+                found[path] = None
+        dataset = attributes.get("dataset")
+    return list(found)[:LISTED_PATHS]
+
+
+def _first_path(value: Any) -> str | None:
+    for _ in range(2):  # [path, …] and [(path, label), …]
+        value = value[0] if isinstance(value, (list, tuple)) and value else value
+    if not isinstance(value, (str, os.PathLike)) or len(os.fspath(value)) > PATH_LENGTH:
+        return None
+    path = Path(os.fsdecode(value))
+    try:
+        return str(path.absolute()) if len(path.parts) > 1 and path.exists() else None
+    except (OSError, ValueError):
+        return None
 
 
 def _settings(loader: Any) -> dict[str, Value]:

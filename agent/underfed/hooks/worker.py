@@ -15,9 +15,9 @@ from typing import Any
 
 from underfed.clock import now_ns
 from underfed.guard import Guard
-from underfed.hooks.collate import TimedCollate
+from underfed.hooks.collate import CollateTimer, awaited, splice_fetchers
 from underfed.hooks.probe import Probe
-from underfed.record import BATCH, BATCH_DETAIL, head
+from underfed.record import BATCH, BATCH_DETAIL, WORKER_END, WORKER_START, head
 from underfed.ring import RingWriter
 from underfed.rundir import batch_ring
 
@@ -35,10 +35,13 @@ CAPACITY = 512
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """Where the workers of one iterator record: two paths, all that crosses the process boundary."""
+    """Where the workers of one iterator record, and with how many threads they shall load: all that crosses the
+    process boundary."""
 
     rings: str
     failures: str
+    threads: int | None = None
+    """``None``: as the program has it."""
 
 
 class _Planned(threading.local):
@@ -89,16 +92,20 @@ def run_worker(
 ) -> None:
     """Run ``loop`` as torch meant it, with its queues timed where there is a plan."""
     bound = {**dict(zip(names, arguments, strict=False)), **named}
+    ring = None
     if plan is not None and all(name in bound for name in ARGUMENTS):
         guard = Guard(plan.failures)
         try:
-            timed = _instrument(plan, guard, bound)
+            ring = _instrument(plan, guard, bound)
         except Exception as error:
             guard.failed("worker start", error)
-        else:
-            arguments = tuple(timed if value is timed.collate else value for value in arguments)
-            named = {name: timed if value is timed.collate else value for name, value in named.items()}
-    loop(*arguments, **named)
+    has_raised = True
+    try:
+        loop(*arguments, **named)
+        has_raised = False
+    finally:
+        if ring is not None:
+            ring.write(head(WORKER_END, 0), now_ns(), has_raised)
 
 
 def parameter_names(loop: Loop) -> list[str]:
@@ -114,7 +121,7 @@ class BatchTimer:
 
     __slots__ = ("batch_index", "collate", "is_loading", "pass_index", "probe", "ring", "started_ns")
 
-    def __init__(self, ring: RingWriter, collate: TimedCollate) -> None:
+    def __init__(self, ring: RingWriter, collate: CollateTimer) -> None:
         self.ring = ring
         self.collate = collate
         self.probe = Probe()
@@ -127,7 +134,7 @@ class BatchTimer:
     def taken(self, task: Any) -> None:
         if isinstance(task, tuple):
             self.batch_index = task[0]
-            self.collate.begin()
+            self.collate.restart()
             self.is_loading = True
             self.probe.begin()
             self.started_ns = now_ns()
@@ -140,7 +147,7 @@ class BatchTimer:
         ended_ns = now_ns()
         usage = self.probe.end()
         self.is_loading = False
-        if type(item[1]).__name__ in NO_BATCHES:
+        if is_no_batch(item[1]):
             return
         collate, index = self.collate, self.batch_index
         self.ring.write(
@@ -163,21 +170,36 @@ class BatchTimer:
         )
 
 
-def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> TimedCollate:
-    """Give this process's own queue objects timed ``get`` and ``put``; return the timed collate function."""
-    collate = TimedCollate(bound["collate_fn"])
-    timer = BatchTimer(RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY), collate)
+def is_no_batch(item: Any) -> bool:
+    """What a worker sends instead of a batch. torchdata's workers send ``(item, worker, state)``."""
+    item = item[0] if type(item) is tuple and item else item
+    return type(item).__name__ in NO_BATCHES
+
+
+def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> RingWriter:
+    """Give this process's own queue objects timed ``get`` and ``put``, and time the collate function."""
+    ring = RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY)
+    ring.write(head(WORKER_START, 0), now_ns())
+    collate = _await_fetcher(bound)
+    timer = BatchTimer(ring, collate)
     tasks, batches = bound["index_queue"], bound["data_queue"]
     get, put = tasks.get, batches.put
+    threads = plan.threads
 
     def stop(where: str, error: Exception) -> None:
         del tasks.get, batches.put
-        collate.is_timing = False
+        collate.is_on = False
         guard.failed(where, error)
 
     def timed_get(*arguments: Any, **named: Any) -> Any:
+        nonlocal threads
         task = get(*arguments, **named)
         try:
+            if threads is not None:  # not earlier: torch's loop sets one thread, and then the user's init function runs
+                from underfed.overrides import apply_threads
+
+                apply_threads(threads)
+                threads = None
             timer.taken(task)
         except Exception as error:
             stop("worker task", error)
@@ -191,7 +213,17 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Tim
         put(item, *arguments, **named)
 
     tasks.get, batches.put = timed_get, timed_put
-    return collate
+    return ring
+
+
+def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
+    """Torch's loop makes its fetcher soon: a spawned process has torch's own, a forked one has put it back."""
+    timer = CollateTimer()
+    splice_fetchers()
+    holder = bound.get("dataset_holder")  # torch 2.15: a list of one, which the loop empties
+    dataset = holder[0] if holder else bound.get("dataset")
+    awaited.timer, awaited.collate, awaited.dataset_type = timer, bound["collate_fn"], type(dataset)
+    return timer
 
 
 def _torch_loop() -> Loop:
