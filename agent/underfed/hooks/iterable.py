@@ -158,8 +158,7 @@ def _left(session: Session, batch: Any, index: int, entered_ns: int, is_timed: b
     try:
         loader, device = session.loader, session.device
         step, loader.steps = loader.steps, loader.steps + 1
-        if device is not None:
-            device.left()
+        is_timed = is_timed and device is not None and device.left()
         session.ring.write(
             session.step_head, entered_ns, left_ns, pack_request(NOT_MEASURED, is_timed, NOT_MEASURED), index, step, 0
         )

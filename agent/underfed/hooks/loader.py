@@ -181,8 +181,8 @@ class LoaderHooks:
         try:
             loader = session.loader
             step = loader.steps
-            if session.device is not None:
-                session.device.left()
+            if depth & TIMED and session.device is not None and not session.device.left():
+                depth ^= TIMED
             if session.probe is not None:
                 index = iterator._num_yielded - 1
             else:
