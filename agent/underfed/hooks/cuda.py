@@ -58,12 +58,11 @@ class CudaEvents:
 _sources: dict[int, CudaEvents] = {}
 
 
-def source_in_use(torch: Any) -> CudaEvents | None:
-    """The device that this process trains on; ``torch`` is the module, if it is loaded."""
-    if why_not(torch) is not None:
-        return None
+def source_in_use(torch: Any) -> CudaEvents:
+    """The device that this process trains on. Only where ``why_not()`` is ``None``."""
     device, _ = find_device(torch)
-    return source_of(torch, device) if device is not None else None
+    assert device is not None
+    return source_of(torch, device)
 
 
 def source_of(torch: Any, device: int) -> CudaEvents:
@@ -74,7 +73,7 @@ def source_of(torch: Any, device: int) -> CudaEvents:
 
 
 def why_not(torch: Any) -> str | None:
-    """Why no device can be watched now; ``None`` where one can."""
+    """Why no device can be watched now; ``None`` where one can. ``torch`` is the module, if it is loaded."""
     if torch is None:
         return NO_TORCH
     if not torch.cuda.is_initialized():

@@ -27,6 +27,9 @@ SAMPLED = 16
 QUERIES = 2
 """A look at the device a step, and one more to catch up. Each takes about a microsecond."""
 
+REASON_LENGTH = 200
+"""CUDA's messages go on with advice on debugging."""
+
 HEAD = record.head(record.DEVICE, 0)
 NS_PER_MS = 1_000_000
 
@@ -89,15 +92,14 @@ class DeviceClock:
     """One loader's. Writes a DEVICE record for each step that ``left()`` announced, a few steps later.
 
     Used by one thread. A step that is not timed costs 0.2 µs, a timed one two recordings, one or two queries of
-    streams, and later two queries of events. ``spans`` is shared by the clocks of a device.
+    streams, and later two queries of events. The clocks of one device share its events.
     """
 
     __slots__ = ("_finished", "_free", "_open", "_pending", "_ring", "_source", "_step", "dropped", "errors", "reason")
 
-    def __init__(self, ring: RingWriter, source: EventSource, spans: list[Span]) -> None:
+    def __init__(self, ring: RingWriter, source: EventSource) -> None:
         self._ring = ring
         self._source = source
-        self._free = spans
         self._open: Span | None = None
         self._pending: deque[Span] = deque()
         """Left, and not seen complete. The oldest first."""
@@ -109,6 +111,11 @@ class DeviceClock:
         self.errors = 0
         self.reason: str | None = None
         """Why this clock has stopped, if it has."""
+        try:
+            self._free = spans_of(source)
+        except Exception as error:
+            self._free = []
+            self._stop(error)
 
     def entered(self, step: int, must: bool) -> bool:
         """``next()`` is entered. Whether the step is timed: one that ``must`` be, since it can block, and samples."""
@@ -158,10 +165,11 @@ class DeviceClock:
             return None
         current = stream = source.stream()
         # Asked before A is recorded: A itself takes the device some microseconds, and would look like work.
-        was_busy = not stream.query()
-        if not was_busy and stream is not source.default and not source.default.query():
-            # next() runs within a prefetcher's own stream; the model's is the other one.
-            stream, was_busy = source.default, True
+        was_busy = stream is not source.default and not source.default.query()
+        if was_busy:
+            stream = source.default  # next() runs within a prefetcher's own stream; the model works in this one
+        else:
+            was_busy = not stream.query()
         span = self._free.pop()
         span.step, span.current, span.stream, span.was_busy = step, current, stream, was_busy
         span.a.record(stream)
@@ -190,7 +198,7 @@ class DeviceClock:
     def _stop(self, error: Exception) -> None:
         """An error of the device stays with it, and reaches the user at a call of his own. Here it ends the clock."""
         self.errors += 1
-        self.reason = f"the device clock stopped: {type(error).__name__}: {error}".partition("\n")[0][:200]
+        self.reason = reason_of(error)
         if self._finished is not None:
             self._pending.appendleft(self._finished)
         for span in self._pending:
@@ -206,6 +214,10 @@ def work_between(span: Span, follower: Span | None) -> int:
     return nanoseconds(span.b, follower.a) if follower.was_busy else NOT_MEASURED
 
 
+def reason_of(error: Exception) -> str:
+    return f"the device failed: {type(error).__name__}: {error}".partition("\n")[0][:REASON_LENGTH]
+
+
 def nanoseconds(begin: Event, end: Event) -> int:
     """Between two completed events; they resolve half a microsecond."""
     return round(begin.elapsed_time(end) * NS_PER_MS)
@@ -216,15 +228,21 @@ def open_device_clock(ring: RingWriter) -> DeviceClock | None:
 
     The first call for a device makes its events: about a millisecond.
     """
-    source = cuda.source_in_use(sys.modules.get("torch"))
-    if source is None or not source.may_be_used():
+    if device_reason() is not None:
         return None
-    return DeviceClock(ring, source, spans_of(source))
+    try:
+        source = cuda.source_in_use(sys.modules.get("torch"))
+        return DeviceClock(ring, source) if source.may_be_used() else None
+    except Exception:
+        return None  # the device has failed since it was asked: the next call says so
 
 
 def device_reason() -> str | None:
     """Why there is no device clock now, ``None`` where there can be one. A device may come into use at any time."""
-    return cuda.why_not(sys.modules.get("torch"))
+    try:
+        return cuda.why_not(sys.modules.get("torch"))
+    except Exception as error:
+        return reason_of(error)
 
 
 _spans: dict[EventSource, list[Span]] = {}
