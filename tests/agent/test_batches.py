@@ -104,3 +104,14 @@ def test_arrivals_that_wait_are_bounded() -> None:
     batches.loaded(LOAD)
     batches.loaded(replace(LOAD, batch_index=10))
     assert only(batches).batch_index == [10]
+
+
+def test_what_pinning_took_comes_with_the_batch() -> None:
+    batches = LoaderBatches("train")
+    batches.pinned(0, 0, 12)
+    batches.arrived(0, 0, 1_150)
+    batches.loaded(LOAD)
+    batches.loaded(replace(LOAD, batch_index=1))
+    batches.arrived(0, 1, 1_160)
+    taken = {each.batch_index[0]: each.pin_us for each in batches.take()}
+    assert taken == {0: [12], 1: None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from underfed.collector.steps import LoaderSteps, OpenEpoch, Request
+from underfed.collector.steps import PATIENCE, LoaderSteps, OpenEpoch, Request
 from underfed.collector.wire import LONGEST_US, STEPS, Epoch, Steps
 
 
@@ -209,3 +209,101 @@ def test_the_parts_add_up_to_the_whole() -> None:
     steps = steps_of(loader)
     lengths = [length for length in steps.step_us if length is not None]
     assert [steps.start_us + sum(lengths[:index]) for index in range(5)] == instants
+
+
+def ahead(batches: int, *, waits_us: int = 10, work_us: int = 90) -> LoaderSteps:
+    """A consumer that asks for batch k+1 before it hands out batch k: two requests, then one a step."""
+    loader = LoaderSteps("train", never)
+    epoch = begun()
+    epoch.fetches_ahead = True
+    loader.begin_epoch(epoch)
+    at_us = 100
+    for index in range(batches):
+        loader.step(0, request(index, at_us, waits_us))
+        at_us += waits_us + (work_us if index else 0)
+    loader.end_epoch(0, at_us, at_us + 1, "exhausted")
+    return loader
+
+
+def test_a_request_ahead_belongs_to_the_step_that_waited_for_it() -> None:
+    loader = ahead(4)
+    steps = steps_of(loader)
+    # The first step waits for two batches; the last one for the word that there are no more, and nobody sees its end.
+    assert steps.data_wait_us == [20, 10, 10, 1]
+    assert steps.step_us == [110, 100, 100, None]
+    assert (steps.start_us, steps.first_step_index, steps.batch_index) == (100, 0, None)
+    epoch = epoch_of(loader)
+    assert (epoch.steps, epoch.startup_us, epoch.ended) == (4, 120, "exhausted")
+
+
+def test_one_batch_that_was_asked_for_ahead_is_one_step() -> None:
+    loader = ahead(1)
+    steps = steps_of(loader)
+    assert (steps.data_wait_us, steps.step_us) == ([11], [None])
+    assert epoch_of(loader).steps == 1
+
+
+def test_a_loop_ahead_that_is_left_never_used_its_last_batch() -> None:
+    loader = LoaderSteps("train", never)
+    epoch = begun()
+    epoch.fetches_ahead = True
+    loader.begin_epoch(epoch)
+    for index, entered_us in enumerate((100, 110, 200)):
+        loader.step(0, request(index, entered_us))
+    loader.begin_epoch(begun(1, 300, 3))
+    assert steps_of(loader).step_us == [100, None]
+    left, _ = loader.take_epochs()
+    assert (left.steps, left.ended) == (2, "broken_off")
+
+
+def timed(index: int, entered_us: int) -> Request:
+    return Request(index, index, entered_us, entered_us + 10, 0, 0, is_timed=True)
+
+
+def test_steps_wait_for_what_the_device_did_in_them() -> None:
+    loader = LoaderSteps("train", never)
+    loader.begin_epoch(begun())
+    for index in range(3):
+        loader.step(0, timed(index, 100 * index))
+    loader.step(0, request(3, 300))
+    loader.device(0, 7, None)
+    assert steps_of(loader).gpu_idle_us == [7]
+    assert loader.held == 2
+    loader.device(1, 8, 60)
+    loader.copied(1, 5, 2)
+    loader.device(2, 9, None)
+    steps = steps_of(loader)
+    assert (steps.first_step_index, steps.start_us, steps.step_us) == (1, 100, [100, 100])
+    assert (steps.gpu_idle_us, steps.gpu_work_us) == ([8, 9], [60, None])
+    assert (steps.h2d_us, steps.h2d_exposed_us) == ([5, None], [2, None])
+    assert loader.held == 0
+
+
+def test_a_device_that_says_nothing_is_not_waited_for_for_long() -> None:
+    loader = LoaderSteps("train", never)
+    loader.begin_epoch(begun())
+    for index in range(3):
+        loader.step(0, timed(index, 100 * index))
+    taken = [loader.take_steps() for _ in range(PATIENCE + 1)]
+    assert [len(each) for each in taken] == [0] * PATIENCE + [1]
+    assert taken[-1][0].gpu_idle_us is None
+    assert taken[-1][0].step_us == [100, 100]
+
+
+def test_at_the_end_nothing_is_held_back() -> None:
+    loader = LoaderSteps("train", never)
+    loader.begin_epoch(begun())
+    loader.step(0, timed(0, 100))
+    loader.finish()
+    assert steps_of(loader).step_us == [None]
+
+
+def test_drawing_indices_is_told_per_step_unless_nobody_could_see_it() -> None:
+    loader = LoaderSteps("train", never)
+    loader.begin_epoch(begun())
+    for index in range(3):
+        loader.step(0, Request(index, index, 100 * index, 100 * index + 10, 0, drawn_us=index))
+    assert steps_of(loader).sampler_us == [0, 1]
+    loader.step(0, request(3, 300))
+    loader.step(0, request(4, 400))
+    assert steps_of(loader).sampler_us is None

@@ -1,0 +1,230 @@
+"""Calls of ours within a function: it answers, raises, warns and is traced as before, and comes back as it was."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from underfed.hooks.splice import Around, AtCall, Spliced, splice
+
+AROUND = Around(("value",), "entered", "left", "stopped")
+
+
+class Calls:
+    """Notes what it is called with. ``token`` is what ``entered`` gives."""
+
+    def __init__(self, token: Any = "token") -> None:
+        self.token = token
+        self.seen: list[tuple[Any, ...]] = []
+
+    def entered(self, value: Any) -> Any:
+        self.seen.append(("entered", value))
+        return self.token
+
+    def left(self, token: Any, value: Any, result: Any) -> Any:
+        self.seen.append(("left", token, value, result))
+        return result
+
+    def stopped(self, token: Any, value: Any) -> None:
+        self.seen.append(("stopped", token, value, type(sys.exc_info()[1]).__name__))
+
+    def instead(self, value: Any) -> Any:
+        return "instead" if value == 7 else None
+
+    def before(self, value: Any) -> Any:
+        self.seen.append(("before", value))
+        return "before"
+
+    def after(self, token: Any, result: Any) -> Any:
+        self.seen.append(("after", token, result))
+        return result
+
+
+def helper(value: int) -> int:
+    if value < 0:
+        raise ValueError(value)
+    return value * 2
+
+
+def plain(value: int) -> Any:  # noqa: RET503 – the end without return is part of the test
+    """Its documentation."""
+    if value == 1:
+        return helper(value)
+
+    def inner() -> str:
+        return "inner"
+
+    if value == 2:
+        warnings.warn("two", stacklevel=2)
+        return inner(), helper(value)
+    helper(-value if value == 3 else value)
+
+
+class Base:
+    def method(self, value: int) -> str:
+        return f"base {value}"
+
+
+class Derived(Base):
+    def method(self, value: int) -> str:
+        return "derived " + super().method(value)
+
+
+def several(value: int) -> list[int]:
+    return [helper(value), *(helper(each) for each in range(value))]
+
+
+def generator(value: int) -> Iterator[int]:
+    yield value
+
+
+@pytest.fixture
+def spliced() -> Iterator[list[Spliced]]:
+    made: list[Spliced] = []
+    yield made
+    for each in made:
+        each.undo()
+
+
+def put(made: list[Spliced], function: Any, seam: Around | AtCall, calls: Calls) -> Calls:
+    found = splice(function, seam, calls)
+    assert found is not None
+    made.append(found)
+    return calls
+
+
+def outcome(value: int) -> list[Any]:
+    """Everything that a caller can tell: the result or traceback, and where warnings point."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            result = repr(plain(value))
+        except ValueError:
+            result = traceback.format_exc()
+    return [result, [(each.filename, each.lineno, str(each.message)) for each in warned]]
+
+
+def test_result_traceback_and_place_of_warnings_are_the_same(spliced: list[Spliced]) -> None:
+    before = [outcome(value) for value in range(5)]
+    calls = put(spliced, plain, AROUND, Calls())
+    assert [outcome(value) for value in range(5)] == before
+    assert [each[0] for each in calls.seen] == ["entered", "left"] * 3 + ["entered", "stopped"] + ["entered", "left"]
+
+
+def test_what_is_returned_passes_through_and_what_is_raised_is_seen(spliced: list[Spliced]) -> None:
+    calls = put(spliced, plain, AROUND, Calls())
+    plain(1)
+    plain(4)
+    with pytest.raises(ValueError, match="-3"):
+        plain(3)
+    assert calls.seen == [
+        ("entered", 1), ("left", "token", 1, 2),
+        ("entered", 4), ("left", "token", 4, None),
+        ("entered", 3), ("stopped", "token", 3, "ValueError"),
+    ]  # fmt: skip
+
+
+def test_without_a_token_nothing_more_is_called(spliced: list[Spliced]) -> None:
+    calls = put(spliced, plain, AROUND, Calls(token=None))
+    assert plain(1) == 2
+    with pytest.raises(ValueError, match="-3"):
+        plain(3)
+    assert calls.seen == [("entered", 1), ("entered", 3)]
+
+
+def test_the_body_may_be_left_out(spliced: list[Spliced]) -> None:
+    seam = Around(("value",), "entered", "left", "stopped", instead="instead")
+    calls = put(spliced, plain, seam, Calls())
+    assert plain(7) == "instead"
+    assert calls.seen == []
+    assert plain(1) == 2
+
+
+def test_a_method_finds_its_base(spliced: list[Spliced]) -> None:
+    calls = put(spliced, Derived.method, Around(("self", "value"), "entered_pair", "left_pair"), PairCalls())
+    assert Derived().method(3) == "derived base 3"
+    assert calls.seen == [("entered", 3), ("left", "derived base 3")]
+
+
+class PairCalls(Calls):
+    def entered_pair(self, owner: Any, value: int) -> str:
+        self.seen.append(("entered", value))
+        return "token"
+
+    def left_pair(self, token: str, owner: Any, value: int, result: str) -> str:
+        self.seen.append(("left", result))
+        return result
+
+
+def test_a_call_is_timed_where_it_stands(spliced: list[Spliced]) -> None:
+    calls = put(spliced, several, AtCall("helper", ("value",), "before", "after"), Calls())
+    assert several(2) == [4, 0, 2]
+    assert [each[0] for each in calls.seen] == ["before", "after"] * 3
+
+
+def test_undone_it_is_the_very_code_it_was() -> None:
+    code = plain.__code__
+    found = splice(plain, AROUND, Calls())
+    assert found is not None
+    assert plain.__code__ is not code
+    assert inspect.getsource(plain).startswith("def plain")
+    found.undo()
+    assert plain.__code__ is code
+
+
+def test_what_was_put_in_after_us_stays() -> None:
+    code = plain.__code__
+    ours = splice(plain, AROUND, Calls())
+    assert ours is not None
+    plain.__code__ = theirs = code.replace(co_name="theirs")
+    ours.undo()
+    assert plain.__code__ is theirs
+    plain.__code__ = code
+
+
+def closure() -> Any:
+    outside = 1
+
+    def inner(value: int) -> int:
+        return value + outside
+
+    return inner
+
+
+def without_source() -> Any:
+    space: dict[str, Any] = {}
+    exec(compile("def made(value): return value", "nowhere.py", "exec"), space)
+    return space["made"]
+
+
+@pytest.mark.parametrize(
+    ("function", "seam"),
+    [
+        (generator, AROUND),
+        (plain, Around(("other",), "entered", "left")),
+        (plain, AtCall("absent", ("value",), "before", "after")),
+        (several, AtCall("helper", ("absent",), "before", "after")),
+        (without_source(), AROUND),
+        (len, AROUND),
+        (Calls, AROUND),
+    ],
+)
+def test_what_is_not_as_expected_is_left_alone(function: Any, seam: Around | AtCall) -> None:
+    code: CodeType | None = getattr(function, "__code__", None)
+    assert splice(function, seam, Calls()) is None
+    assert getattr(function, "__code__", None) is code
+
+
+def test_a_closure_keeps_its_variables_or_is_left_alone() -> None:
+    inner = closure()
+    calls = Calls()
+    found = splice(inner, AROUND, calls)
+    assert inner(2) == 3
+    assert (found is None) == (calls.seen == [])
