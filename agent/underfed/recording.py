@@ -105,8 +105,8 @@ class Recording:
         """The device may have come into use since the last epoch, and the collector may have been killed."""
         self._see_torch()
         reason = device_reason()
+        self.lacks(loader, dict.fromkeys(DEVICE_FACTS, reason))
         if reason is not None:
-            self.lacks(loader, dict.fromkeys(DEVICE_FACTS, reason))
             return None
         if loader.index not in self.clocks and loader.ring is not None:
             clock = open_device_clock(loader.ring)
@@ -114,11 +114,14 @@ class Recording:
                 self.clocks[loader.index] = clock
         return self.clocks.get(loader.index)
 
-    def lacks(self, loader: WatchedLoader, reasons: dict[str, str]) -> None:
+    def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
         facts = self.loaders.get(loader.index)
-        if facts is None or reasons.items() <= facts.not_measured.items():
+        if facts is None:
             return
-        self._tell(loader, replace(facts, not_measured={**facts.not_measured, **reasons}))
+        merged = {**facts.not_measured, **reasons}
+        not_measured = {name: reason for name, reason in merged.items() if reason is not None}
+        if not_measured != facts.not_measured:
+            self._tell(loader, replace(facts, not_measured=not_measured))
 
     def _register(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
         watched = self.registry.watch(loader, name, site, self._make_watched)

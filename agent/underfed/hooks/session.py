@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,8 +45,8 @@ class Reporter(Protocol):
     def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
         """At the start of an epoch, on the training thread: the device clock to use in it, if there is one."""
 
-    def lacks(self, loader: WatchedLoader, reasons: dict[str, str]) -> None:
-        """These facts of the loader are not measured, for these reasons."""
+    def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
+        """These facts of the loader are not measured, for these reasons; ``None``: they are now."""
 
 
 class WatchedLoader:
