@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 PROC = Path("/proc")
-STATE, START_TICKS, EXIT_CODE = 0, 19, 49
-"""Positions after the command name in /proc/PID/stat (proc_pid_stat(5) counts them from 3: 3, 22, 52)."""
+STATE, PARENT, START_TICKS, EXIT_CODE = 0, 1, 19, 49
+"""Positions after the command name in /proc/PID/stat (proc_pid_stat(5) counts them from 3: 3, 4, 22, 52)."""
 
 
 def boot_id() -> str | None:
@@ -34,6 +34,22 @@ def start_ticks(pid: int) -> int | None:
     """Clock ticks after boot at which the process started."""
     fields = _stat(pid)
     return int(fields[START_TICKS]) if fields else None
+
+
+def parent(pid: int) -> int | None:
+    """Pid of the process that it is a child of; 0 for the first one."""
+    fields = _stat(pid)
+    return int(fields[PARENT]) if fields else None
+
+
+def environment(pid: int) -> dict[str, str] | None:
+    """The variables that it was started with. What it set since is not among them. Another user's are hidden."""
+    try:
+        content = (PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return None
+    pairs = (os.fsdecode(each).partition("=") for each in content.split(b"\0"))
+    return {name: value for name, equals, value in pairs if equals}
 
 
 def is_running(pid: int, started_ticks: int | None) -> bool:

@@ -26,13 +26,13 @@ SERVER_LINE = (
 )
 AGENT_LINE = (
     ("clock", "errors", "record", "procfs"),
-    ("guard", "ring", "rank", "config", "rundir", "cgroup", "lock"),
+    ("guard", "ring", "launcher", "rank", "config", "rundir", "cgroup", "mounts", "lock"),
     ("facts", "calibrate", "launch"),
     ("hooks",),
     ("collector",),
     ("recording", "control"),
     ("__init__",),
-    ("push", "cli"),
+    ("push", "doctor", "cli"),
 )
 PURE = ("diagnosis", "advice")
 IMPURE_LIBRARIES = {"fastapi", "starlette", "uvicorn", "sqlalchemy", "alembic", "socket", "urllib", "http", "time"}
