@@ -1,0 +1,102 @@
+"""One training job a release; the tests look at what it printed and at what the agent told the service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from tests.fakes.jobs import run_python
+from tests.fakes.service import Service, running_service, wait_until
+from tests.torch_versions.wheels import newest_release, sources
+
+NEWEST = "newest"
+RELEASES = ("2.1.2", "2.4.1", "2.6.0", "2.8.0", "2.10.0", NEWEST)
+
+Drawn = dict[str, list[Any]]
+"""By the loader's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a job printed, and by the loader's name what the service was told of it."""
+
+    bare: Drawn
+    watched: Drawn
+    after: Drawn
+    left: list[str]
+    is_served: bool
+    steps: dict[str, int]
+    batches: dict[str, int]
+    pinned: dict[str, int]
+    """Batches whose copying into page-locked memory was timed."""
+    not_measured: dict[str, dict[str, str]]
+    failures: int
+
+
+@pytest.fixture(scope="session")
+def runs() -> Iterator[Mapping[str, Future[Run]]]:
+    """By release. Two at a time: a job waits as much as it works, and there are a few."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {release: pool.submit(run_release, release) for release in RELEASES}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+def run(request: pytest.FixtureRequest, runs: Mapping[str, Future[Run]]) -> Run:
+    return runs[request.param].result()
+
+
+def run_release(release: str) -> Run:
+    return run_on(sources_of(release))
+
+
+def sources_of(release: str) -> Path:
+    return sources(newest_release() if release == NEWEST else release)
+
+
+def run_on(root: Path, *loaders: str) -> Run:
+    """Draw from these loaders (from all, where none is named) on the sources in ``root``."""
+    with running_service() as service, TemporaryDirectory(prefix="underfed-test-", dir="/dev/shm") as rings:
+        job = run_python(
+            "-m",
+            "tests.torch_versions.job",
+            *loaders,
+            TORCH_DATA_SOURCES=str(root),
+            UNDERFED_DIR=rings,
+            UNDERFED_RINGS=rings,
+            UNDERFED_URL=service.url,
+            UNDERFED_LINGER_S="0",
+            UNDERFED_STRICT="1",
+        )
+        assert job.returncode == 0, job.stderr
+        printed = json.loads(job.stdout.splitlines()[-1])
+        wait_until(service.ends, "the end arrives")
+    names = printed["watched"]
+    return Run(
+        **printed,
+        steps={name: service.count_steps(name) for name in names},
+        batches={name: count_batches(service, name, "load_us") for name in names},
+        pinned={name: count_batches(service, name, "pin_us") for name in names},
+        not_measured={name: reasons(service, name) for name in names},
+        failures=sum(window["losses"]["agent_errors"] for window in service.windows),
+    )
+
+
+def count_batches(service: Service, loader: str, fact: str) -> int:
+    """Those of which it was measured."""
+    columns = [batches.get(fact) or [] for batches in service.batches() if batches["loader"] == loader]
+    return sum(value is not None for column in columns for value in column)
+
+
+def reasons(service: Service, loader: str) -> dict[str, str]:
+    """What the newest facts of the loader call not measured."""
+    told = [facts for window in service.windows for facts in window.get("loaders", []) if facts["loader"] == loader]
+    not_measured: dict[str, str] = told[-1]["not_measured"]
+    return not_measured

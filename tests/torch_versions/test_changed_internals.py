@@ -1,0 +1,150 @@
+"""A torch that is built differently costs the facts that hang on the difference, named with the reason, no others."""
+
+from __future__ import annotations
+
+import compileall
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.torch_versions.conftest import NEWEST, Run, run_on, sources_of
+from tests.torch_versions.drawing import count_batches
+
+LOADERS = ("fork", "failing", "no workers")
+
+DEVICE = {"gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us"}
+NO_QUEUE = {"queue_depth"}
+LOAD_FACTS = {"load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples", "collate_us"}
+STEP_FACTS = {"data_wait_us", "step_us"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``old`` becomes ``new`` throughout one file; both are regular expressions as ``re.sub`` takes them."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What changes in torch, and what is then not measured. ``reason`` names the part in question."""
+
+    changes: tuple[Change, ...]
+    facts: set[str]
+    reason: str
+
+
+STEPPING = """class _Stepping:
+    def __next__(self):
+        return self._step()
+
+
+"""
+
+ITERATORS, WORKER, FETCHERS = "dataloader.py", "_utils/worker.py", "_utils/fetch.py"
+
+CASES = {
+    "_get_data has another name": Case(
+        (Change(ITERATORS, r"\b_get_data\b", "_obtain_data"),), {"received_us", "queue_depth"}, "_get_data"
+    ),
+    "_next_index has another name": Case(
+        (Change(ITERATORS, r"\b_next_index\b", "_draw_index"),), {"sampler_us"}, "_next_index"
+    ),
+    "_worker_loop takes other parameters": Case(
+        (Change(WORKER, r"\bdata_queue\b", "result_queue"),), LOAD_FACTS, "_worker_loop"
+    ),
+    "fetchers collate elsewhere": Case(
+        (
+            Change(
+                FETCHERS, r"return self\.collate_fn\(data\)", "collate = self.collate_fn\n        return collate(data)"
+            ),
+        ),
+        {"collate_us", "samples"},
+        "fetchers",
+    ),
+    "__next__ is inherited": Case(
+        (
+            Change(ITERATORS, r"def __next__\(", "def _step("),
+            Change(ITERATORS, "(?m)^class _BaseDataLoaderIter:", f"{STEPPING}class _BaseDataLoaderIter(_Stepping):"),
+        ),
+        STEP_FACTS,
+        "__next__",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def changed_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Future[Run]]]:
+    """By case; without a name the one that has byte code alone."""
+    newest, directory = sources_of(NEWEST), tmp_path_factory.mktemp("changed")
+
+    def start(name: str, changes: tuple[Change, ...]) -> Run:
+        root = changed(newest, directory / f"torch {name}", changes)
+        if not name:
+            leave_byte_code_alone(root)
+        return run_on(root, *LOADERS)
+
+    with ThreadPoolExecutor(2) as pool:
+        yield {name: pool.submit(start, name, case.changes) for name, case in CASES.items()} | {
+            "": pool.submit(start, "", ())
+        }
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_built_differently_is_named_and_the_rest_is_measured(
+    name: str, changed_runs: Mapping[str, Future[Run]]
+) -> None:
+    case, run = CASES[name], changed_runs[name].result()
+    assert_training_is_unchanged(run)
+    for loader, reasons in run.not_measured.items():
+        lost = case.facts - (NO_QUEUE if loader == "no workers" else set())
+        assert lost == set(reasons) - DEVICE - (NO_QUEUE if loader == "no workers" else set()), loader
+        assert all(case.reason in reasons[fact] for fact in lost), reasons
+    drawn = {loader: count_batches(seen) for loader, seen in run.watched.items()}
+    assert run.steps == (dict.fromkeys(drawn, 0) if case.facts & STEP_FACTS else drawn)
+    if "load_us" in case.facts:
+        drawn |= {"fork": 0, "failing": 0}
+    if not case.facts & STEP_FACTS:
+        assert run.batches == drawn
+
+
+def test_without_sources_beside_the_code_training_goes_on(changed_runs: Mapping[str, Future[Run]]) -> None:
+    """A torch that was installed as byte code alone."""
+    run = changed_runs[""].result()
+    assert_training_is_unchanged(run)
+    for reasons in run.not_measured.values():
+        assert set(reasons) >= STEP_FACTS
+
+
+def assert_training_is_unchanged(run: Run) -> None:
+    assert run.is_served
+    for name, seen in run.bare.items():
+        assert run.watched[name] == seen, name
+    assert count_batches(run.bare["fork"]) == 12
+    assert run.left == []
+    assert run.failures == 0
+
+
+def leave_byte_code_alone(root: Path) -> None:
+    compileall.compile_dir(root, legacy=True, quiet=1)
+    for source in root.rglob("*.py"):
+        source.unlink()
+
+
+def changed(sources: Path, directory: Path, changes: tuple[Change, ...]) -> Path:
+    """A copy with these changes in it. Each must find something to change."""
+    root = shutil.copytree(sources, directory, ignore=shutil.ignore_patterns("__pycache__"))
+    for change in changes:
+        file = root / "torch" / "utils" / "data" / change.file
+        text, count = re.subn(change.old, change.new, file.read_text())
+        assert count, change
+        file.write_text(text)
+    return root
