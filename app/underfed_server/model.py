@@ -55,6 +55,8 @@ Change = Literal[
     "fewer_tensors",
     "fix_rank",
 ]
+WorkerEnd = Literal["returned", "raised", "died"]
+StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
 Setting = bool | int | float | str | None
 
@@ -100,12 +102,16 @@ class CauseFinding(Model):
 
 
 class Anatomy(Model):
-    """Mean judged step, in parts that add up to ``step_us``."""
+    """Mean judged step, in parts that add up to ``step_us``; below them, what a part is known to consist of."""
 
     step_us: int
     data_wait_us: int
     h2d_exposed_us: int | None
     compute_us: int
+    gpu_idle_us: int | None = None
+    """Of the data wait: while the device had nothing to do, by its own clock."""
+    sampler_us: int | None = None
+    """Of the data wait: drawing indices in the training process."""
 
 
 class Advice(Model):
@@ -261,6 +267,8 @@ class RunSummary(Model):
     last_seen_at: datetime
     ended_at: datetime | None
     exit_reason: str | None
+    no_loader: str | None
+    """Why nothing was recorded, of a run in which no loader was seen."""
 
 
 class StatusCounts(Model):
@@ -316,6 +324,9 @@ class HostFacts(Model):
     swap_total_bytes: int | None
     shm_total_bytes: int | None
     shm_free_bytes: int | None
+    memory_available_bytes: int | None
+    open_files_limit: int | None
+    numa_nodes: int | None
     cpu_slowdown: list[tuple[float, float]] | None
 
 
@@ -349,10 +360,44 @@ class EpochInfo(Model):
     start_us: int
     iterator_us: int | None
     startup_us: int | None
+    sampler_us: int | None
+    """Drawing indices while the iterator was made or reset, outside any step."""
     first_step_index: int
     steps: int | None
     end_us: int | None
     ended: Literal["exhausted", "broken_off", "error"] | None
+
+
+class WorkerLife(Model):
+    """One process that had a worker's number. Instants are on the run's clock."""
+
+    iterator_index: int
+    epoch_index: int | None
+    """In which its iterator began."""
+    pid: int | None
+    start_us: int
+    end_us: int | None
+    ended: WorkerEnd | None
+    """``died``: gone without a word while training lived on. ``None``: still there, or not seen to end."""
+
+
+class DiedWorker(WorkerLife):
+    rank: int
+    loader: str
+    worker: int
+
+
+class StoragePlace(Model):
+    """Where files of a loader's data set lie."""
+
+    hostname: str | None
+    loader: str
+    mount: str
+    file_system: str | None
+    device: str | None
+    kind: StorageKind
+    files_seen: int
+    example: str | None
 
 
 class Losses(Model):
@@ -371,6 +416,9 @@ class Run(RunSummary):
     config: dict[str, Setting]
     overrides: dict[str, Setting]
     advice_of: str | None
+    started_by: str | None
+    launcher: str | None
+    restart_count: int | None
     agent_version: str | None
     python_version: str | None
     torch_version: str | None
@@ -380,6 +428,9 @@ class Run(RunSummary):
     devices: list[Device]
     epochs: list[EpochInfo]
     """The newest 200."""
+    storage: list[StoragePlace]
+    died_workers: list[DiedWorker]
+    """The newest 20."""
     losses: Losses
     overhead_us: float | None
     not_measured: dict[str, str]
@@ -417,15 +468,31 @@ class WorkerInfo(Model):
     worker: int | None
     """``None``: batches loaded in the training process (``num_workers=0``)."""
     batches: int
-    load_us_p5: int
-    load_us_p50: int
-    load_us_p95: int
-    load_us_mean: int
+    """That the times are of; without any, they are not known."""
+    load_us_p5: int | None
+    load_us_p50: int | None
+    load_us_p95: int | None
+    load_us_mean: int | None
     cpu_fraction: float | None
     runqueue_fraction: float | None
     blocked_fraction: float | None
     collate_fraction: float | None
     read_bytes_per_s: float | None
+    lives: list[WorkerLife]
+    """The newest 20, oldest first."""
+    died: int
+    """Of all lives in the run."""
+    raised: int
+    rss_bytes: int | None
+    """Of the process that lives or lived last, as last seen."""
+    pss_bytes: int | None
+    """Its own share: pages that it shares with others are divided among them."""
+    rss_bytes_per_hour: float | None
+    """Growth, robust against jumps; ``None`` below a minute of samples."""
+    pss_bytes_per_hour: float | None
+    is_growing: bool | None
+    """Memory grows by more than jitter does."""
+    threads: int | None
 
 
 class LoadHeatmap(Model):
@@ -445,6 +512,8 @@ class WorkersPage(Model):
     rank: int
     loader: str | None
     workers: list[WorkerInfo]
+    pin_us_p50: int | None
+    """Copying a batch into page-locked memory, in a thread of the training process; part of no worker's time."""
     limit_us: int | None
     """Above this load time per batch the training loop waits: workers × mean work of a step."""
     heatmap: LoadHeatmap | None
@@ -461,6 +530,7 @@ class TimelineBatch(Model):
     runqueue_us: int | None
     blocked_us: int | None
     collate_us: int | None
+    pin_us: int | None
     received_us: int | None
 
 
@@ -470,6 +540,8 @@ class TimelineStep(Model):
     batch_index: int | None
     start_us: int
     data_wait_us: int
+    sampler_us: int | None
+    gpu_idle_us: int | None
     step_us: int | None
     queue_depth: int | None
 

@@ -37,7 +37,10 @@ def made_run(
     process_cores: float | None = None,
     workers_cores: float | None = None,
     uses_gpu: bool = False,
-    gpu_idle_ms: float | None = None,
+    gpu_idle_ms: float | Sequence[float] | None = None,
+    gpu_work_ms: float | Sequence[float] | None = None,
+    sampler_ms: float | None = None,
+    pin_ms: float | None = None,
     queue_depth: float | None = None,
     cpu_slowdown: tuple[tuple[float, float], ...] | None = ((1.0, 1.0), (8.0, 1.0)),
     status: Status = "running",
@@ -47,7 +50,10 @@ def made_run(
     shm_free_bytes: int | None = 1_000_000_000,
     late_us: float = 1_500.0,
 ) -> RunFacts:
-    """A run of one rank. Waits repeat over the steps; loads repeat over the batches, one batch a step."""
+    """A run of one rank. Waits repeat over the steps; loads repeat over the batches, one batch a step.
+
+    NaN among the milliseconds of the device: not timed in that step.
+    """
     waits = _repeat(wait_ms, steps) * 1e3
     step_us = waits + work_ms * 1e3
     ends = np.cumsum(step_us)
@@ -56,7 +62,9 @@ def made_run(
         step_us=step_us,
         data_wait_us=waits,
         queue_depth=_constant(queue_depth, steps),
-        gpu_idle_us=_constant(None if gpu_idle_ms is None else gpu_idle_ms * 1e3, steps),
+        sampler_us=_constant(sampler_ms, steps) * 1e3,
+        gpu_idle_us=_repeat(np.nan if gpu_idle_ms is None else gpu_idle_ms, steps) * 1e3,
+        gpu_work_us=_repeat(np.nan if gpu_work_ms is None else gpu_work_ms, steps) * 1e3,
         is_epoch_start=np.zeros(steps, dtype=bool),
     )
     cpu, blocked, runqueue = (_repeat(ms, steps) * 1e3 for ms in (load_cpu_ms, load_blocked_ms, load_runqueue_ms))
@@ -72,6 +80,7 @@ def made_run(
         runqueue_us=runqueue,
         blocked_us=blocked,
         collate_us=load * 0.05,
+        pin_us=_constant(pin_ms, steps) * 1e3,
         asked_bytes=_constant(asked_bytes, steps),
         read_bytes=_constant(read_bytes, steps),
         samples=_constant(32.0, steps),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from underfed_server.ingest.arrival import Arrival
-from underfed_server.ingest.wire import decode
+from underfed_server.ingest.decode import decode
 
 STARTED_AT = "2026-11-20T10:00:00Z"
 RUN = {
@@ -47,7 +47,10 @@ def made_window(index: int = 0, **changes: Any) -> dict[str, Any]:
 
 
 def made_stream(windows: int, *, steps: int = 20, seed: int = 0, **changes: Any) -> Iterator[dict[str, Any]]:
-    """Windows of ``steps`` steps each with two workers' batches and samples; every tenth begins with a pause."""
+    """Windows of ``steps`` steps each with two workers' batches and samples; every tenth begins with a pause.
+
+    The device is timed in most steps: it idles all of a wait for a batch, and half of one for a ready batch.
+    """
     figures = random.Random(seed)
     at_us, first_step = 0, 0
     for index in range(windows):
@@ -62,6 +65,10 @@ def made_stream(windows: int, *, steps: int = 20, seed: int = 0, **changes: Any)
 
 
 def _steps(figures: random.Random, first_step: int, at_us: int, step_us: list[int]) -> dict[str, Any]:
+    # Even, so that half of it is whole.
+    wait = [2 * figures.randrange((step + 1) // 2) for step in step_us]
+    depth = [figures.choice([None, 0, 1, 4]) for _ in step_us]
+    idle = [each // 2 if ready else each for each, ready in zip(wait, depth, strict=True)]
     return {
         "loader": "train",
         "epoch_index": first_step // 1_000,
@@ -69,9 +76,11 @@ def _steps(figures: random.Random, first_step: int, at_us: int, step_us: list[in
         "first_batch_index": first_step % 1_000,
         "start_us": at_us,
         "step_us": step_us,
-        "data_wait_us": [figures.randrange(step) for step in step_us],
-        "queue_depth": [figures.choice([None, 0, 1, 4]) for _ in step_us],
-        "gpu_idle_us": [figures.choice([None, 0, step // 3]) for step in step_us],
+        "data_wait_us": wait,
+        "queue_depth": depth,
+        "sampler_us": [each // 10 for each in wait],
+        "gpu_idle_us": [None if index == 3 else each for index, each in enumerate(idle)],
+        "gpu_work_us": [figures.choice([None, step // 2]) for step in step_us],
     }
 
 
@@ -87,16 +96,32 @@ def _batches(figures: random.Random, first: int, at_us: int, batches: int) -> di
         "cpu_us": cpu,
         "runqueue_us": [0] * batches,
         "blocked_us": blocked,
+        "pin_us": [each // 20 for each in cpu],
         "read_bytes": [figures.randrange(2**40) for _ in range(batches)],
         "received_us": [at_us + 1_000 * index + 500_000 for index in range(batches)],
     }
 
 
 def _samples(figures: random.Random, at_us: int) -> dict[str, Any]:
+    host = {"busy_cores": [round(figures.random() * 4, 3)], "shm_free_bytes": [2**26], "memory_used_bytes": [2**33]}
+    rss_bytes = figures.randrange(2**35)
     return {
-        "process": {"at_us": [at_us], "main_cpu_us": [at_us // 2], "rss_bytes": [figures.randrange(2**35)]},
-        "host": {"at_us": [at_us], "busy_cores": [round(figures.random() * 4, 3)], "shm_free_bytes": [2**26]},
+        "process": {"at_us": [at_us], "main_cpu_us": [at_us // 2], "rss_bytes": [rss_bytes], "open_files": [64]},
+        "host": {"at_us": [at_us], **host},
+        "worker_samples": [_worker_sample(worker, at_us, rss_bytes) for worker in (0, 1)],
         "gpus": [{"gpu_index": 0, "at_us": [at_us], "util_fraction": [figures.randrange(101) / 100]}],
+    }
+
+
+def _worker_sample(worker: int, at_us: int, rss_bytes: int) -> dict[str, Any]:
+    return {
+        "loader": "train",
+        "worker": worker,
+        "at_us": [at_us],
+        "rss_bytes": [rss_bytes // (worker + 2)],
+        "pss_bytes": [None],
+        "threads": [1],
+        "cpu_us": [at_us // 3],
     }
 
 

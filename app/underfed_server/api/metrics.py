@@ -13,7 +13,7 @@ from underfed_server.store.ladder import COMPUTE, STALL, STALL_FRACTION
 @dataclass(frozen=True, slots=True)
 class Metric:
     lane: str
-    """Its kind: ``steps``, ``batches``, ``process``, ``host`` or ``gpu``."""
+    """Its kind: ``steps``, ``batches``, ``worker``, ``process``, ``host`` or ``gpu``."""
     measure: str
     unit: Unit
     explained_by: str | None = None
@@ -33,21 +33,28 @@ def _us(lane: str, *names: str) -> dict[str, Metric]:
 
 
 METRICS: Mapping[str, Metric] = {
-    **_us("steps", "step_us", "data_wait_us", COMPUTE, "gpu_idle_us", "h2d_us", "h2d_exposed_us"),
+    **_us("steps", "step_us", "data_wait_us", COMPUTE, "sampler_us", "h2d_us", "h2d_exposed_us"),
+    **_us("steps", "gpu_idle_us", "gpu_work_us"),
     "queue_depth": Metric("steps", "queue_depth", "count"),
     STALL_FRACTION: Metric("steps", STALL_FRACTION, "fraction"),
-    **_us("batches", "load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us"),
+    **_us("batches", "load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us"),
     "read_bytes": Metric("batches", "read_bytes", "bytes"),
     UTIL: Metric("gpu", "util_fraction", "fraction"),
     "gpu_memory_used_bytes": Metric("gpu", "memory_used_bytes", "bytes", UTIL),
     "gpu_power_w": Metric("gpu", "power_w", "w", UTIL),
     "busy_cores": Metric("host", "busy_cores", "cores"),
     "memory_available_bytes": Metric("host", "memory_available_bytes", "bytes"),
+    "memory_used_bytes": Metric("host", "memory_used_bytes", "bytes"),
     "swap_used_bytes": Metric("host", "swap_used_bytes", "bytes"),
     "shm_free_bytes": Metric("host", "shm_free_bytes", "bytes"),
     "rss_bytes": Metric("process", "rss_bytes", "bytes"),
     "workers_rss_bytes": Metric("process", "workers_rss_bytes", "bytes"),
     "threads": Metric("process", "threads", "count"),
+    "open_files": Metric("process", "open_files", "count"),
+    "swap_bytes": Metric("process", "swap_bytes", "bytes"),
+    "worker_rss_bytes": Metric("worker", "rss_bytes", "bytes"),
+    "worker_pss_bytes": Metric("worker", "pss_bytes", "bytes"),
+    "worker_threads": Metric("worker", "threads", "count"),
 }
 
 

@@ -17,7 +17,7 @@ from underfed_server.model import Run, Series, SeriesPage
 from underfed_server.store.chunks import Column
 from underfed_server.store.hosts import gpu_lane_of, host_rank_of
 from underfed_server.store.ladder import STALL, STALL_FRACTION, Rollup
-from underfed_server.store.lanes import batches_lane, steps_lane
+from underfed_server.store.lanes import batches_lane, steps_lane, worker_lane
 from underfed_server.store.series import read_series, read_series_between
 from underfed_server.store.store import Store
 from underfed_server.store.tracks import Reader
@@ -35,6 +35,7 @@ class _Question:
     run: Run
     rank: int
     loader: str | None
+    worker: int
     buckets: int
     from_step: int
     to_step: int | None
@@ -51,6 +52,7 @@ def series(
     metric: Annotated[list[str], Query(description=f"One or more of: {', '.join(METRICS)}", max_length=MOST_METRICS)],
     rank: GivenRank = None,
     loader: GivenLoader = None,
+    worker: Annotated[int, Query(ge=0, description="Whose samples the `worker_…` metrics are of")] = 0,
     from_step: Annotated[int, Query(ge=0)] = 0,
     to_step: Annotated[int | None, Query(ge=1, description="Left out itself; default: to the end")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
@@ -59,7 +61,7 @@ def series(
     metrics = {name: metric_of(name) for name in metric}
     if to_step is not None and to_step <= from_step:
         raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
-    question = _Question(*choose(store, run_id, rank, loader), buckets, from_step, to_step)
+    question = _Question(*choose(store, run_id, rank, loader), worker, buckets, from_step, to_step)
     found = _read(store, question, metrics.values())
     return SeriesPage(
         run_id=run_id,
@@ -99,12 +101,14 @@ def _rollup(reader: Reader, question: _Question, kind: str, names: list[str]) ->
 
 def _place(reader: Reader, question: _Question, kind: str) -> tuple[int, str] | None:
     """The rank that recorded it, and the lane: host and GPUs are sampled by one rank of a host."""
-    run_id, rank = question.run.run_id, question.rank
-    if kind in ("steps", "batches"):
-        lane_of = steps_lane if kind == "steps" else batches_lane
-        return (rank, lane_of(question.loader)) if question.loader is not None else None
+    run_id, rank, loader = question.run.run_id, question.rank, question.loader
     if kind == "process":
         return rank, kind
+    if kind in ("steps", "batches", "worker"):
+        if loader is None:
+            return None
+        lanes = {"steps": steps_lane(loader), "batches": batches_lane(loader)}
+        return rank, lanes.get(kind) or worker_lane(loader, question.worker)
     if kind == "host":
         return host_rank_of(reader, run_id, rank), kind
     return gpu_lane_of(reader, run_id, rank)

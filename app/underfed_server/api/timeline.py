@@ -30,12 +30,12 @@ def timeline(
     loader: GivenLoader = None,
 ) -> Timeline:
     """About the last six seconds: 8 to 240 steps."""
-    _run, chosen, name = choose(store, run_id, rank, loader)
+    run, chosen, name = choose(store, run_id, rank, loader)
     steps = store.steps(run_id, chosen, name, MOST_STEPS) if name is not None else None
     if name is None or steps is None or not len(steps):
         return Timeline(
             run_id=run_id, rank=chosen, loader=name, from_us=0, to_us=0, batches=[], steps=[],
-            missing="no step was recorded yet",
+            missing=run.no_loader or "no step was recorded yet",
         )  # fmt: skip
     # An open step is shown as far as its wait.
     ends = steps.start_us + np.where(np.isnan(steps.step_us), steps.data_wait_us, steps.step_us)
@@ -54,7 +54,10 @@ def timeline(
 
 
 def _steps(steps: StepRows, first: int) -> list[TimelineStep]:
-    names = ("step_index", "epoch_index", "batch_index", "start_us", "data_wait_us", "step_us", "queue_depth")
+    names = (
+        "step_index", "epoch_index", "batch_index", "start_us", "data_wait_us", "sampler_us", "gpu_idle_us", "step_us",
+        "queue_depth",
+    )  # fmt: skip
     return [TimelineStep(**row) for row in _records(steps, names, np.arange(first, len(steps)))]
 
 
@@ -62,7 +65,7 @@ def _batches(batches: BatchRows, from_us: float, to_us: float) -> list[TimelineB
     """Those being loaded, or waiting to be used, at some moment of the span."""
     names = (
         "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "runqueue_us", "blocked_us",
-        "collate_us", "received_us",
+        "collate_us", "pin_us", "received_us",
     )  # fmt: skip
     until = np.fmax(batches.start_us + batches.load_us, batches.received_us)
     shown = np.flatnonzero((until >= from_us) & (batches.start_us <= to_us))

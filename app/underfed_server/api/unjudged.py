@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis.limits import LIMITS
-from underfed_server.diagnosis.sentence import no_verdict
+from underfed_server.diagnosis.sentence import no_loader, no_verdict
 from underfed_server.model import Diagnosis, RunSummary
 
 
@@ -19,8 +19,8 @@ def unjudged(run: RunSummary) -> Diagnosis:
         clock="host",
         level="unknown",
         confidence=None,
-        reason=f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}",
-        sentence=no_verdict(run.status != "running"),
+        reason=run.no_loader or f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}",
+        sentence=no_loader() if run.no_loader else no_verdict(run.status != "running"),
         why=None,
         judged_steps=0,
         needed_steps=needed,

@@ -1,31 +1,35 @@
-"""``/runs/{run_id}/workers``: what each worker spends on a batch, and how load times were spread over the run."""
+"""``/runs/{run_id}/workers``: what each worker spends on a batch, what memory it takes and how its lives ended, and how
+load times were spread over the run.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from fastapi import APIRouter
 from numpy.typing import NDArray
 
 from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
-from underfed_server.model import LoaderInfo, LoadHeatmap, Run, WorkerInfo, WorkersPage
+from underfed_server.api.heatmap import COLUMNS, heatmap
+from underfed_server.facts.growth import growth_per_hour, is_growing
+from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.chunks import Column
-from underfed_server.store.ladder import BINS, BINS_PER_OCTAVE, Rollup, bin_edges_us
 from underfed_server.store.lanes import batches_lane
 from underfed_server.store.rows import BatchRows, StepRows
 from underfed_server.store.series import read_series
+from underfed_server.store.workers import WorkerRecord
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+
+TRAINING = -1
+"""In place of a worker's number: batches loaded in the training process."""
 
 NEWEST_BATCHES = 20_000
 """That a worker's figures are of: five chunks, and enough for a 95th percentile of each of 100 workers."""
 
 NEWEST_STEPS = 2_000
-COLUMNS = 120
-BINS_SHOWN = 26
-"""More are merged in pairs: a heat map of 26 rows is 5 pixels a row."""
-
-LIMIT_WITHIN_BINS = 3 * BINS_PER_OCTAVE
-"""The limit is shown in the map when it is at most three octaves from the load times."""
 
 
 @router.get("/runs/{run_id}/workers")
@@ -35,14 +39,17 @@ def workers(
     rank: GivenRank = None,
     loader: GivenLoader = None,
 ) -> WorkersPage:
-    """Each worker's newest batches, and a heat map of load times over the whole run."""
+    """Each worker's newest batches and samples, and a heat map of load times over the whole run."""
     run, chosen, name = choose(store, run_id, rank, loader)
-    info = next((each for each in run.loaders if each.loader == name), None)
+    # Workers that died before the first batch leave no step.
+    name = name or store.worker_loader(run_id, chosen)
     if name is None:
-        return _nothing(run_id, chosen, None, "no step was recorded yet")
+        return _without_batches(run_id, chosen, None, run.no_loader or "no step was recorded yet")
+    info = next((each for each in run.loaders if each.loader == name), None)
     batches = store.batches(run_id, chosen, name, NEWEST_BATCHES)
+    found = _workers(batches, {each.worker: each for each in store.workers(run_id, chosen, name)})
     if not len(batches):
-        return _nothing(run_id, chosen, name, _missing(run, info))
+        return _without_batches(run_id, chosen, name, _missing(run, info), found)
     limit_us = _limit(info, store.steps(run_id, chosen, name, NEWEST_STEPS))
     with store.reading() as reader:
         rollup = read_series(
@@ -52,20 +59,37 @@ def workers(
         run_id=run_id,
         rank=chosen,
         loader=name,
-        workers=[_worker(batches, worker) for worker in np.unique(np.nan_to_num(batches.worker, nan=-1))],
+        workers=found,
+        pin_us_p50=_median(batches.pin_us),
         limit_us=limit_us,
         heatmap=None if rollup is None else heatmap(rollup, float(batches.start_us[-1]), limit_us),
         missing=None,
     )
 
 
-def _nothing(run_id: str, rank: int, loader: str | None, why: str) -> WorkersPage:
-    return WorkersPage(run_id=run_id, rank=rank, loader=loader, workers=[], limit_us=None, heatmap=None, missing=why)
+def _without_batches(
+    run_id: str, rank: int, loader: str | None, why: str, workers: Sequence[WorkerInfo] = ()
+) -> WorkersPage:
+    return WorkersPage(
+        run_id=run_id,
+        rank=rank,
+        loader=loader,
+        workers=list(workers),
+        pin_us_p50=None,
+        limit_us=None,
+        heatmap=None,
+        missing=why,
+    )
 
 
 def _missing(run: Run, info: LoaderInfo | None) -> str:
     reasons = {**run.not_measured, **(info.not_measured if info else {})}
     return reasons.get("load_us", "no batch was recorded")
+
+
+def _median(column: Column) -> int | None:
+    known = column[np.isfinite(column)]
+    return round(float(np.median(known))) if len(known) else None
 
 
 def _limit(info: LoaderInfo | None, steps: StepRows) -> int | None:
@@ -77,24 +101,61 @@ def _limit(info: LoaderInfo | None, steps: StepRows) -> int | None:
     return round(num_workers * float(np.nanmean(work)))
 
 
-def _worker(batches: BatchRows, worker: float) -> WorkerInfo:
-    """``worker`` −1: the training process."""
-    mine = np.nan_to_num(batches.worker, nan=-1) == worker
+def _workers(batches: BatchRows, records: Mapping[int, WorkerRecord]) -> list[WorkerInfo]:
+    """Those that loaded a batch, and those that are known without having loaded one."""
+    loading = {int(worker) for worker in np.unique(np.nan_to_num(batches.worker, nan=TRAINING))}
+    return [_worker(batches, worker, records.get(worker)) for worker in sorted(loading | records.keys())]
+
+
+def _worker(batches: BatchRows, worker: int, record: WorkerRecord | None) -> WorkerInfo:
+    mine = np.nan_to_num(batches.worker, nan=TRAINING) == worker
     load = batches.load_us[mine]
-    p5, p50, p95 = np.percentile(load, (5, 50, 95))
+    p5, p50, p95 = np.percentile(load, (5, 50, 95)) if len(load) else (None, None, None)
     return WorkerInfo(
-        worker=None if worker < 0 else int(worker),
+        worker=None if worker == TRAINING else worker,
         batches=len(load),
-        load_us_p5=round(p5),
-        load_us_p50=round(p50),
-        load_us_p95=round(p95),
-        load_us_mean=round(float(np.mean(load))),
+        load_us_p5=_whole(p5),
+        load_us_p50=_whole(p50),
+        load_us_p95=_whole(p95),
+        load_us_mean=_whole(float(np.mean(load)) if len(load) else None),
         cpu_fraction=_share(batches.cpu_us[mine], load),
         runqueue_fraction=_share(batches.runqueue_us[mine], load),
         blocked_fraction=_share(batches.blocked_us[mine], load),
         collate_fraction=_share(batches.collate_us[mine], load),
-        read_bytes_per_s=_rate(batches, mine, is_sample=worker < 0),
+        read_bytes_per_s=_rate(batches, mine, is_sample=worker == TRAINING),
+        **_process_of(record),
     )
+
+
+def _process_of(record: WorkerRecord | None) -> dict[str, Any]:
+    """What is known of a worker's processes; nothing of a batch loaded in training."""
+    if record is None:
+        unknown = ("rss_bytes", "pss_bytes", "rss_bytes_per_hour", "pss_bytes_per_hour", "is_growing", "threads")
+        return {"lives": [], "died": 0, "raised": 0, **dict.fromkeys(unknown)}
+    samples = record.newest_samples
+    # Its own share grows when it writes to memory that it shared, its resident size when it takes more.
+    growing = [is_growing(samples.at_us, column) for column in (samples.rss_bytes, samples.pss_bytes)]
+    told = [each for each in growing if each is not None]
+    return {
+        "lives": list(record.lives),
+        "died": record.ended.get("died", 0),
+        "raised": record.ended.get("raised", 0),
+        "rss_bytes": _newest(samples.rss_bytes),
+        "pss_bytes": _newest(samples.pss_bytes),
+        "rss_bytes_per_hour": growth_per_hour(samples.at_us, samples.rss_bytes),
+        "pss_bytes_per_hour": growth_per_hour(samples.at_us, samples.pss_bytes),
+        "is_growing": any(told) if told else None,
+        "threads": _newest(samples.threads),
+    }
+
+
+def _newest(column: Column) -> int | None:
+    known = column[np.isfinite(column)]
+    return int(known[-1]) if len(known) else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def _share(part: Column, load: Column) -> float | None:
@@ -123,41 +184,3 @@ def _drawn(batches: BatchRows, known: NDArray[np.bool_]) -> int:
     """How many batches were loaded from the first to the last of each epoch."""
     epochs, indexes = batches.epoch_index[known], batches.batch_index[known]
     return int(sum(np.ptp(indexes[epochs == epoch]) + 1 for epoch in np.unique(epochs)))
-
-
-def heatmap(rollup: Rollup, last_us: float, limit_us: int | None) -> LoadHeatmap | None:
-    """At most 120 columns of equal time, about 26 logarithmic bins around the load times that occurred."""
-    bins = rollup.load_bins
-    if bins is None:
-        return None
-    first_us = float(rollup.first_us[0])
-    end_us = max(last_us, float(rollup.first_us[-1])) + 1
-    columns = min(COLUMNS, len(rollup))
-    edges = np.linspace(first_us, end_us, columns + 1)
-    column_of = np.clip(np.searchsorted(edges, rollup.first_us, side="right") - 1, 0, columns - 1)
-    counts = np.zeros((columns, BINS))
-    np.add.at(counts, column_of, bins)
-    low, high, step = _shown(counts, limit_us)
-    shown = counts[:, low:high].reshape(columns, -1, step).sum(axis=2)
-    return LoadHeatmap(
-        at_us=edges[:-1].astype(np.int64).tolist(),
-        end_us=int(end_us),
-        edges_us=np.round(bin_edges_us()[low : high + 1 : step]).astype(np.int64).tolist(),
-        counts=shown.astype(np.int64).tolist(),
-    )
-
-
-def _shown(counts: NDArray[np.float64], limit_us: int | None) -> tuple[int, int, int]:
-    """The bins ``low … high`` to show, and how many of them are merged into one."""
-    used = np.flatnonzero(counts.any(axis=0))
-    low, high = int(used[0]), int(used[-1]) + 1
-    if limit_us is not None and limit_us >= 1:
-        limit_bin = int(np.log2(limit_us) * BINS_PER_OCTAVE)
-        if low - LIMIT_WITHIN_BINS <= limit_bin < high + LIMIT_WITHIN_BINS:
-            low, high = min(low, limit_bin), max(high, limit_bin + 1)
-    step = 1
-    while (high - low) / step > BINS_SHOWN:
-        step *= 2
-    low -= low % step
-    high = min(BINS, high + -high % step)
-    return low, high, step

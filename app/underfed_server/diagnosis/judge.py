@@ -61,13 +61,14 @@ def samples_per_step(facts: RunFacts) -> float | None:
 def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
     needed = limits.warmup_steps + limits.needed_steps
     ended = facts.status != "running"
+    reason = sentence.too_short(facts, needed) if ended else sentence.still_measuring(facts, needed)
     return Verdict(
         bound="unknown",
         clock="host",
         level="unknown",
         confidence=None,
-        reason=sentence.too_short(facts, needed) if ended else sentence.still_measuring(facts, needed),
-        sentence=sentence.no_verdict(ended),
+        reason=facts.no_loader or reason,
+        sentence=sentence.no_loader() if facts.no_loader else sentence.no_verdict(ended),
         why=None,
         judged_steps=facts.judged_steps,
     )
@@ -123,12 +124,19 @@ def _device_share(rank: RankFacts) -> float:
     """Of the host's wait, the part that the device's clock confirms (1 where there is none)."""
     if not rank.has_device_clock or rank.data_wait_us <= 0:
         return 1.0
-    return min(1.0, rank.stall_fraction * rank.step_us / rank.data_wait_us)
+    return min(1.0, rank.stall_us / rank.data_wait_us)
 
 
 def _anatomy(rank: RankFacts) -> Anatomy:
-    step, wait = round(rank.step_us), round(rank.data_wait_us)
-    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=None, compute_us=step - wait)
+    step, wait, sampler = round(rank.step_us), round(rank.data_wait_us), mean(rank.steps.sampler_us)
+    return Anatomy(
+        step_us=step,
+        data_wait_us=wait,
+        h2d_exposed_us=None,
+        compute_us=step - wait,
+        gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
+        sampler_us=None if sampler is None else round(sampler),
+    )
 
 
 def _rank_diagnosis(rank: RankFacts) -> RankDiagnosis:

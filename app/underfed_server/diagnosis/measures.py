@@ -20,6 +20,12 @@ def load_share(rank: RankFacts, part: Column) -> float | None:
     return float(np.sum(part[known])) / total if total > 0 else None
 
 
+def input_lost_fraction(rank: RankFacts) -> float | None:
+    """Share of a step that instant data would save, replayed; ``None`` without a device clock that saw the work."""
+    lost = rank.input_lost_us
+    return None if lost is None else lost / rank.step_us
+
+
 def empty_queue_fraction(rank: RankFacts) -> float | None:
     """Share of requests that found no batch ready; ``None``: no queue, or not measured."""
     depth = rank.steps.queue_depth[np.isfinite(rank.steps.queue_depth)]

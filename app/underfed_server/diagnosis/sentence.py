@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from underfed_server.diagnosis.limits import Limits
-from underfed_server.diagnosis.measures import used_cores_fraction
+from underfed_server.diagnosis.measures import input_lost_fraction, used_cores_fraction
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Bound, CauseFinding
 
@@ -28,6 +28,10 @@ def verdict(facts: RunFacts, bound: Bound, fraction: float) -> str:
     waits, is_ = ("waits", "is") if who.startswith("The training loop") or who == "The GPU" else ("wait", "are")
     if bound == "data":
         return f"{who} {waits} for data {percent(fraction)} of every step."
+    if facts.median_rank.has_device_clock:
+        # More cannot be said: what it does outside the wait was not timed in every step.
+        stands = "stands" if waits == "waits" else "stand"
+        return f"{who} {stands} idle for data {percent(fraction)} of every step."
     return f"{who} {is_} kept busy: {percent(fraction)} of a step is spent waiting for data."
 
 
@@ -35,12 +39,18 @@ def why(
     facts: RunFacts, bound: Bound, causes: Sequence[CauseFinding], samples: float | None, limits: Limits
 ) -> str | None:
     if bound != "data":
-        return _shared_cores(facts, limits) or (
-            "Nothing about the loader needs to change: a faster one would gain next to nothing."
+        return (
+            _delayed_host(facts, limits)
+            or _shared_cores(facts, limits)
+            or "Nothing about the loader needs to change: a faster one would gain next to nothing."
         )
     if not causes:
         return "None of the causes we can recognise explains the wait: see what was ruled out."
     return f"{causes[0].sentence} {_rates(facts, samples)}".strip()
+
+
+def no_loader() -> str:
+    return "No loader was seen in this run."
 
 
 def no_verdict(ended: bool) -> str:
@@ -61,6 +71,17 @@ def _who(facts: RunFacts) -> str:
     if not facts.uses_gpu:
         return "The training loop" if len(facts.ranks) == 1 else "The training loops"
     return "The GPU" if len(facts.ranks) == 1 else "The GPUs"
+
+
+def _delayed_host(facts: RunFacts, limits: Limits) -> str | None:
+    """Waits that the device works through may still delay the host so far that it runs dry afterwards."""
+    lost = input_lost_fraction(facts.median_rank)
+    if lost is None or lost < limits.limited_fraction:
+        return None
+    return (
+        "The device seldom stands idle while the loop waits, but the waits delay the rest of the loop: replayed with "
+        f"instant data, a step takes {percent(lost)} less."
+    )
 
 
 def _shared_cores(facts: RunFacts, limits: Limits) -> str | None:

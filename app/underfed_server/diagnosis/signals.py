@@ -7,7 +7,7 @@ from typing import Literal
 
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.limits import Limits
-from underfed_server.facts.record import RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import Cause, CauseFinding, Evidence, Signal
 
 Reading = Literal["cause", "symptom", "ruled_out", "not_measured"]
@@ -17,15 +17,7 @@ def read_signals(facts: RunFacts, causes: Sequence[CauseFinding], limits: Limits
     found = {finding.cause for finding in causes}
     rank, loader = facts.median_rank, facts.loader
     workers = (loader.num_workers if loader else None) or 0
-    rows = [
-        _signal(
-            "Waiting for a batch",
-            Evidence(what="of step time", value=rank.stall_fraction, unit="fraction", series="data_wait_us"),
-            f"under {whole_percent(limits.watch_fraction)}",
-            _symptom(rank.stall_fraction >= limits.watch_fraction),
-            "starved" if rank.stall_fraction >= limits.limited_fraction else "some wait",
-        )
-    ]
+    rows = _wait_signals(rank, limits)
     if workers:
         rows += _worker_signals(facts, workers, found, limits)
     else:
@@ -39,6 +31,38 @@ def read_signals(facts: RunFacts, causes: Sequence[CauseFinding], limits: Limits
             )
         )
     return tuple(rows + _load_signals(facts, found, limits))
+
+
+def _wait_signals(rank: RankFacts, limits: Limits) -> list[Signal]:
+    """The wait; with a device clock also what of it the device idled, and what the replay says that it cost."""
+    if not rank.has_device_clock:
+        return [_wait_signal("Waiting for a batch", rank.stall_fraction, "data_wait_us", limits)]
+    rows = [
+        _wait_signal("GPU idle while the loop waits", rank.stall_fraction, "gpu_idle_us", limits),
+        _signal(
+            "Waiting for a batch, idle or not",
+            Evidence(
+                what="of step time", value=rank.data_wait_us / rank.step_us, unit="fraction", series="data_wait_us"
+            ),
+            f"under {whole_percent(limits.watch_fraction)} idle",
+            _symptom(rank.stall_fraction >= limits.watch_fraction),
+            "starved" if rank.stall_fraction >= limits.limited_fraction else "some wait",
+        ),
+    ]
+    lost = measures.input_lost_fraction(rank)
+    if lost is not None:
+        rows.append(_wait_signal("Saved by instant data, replayed", lost, None, limits))
+    return rows
+
+
+def _wait_signal(name: str, fraction: float, series: str | None, limits: Limits) -> Signal:
+    return _signal(
+        name,
+        Evidence(what="of step time", value=fraction, unit="fraction", series=series),
+        f"under {whole_percent(limits.watch_fraction)}",
+        _symptom(fraction >= limits.watch_fraction),
+        "starved" if fraction >= limits.limited_fraction else "some wait",
+    )
 
 
 def _worker_signals(facts: RunFacts, workers: int, found: set[Cause], limits: Limits) -> list[Signal]:

@@ -119,7 +119,7 @@ def _rank(
         total_steps=totals.steps,
         total_step_us=float(totals.step_us),
         total_data_wait_us=float(totals.data_wait_us),
-        uses_gpu=_uses_gpu(store, run_id, totals.rank),
+        uses_gpu=bool(np.isfinite(steps.gpu_idle_us).any()) or _uses_gpu(store, run_id, totals.rank),
     )
 
 
@@ -129,7 +129,9 @@ def _steps(rows: StepRows, keep: Mask) -> StepColumns:
         step_us=rows.step_us[keep],
         data_wait_us=rows.data_wait_us[keep],
         queue_depth=rows.queue_depth[keep],
+        sampler_us=rows.sampler_us[keep],
         gpu_idle_us=rows.gpu_idle_us[keep],
+        gpu_work_us=rows.gpu_work_us[keep],
         is_epoch_start=np.diff(rows.epoch_index, prepend=-1)[keep] != 0,
     )
 
@@ -150,6 +152,7 @@ def _batches(rows: BatchRows, span: Span | None) -> BatchColumns:
         runqueue_us=rows.runqueue_us[inside],
         blocked_us=rows.blocked_us[inside],
         collate_us=rows.collate_us[inside],
+        pin_us=rows.pin_us[inside],
         asked_bytes=rows.asked_bytes[inside],
         read_bytes=rows.read_bytes[inside],
         samples=rows.samples[inside],

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from underfed_server.facts.lost import input_lost_us
 from underfed_server.model import Setting, Status
+from underfed_server.store.stall import has_device_clock, stall_us
 
 Column = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -62,7 +64,10 @@ class StepColumns:
     step_us: Column
     data_wait_us: Column
     queue_depth: Column
+    sampler_us: Column
     gpu_idle_us: Column
+    """Of the steps in which the device was timed."""
+    gpu_work_us: Column
     is_epoch_start: Mask
 
     def __len__(self) -> int:
@@ -80,6 +85,7 @@ class BatchColumns:
     runqueue_us: Column
     blocked_us: Column
     collate_us: Column
+    pin_us: Column
     asked_bytes: Column
     read_bytes: Column
     samples: Column
@@ -125,14 +131,33 @@ class RankFacts:
         return float(np.mean(self.steps.data_wait_us))
 
     @property
+    def stall_us(self) -> float:
+        """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's.
+
+        On the device's clock it is what the device idled inside ``next()``, a lower bound: see ``input_lost_us``.
+        """
+        return float(np.mean(self._stall_us))
+
+    @property
     def stall_fraction(self) -> float:
-        """Share of judged step time lost to input: the device's clock where it was read, else the host's."""
-        stalled = self.steps.gpu_idle_us if self.has_device_clock else self.steps.data_wait_us
-        return float(np.mean(stalled)) / self.step_us
+        """Share of judged step time."""
+        return self.stall_us / self.step_us
 
     @property
     def has_device_clock(self) -> bool:
-        return bool(np.isfinite(self.steps.gpu_idle_us).all()) and len(self.steps) > 0
+        return has_device_clock(self.steps.gpu_idle_us, self.steps.queue_depth)
+
+    @property
+    def input_lost_us(self) -> float | None:
+        """What the mean judged step would be shorter with instant data, replayed on the device's clock."""
+        if not self.has_device_clock:
+            return None
+        steps = self.steps
+        return input_lost_us(steps.step_us, steps.data_wait_us, self._stall_us, steps.gpu_idle_us, steps.gpu_work_us)
+
+    @property
+    def _stall_us(self) -> Column:
+        return stall_us(self.steps.data_wait_us, self.steps.gpu_idle_us, self.steps.queue_depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +193,11 @@ class RunFacts:
     def steps(self) -> int:
         """Seen so far on the rank that is furthest, warm-up included."""
         return max((rank.total_steps for rank in self.ranks), default=0)
+
+    @property
+    def no_loader(self) -> str | None:
+        """Why there is no step, of a run in which no loader was seen."""
+        return None if self.steps else self.not_measured.get("loader")
 
     @property
     def uses_gpu(self) -> bool:

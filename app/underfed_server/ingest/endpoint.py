@@ -25,8 +25,9 @@ from underfed_server.errors import (
 )
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.ingest.asgi import Headers, Receive, Scope, Send, answer, refuse
+from underfed_server.ingest.decode import decode
 from underfed_server.ingest.inflate import inflate, require_known
-from underfed_server.ingest.wire import Window, decode
+from underfed_server.ingest.wire import Window
 
 log = logging.getLogger("underfed.ingest")
 

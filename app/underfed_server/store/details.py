@@ -8,9 +8,10 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, and_, select, type_coerce
 
-from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run
+from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, StoragePlace
 from underfed_server.store import tables
 from underfed_server.store.summaries import devices_by_host, run_row, summaries
+from underfed_server.store.workers import read_died
 
 NEWEST_EPOCHS = 200
 
@@ -24,8 +25,8 @@ def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
     ranks = _of_run(connection, tables.rank, run_id, tables.rank.c.rank)
     streams = _of_run(connection, tables.stream, run_id, tables.stream.c.rank, tables.stream.c.incarnation)
     same = (
-        "command", "script", "config", "overrides", "advice_of", "agent_version", "python_version", "torch_version",
-        "notes",
+        "command", "script", "config", "overrides", "advice_of", "started_by", "launcher", "restart_count",
+        "agent_version", "python_version", "torch_version", "notes",
     )  # fmt: skip
     steps = sum(stream["overhead_steps"] for stream in streams)
     return Run(
@@ -36,6 +37,8 @@ def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
         hosts=_hosts(ranks),
         devices=_devices(ranks),
         epochs=read_epochs(connection, run_id, row["started_at"], NEWEST_EPOCHS),
+        storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
+        died_workers=read_died(connection, run_id, row["started_at"]),
         losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
         overhead_us=sum(stream["overhead_us_total"] for stream in streams) / steps if steps else None,
         not_measured={fact: why for rank in reversed(ranks) for fact, why in rank["not_measured"].items()},
@@ -65,7 +68,21 @@ def _devices(ranks: Iterable[RowMapping]) -> list[Device]:
 
 def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
     told = {rank["hostname"]: rank["host"] for rank in ranks if rank["hostname"] and rank["host"]}
-    return [HostFacts(hostname=hostname, **host) for hostname, host in told.items()]
+    known = [name for name in HostFacts.model_fields if name != "hostname"]
+    # Facts that the agent of then, or the one of tomorrow, did not tell or tells besides.
+    return [HostFacts(hostname=hostname, **{name: host.get(name) for name in known}) for hostname, host in told.items()]
+
+
+def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[StoragePlace]:
+    """Each place of a host once, as its newest incarnation saw it, though every rank of the host may name it."""
+    hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
+    same = ("loader", "mount", "file_system", "device", "kind", "files_seen", "example")
+    places = {}
+    for row in rows:
+        hostname = hostnames.get(row["rank"])
+        place = StoragePlace(hostname=hostname, **{name: row[name] for name in same})
+        places[row["loader"], hostname, row["mount"]] = place
+    return [places[key] for key in sorted(places, key=str)]
 
 
 def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
@@ -74,7 +91,10 @@ def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
 
 def _epoch(row: RowMapping, run_started_at: datetime) -> EpochInfo:
     shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
-    same = ("rank", "loader", "epoch_index", "iterator_us", "startup_us", "first_step_index", "steps", "ended")
+    same = (
+        "rank", "loader", "epoch_index", "iterator_us", "startup_us", "sampler_us", "first_step_index", "steps",
+        "ended",
+    )  # fmt: skip
     end_us = row["end_us"]
     return EpochInfo(
         **{name: row[name] for name in same},

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from underfed_server.store.chunks import Column, Columns, decode, encode
 from underfed_server.store.lanes import instant_of, kind_of, length
+from underfed_server.store.stall import stall_us
 
 TIER_ROWS = 256
 """Rows of a tier's bucket. Finer buckets are made from a chunk's rows: for N of them that is at most 256 × N rows."""
@@ -26,15 +27,19 @@ COMPUTE, STALL, STALL_FRACTION = "compute_us", "stall_us", "data_stall_fraction"
 
 MEASURES = {
     "steps": (
-        "step_us", "data_wait_us", "queue_depth", "gpu_idle_us", "h2d_us", "h2d_exposed_us",
-        COMPUTE, STALL, STALL_FRACTION,
+        "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us",
+        "h2d_exposed_us", COMPUTE, STALL, STALL_FRACTION,
     ),
-    "batches": ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "read_bytes"),
-    "process": ("rss_bytes", "workers_rss_bytes", "threads"),
-    "host": ("busy_cores", "memory_available_bytes", "swap_used_bytes", "shm_free_bytes"),
+    "batches": ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us", "read_bytes"),
+    "process": ("rss_bytes", "workers_rss_bytes", "threads", "open_files", "swap_bytes"),
+    "host": ("busy_cores", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes"),
+    "worker": ("rss_bytes", "pss_bytes", "threads"),
     "gpu": ("util_fraction", "memory_used_bytes", "power_w", "own_process"),
 }  # fmt: skip
 """By kind of lane."""
+
+DERIVED_FROM = ("step_us", "data_wait_us", "gpu_idle_us", "queue_depth")
+"""The columns of steps that the measures which no column holds are made of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,9 +68,13 @@ class Rollup:
 
 
 def summarise(lane: str, columns: Columns, index: Column, starts: Sequence[int] | NDArray[np.intp]) -> Rollup:
-    """Rows of ``lane`` in buckets that begin at the rows ``starts``. ``index``: of each row."""
+    """Rows of ``lane`` in buckets that begin at the rows ``starts``. ``index``: of each row.
+
+    ``columns`` come from :func:`with_derived` where derived measures are wanted.
+    """
     ones = np.ones(length(columns))
-    stats = {name: _reduced(_single(column), starts) for name, column in _measured(lane, columns).items()}
+    measured = [name for name in MEASURES[kind_of(lane)] if name in columns]
+    stats = {name: _reduced(_single(columns[name]), starts) for name in measured}
     bins = _load_bins(columns["load_us"], starts) if kind_of(lane) == "batches" and "load_us" in columns else None
     starts = np.asarray(starts, dtype=np.intp)
     return Rollup(np.add.reduceat(ones, starts), index[starts], columns[instant_of(lane)][starts], stats, bins)
@@ -103,7 +112,7 @@ def joined(rollups: Sequence[Rollup]) -> Rollup:
 
 def tier_of(lane: str, columns: Columns, index: Column) -> Rollup:
     """What a chunk of these rows has beside it."""
-    return summarise(lane, columns, index, range(0, length(columns), TIER_ROWS))
+    return summarise(lane, with_derived(lane, columns), index, range(0, length(columns), TIER_ROWS))
 
 
 def to_bytes(rollup: Rollup) -> bytes:
@@ -138,19 +147,19 @@ def _stored(names: Iterable[str], *, with_bins: bool) -> set[str]:
     return stored | {f"bin.{bin_}" for bin_ in range(BINS)} if with_bins else stored
 
 
-def _measured(lane: str, columns: Columns) -> Columns:
-    """The measures of a lane among ``columns``, those included that are made from others."""
-    known = {name: columns[name] for name in MEASURES[kind_of(lane)] if name in columns}
-    if kind_of(lane) != "steps" or not {"step_us", "data_wait_us"} <= columns.keys():
-        return known
+def with_derived(lane: str, columns: Columns) -> Columns:
+    """With the measures that are made of several columns, where all of these are there.
+
+    What was lost in steps that were not timed is estimated from the others: give a whole chunk, not a cut of it.
+    """
+    if not columns.keys() >= set(DERIVED_FROM) or kind_of(lane) != "steps":
+        return columns
     step, wait = columns["step_us"], columns["data_wait_us"]
-    idle = columns.get("gpu_idle_us", np.full(len(step), np.nan))
-    # The device's clock where it was read: a wait during which the device had work to do stalls nothing.
-    stall = np.where(np.isnan(idle), wait, idle)
+    stall = stall_us(wait, columns["gpu_idle_us"], columns["queue_depth"])
     stall[np.isnan(step)] = np.nan
     fraction = np.full(len(step), np.nan)
     np.divide(stall, step, out=fraction, where=step > 0)
-    return known | {COMPUTE: step - wait, STALL: stall, STALL_FRACTION: fraction}
+    return columns | {COMPUTE: step - wait, STALL: stall, STALL_FRACTION: fraction}
 
 
 def _single(column: Column) -> Stat:

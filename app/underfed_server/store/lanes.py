@@ -1,5 +1,5 @@
-"""What windows recorded, as columns: one lane for the steps and one for the batches of each loader, one for each kind
-of samples.
+"""What windows recorded, as columns: one lane for the steps and one for the batches of each loader, one for each worker
+and for each other kind of samples.
 
 A column is float64 with NaN for "not measured"; instants are of the incarnation's run clock.
 """
@@ -18,20 +18,21 @@ PROCESS, HOST = "process", "host"
 
 STEP_COLUMNS = (
     "step_index", "epoch_index", "batch_index", "start_us",
-    "step_us", "data_wait_us", "queue_depth", "gpu_idle_us", "h2d_us", "h2d_exposed_us",
+    "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us",
 )  # fmt: skip
 BATCH_COLUMNS = (
     "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "runqueue_us", "blocked_us",
-    "collate_us", "asked_bytes", "read_bytes", "samples", "received_us",
+    "collate_us", "pin_us", "asked_bytes", "read_bytes", "samples", "received_us",
 )  # fmt: skip
 PROCESS_COLUMNS = (
     "at_us", "main_cpu_us", "main_runqueue_us", "process_cpu_us", "workers_cpu_us", "rss_bytes",
-    "workers_rss_bytes", "threads",
+    "workers_rss_bytes", "threads", "open_files", "swap_bytes",
 )  # fmt: skip
 HOST_COLUMNS = (
-    "at_us", "busy_cores", "cpu_pressure_us", "io_pressure_us", "throttled_us", "memory_available_bytes",
-    "swap_used_bytes", "shm_free_bytes",
+    "at_us", "busy_cores", "cpu_pressure_us", "io_pressure_us", "memory_pressure_us", "throttled_us",
+    "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes",
 )  # fmt: skip
+WORKER_COLUMNS = ("at_us", "rss_bytes", "pss_bytes", "threads", "cpu_us")
 GPU_COLUMNS = ("at_us", "util_fraction", "memory_used_bytes", "power_w", "own_process")
 
 GAP = "gap_us"
@@ -46,6 +47,17 @@ def batches_lane(loader: str) -> str:
     return f"batches:{loader}"
 
 
+def worker_lane(loader: str, worker: int) -> str:
+    return f"worker:{worker}:{loader}"
+
+
+def worker_of(lane: str, loader: str) -> int | None:
+    """Whose samples the lane has; ``None``: not those of a worker of ``loader``."""
+    kind, _, rest = lane.partition(":")
+    worker, _, name = rest.partition(":")
+    return int(worker) if kind == "worker" and name == loader else None
+
+
 def gpu_lane(gpu_index: int) -> str:
     return f"gpu:{gpu_index}"
 
@@ -57,6 +69,7 @@ def columns_of(lane: str) -> tuple[str, ...]:
         "batches": BATCH_COLUMNS,
         "process": PROCESS_COLUMNS,
         "host": HOST_COLUMNS,
+        "worker": WORKER_COLUMNS,
         "gpu": GPU_COLUMNS,
     }[kind_of(lane)]
 
@@ -102,6 +115,9 @@ def row_counts(window: Window) -> Iterator[tuple[str, int]]:
         yield PROCESS, len(window.process.at_us)
     if window.host is not None and window.host.at_us:
         yield HOST, len(window.host.at_us)
+    for worker in window.worker_samples:
+        if worker.at_us:
+            yield worker_lane(worker.loader, worker.worker), len(worker.at_us)
     for gpu in window.gpus:
         if gpu.at_us:
             yield gpu_lane(gpu.gpu_index), len(gpu.at_us)
@@ -149,6 +165,9 @@ def _pieces(window: Window) -> Iterator[tuple[str, Columns]]:
         yield PROCESS, _samples(window.process, PROCESS_COLUMNS)
     if window.host is not None and window.host.at_us:
         yield HOST, _samples(window.host, HOST_COLUMNS)
+    for worker in window.worker_samples:
+        if worker.at_us:
+            yield worker_lane(worker.loader, worker.worker), _samples(worker, WORKER_COLUMNS)
     for gpu in window.gpus:
         if gpu.at_us:
             yield gpu_lane(gpu.gpu_index), _samples(gpu, GPU_COLUMNS)

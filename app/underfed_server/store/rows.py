@@ -28,7 +28,12 @@ class StepRows:
     """NaN for a step whose end was not seen: the last before a pause."""
     data_wait_us: Column
     queue_depth: Column
+    sampler_us: Column
+    """Drawing indices in the training process, part of the wait."""
     gpu_idle_us: Column
+    """Measured in every step that could block, and in some of the others."""
+    gpu_work_us: Column
+    """Measured where the device still worked when the next batch was requested."""
     h2d_us: Column
     h2d_exposed_us: Column
 
@@ -48,6 +53,7 @@ class BatchRows:
     runqueue_us: Column
     blocked_us: Column
     collate_us: Column
+    pin_us: Column
     asked_bytes: Column
     read_bytes: Column
     samples: Column
@@ -70,6 +76,26 @@ class ProcessRows:
     rss_bytes: Column
     workers_rss_bytes: Column
     threads: Column
+    open_files: Column
+    """Of the training process."""
+    swap_bytes: Column
+    """Of it and its workers."""
+
+    def __len__(self) -> int:
+        return len(self.at_us)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkerRows:
+    """One worker number of a loader, through all processes that had it."""
+
+    at_us: Column
+    rss_bytes: Column
+    pss_bytes: Column
+    """Every tenth sample has it: reading it is slow."""
+    threads: Column
+    cpu_us: Column
+    """Cumulative for the process."""
 
     def __len__(self) -> int:
         return len(self.at_us)
@@ -82,8 +108,11 @@ class HostRows:
     """Of the allowed CPUs, by anyone."""
     cpu_pressure_us: Column
     io_pressure_us: Column
+    memory_pressure_us: Column
     throttled_us: Column
     memory_available_bytes: Column
+    memory_used_bytes: Column
+    """Of the control group where it limits memory."""
     swap_used_bytes: Column
     shm_free_bytes: Column
 
@@ -104,7 +133,7 @@ class GpuRows:
         return len(self.at_us)
 
 
-Rows = TypeVar("Rows", StepRows, BatchRows, ProcessRows, HostRows, GpuRows)
+Rows = TypeVar("Rows", StepRows, BatchRows, ProcessRows, HostRows, WorkerRows, GpuRows)
 
 
 def read_rows(

@@ -17,6 +17,7 @@ from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns
 from underfed_server.store.ladder import (
     COMPUTE,
+    DERIVED_FROM,
     STALL,
     STALL_FRACTION,
     TIER_ROWS,
@@ -25,6 +26,7 @@ from underfed_server.store.ladder import (
     joined,
     merge,
     summarise,
+    with_derived,
 )
 from underfed_server.store.lanes import instant_of, kind_of
 from underfed_server.store.tail import belongs_to
@@ -185,19 +187,18 @@ def _trailing_zeros(number: int, most: int) -> int:
 
 def _summaries(track: Track, parts: Sequence[Columns], low: int, high: int, size: int) -> Iterator[Rollup]:
     for part in parts:
-        columns = cut(part, low, high)
+        columns = cut(with_derived(track.lane, part), low, high)
         if len(columns["row"]):
             # Buckets are aligned to the count through all incarnations.
             index = columns["row"] + track.shift_index
-            measures = {name: column for name, column in columns.items() if name != "row"}
-            yield summarise(track.lane, measures, columns["row"], starts_of(index, size))
+            yield summarise(track.lane, columns, columns["row"], starts_of(index, size))
 
 
 def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
     """The columns that the measures ``names`` are made of."""
     wanted = {instant_of(track.lane), *(name for name in names if name not in DERIVED)}
     if DERIVED & set(names):
-        wanted |= {"step_us", "data_wait_us", "gpu_idle_us"}
+        wanted |= set(DERIVED_FROM)
     return sorted(wanted)
 
 

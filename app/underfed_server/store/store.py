@@ -18,7 +18,8 @@ from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.model import Diagnosis, EpochInfo, Run, RunsPage, RunSummary
 from underfed_server.store import details, judgements, runs, summaries, tables
 from underfed_server.store.engine import lock, open_readers, open_writer
-from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, kind_of, steps_lane
+from underfed_server.store.hosts import gpu_lane_of, host_rank_of
+from underfed_server.store.lanes import HOST, PROCESS, batches_lane, kind_of, steps_lane
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
 from underfed_server.store.runs import RunFilter
 from underfed_server.store.schema import upgrade
@@ -26,6 +27,7 @@ from underfed_server.store.tail import Tails
 from underfed_server.store.tracks import Reader
 from underfed_server.store.week import read_week
 from underfed_server.store.windows import Appender
+from underfed_server.store.workers import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.writer import Writer
 
 
@@ -178,15 +180,30 @@ class Store:
         return self._rows(ProcessRows, run_id, rank, PROCESS, last)
 
     def host(self, run_id: str, rank: int, last: int | None = None) -> HostRows:
-        """One a second; empty for ranks that leave it to another rank of their host."""
-        return self._rows(HostRows, run_id, rank, HOST, last)
+        """Of the host of ``rank``, one a second, whichever of its ranks took them."""
+        with self.reading() as reader:
+            sampled_by = host_rank_of(reader, run_id, rank)
+        return self._rows(HostRows, run_id, sampled_by, HOST, last)
 
     def gpus(self, run_id: str, rank: int, last: int | None = None) -> dict[int, GpuRows]:
-        """By GPU index; empty for ranks that leave it to another rank of their host."""
+        """By GPU index: those that the rank samples, else the one of its own that another rank of its host samples."""
         with self.reading() as reader:
-            lanes = reader.lanes(run_id, rank)
-        indices = sorted(int(lane.partition(":")[2]) for lane in lanes if kind_of(lane) == "gpu")
-        return {index: self._rows(GpuRows, run_id, rank, gpu_lane(index), last) for index in indices}
+            places = [(rank, lane) for lane in reader.lanes(run_id, rank) if kind_of(lane) == "gpu"]
+            sampled_by = None if places else gpu_lane_of(reader, run_id, rank)
+        places += [sampled_by] if sampled_by else []
+        indexed = sorted((int(lane.partition(":")[2]), each, lane) for each, lane in places)
+        return {index: self._rows(GpuRows, run_id, each, lane, last) for index, each, lane in indexed}
+
+    def workers(self, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
+        """By worker number: lives, and the samples of the newest."""
+        with self.reading() as reader:
+            started_at = summaries.run_row(reader.connection, run_id)["started_at"]
+            return read_workers(reader, run_id, rank, loader, started_at)
+
+    def worker_loader(self, run_id: str, rank: int) -> str | None:
+        """The loader whose workers of this rank started last; ``None``: none had workers."""
+        with self._readers.begin() as connection:
+            return newest_loader(connection, run_id, rank)
 
     def epochs(self, run_id: str) -> list[EpochInfo]:
         """Of all ranks and loaders, oldest first."""

@@ -78,6 +78,7 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
         gpus=len(devices) if ranks else None,
         gpu_name=next((device["name"] for device in devices.values()), None),
         hostnames=list(dict.fromkeys(rank["hostname"] for rank in ranks if rank["hostname"])),
+        no_loader=None if steps else next((why for rank in ranks if (why := rank["not_measured"].get("loader"))), None),
     )
 
 
@@ -110,7 +111,8 @@ def main_loader(connection: Connection, run_id: str) -> str | None:
 
 def _ranks(connection: Connection, run_ids: Iterable[str]) -> dict[str, list[RowMapping]]:
     rank = tables.rank.c
-    statement = select(rank.run_id, rank.hostname, rank.devices).where(rank.run_id.in_(list(run_ids)))
+    columns = (rank.run_id, rank.hostname, rank.devices, rank.not_measured)
+    statement = select(*columns).where(rank.run_id.in_(list(run_ids)))
     found: dict[str, list[RowMapping]] = {}
     for row in connection.execute(statement.order_by(rank.run_id, rank.rank)).mappings():
         found.setdefault(row["run_id"], []).append(row)

@@ -1,8 +1,8 @@
 """The tables. Every key begins with ``run_id``, so that one day runs can be spread over several databases.
 
 A **stream** is what one rank's process of one incarnation sends. Its recorded rows lie in **lanes**
-(``steps:LOADER``, ``batches:LOADER``, ``process``, ``host``, ``gpu:INDEX``), new ones as ``hot`` windows just as they
-came, older ones as ``chunk`` with roll-ups beside them (``chunk.tier``, ``rollup``).
+(``steps:LOADER``, ``batches:LOADER``, ``worker:WORKER:LOADER``, ``process``, ``host``, ``gpu:INDEX``), new ones as
+``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.tier``, ``rollup``).
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ run = Table(
     Column("python_version", Text),
     Column("torch_version", Text),
     Column("started_by", Text),
+    Column("launcher", Text),
+    Column("restart_count", BigInteger),
     Column("world_size", Integer, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("last_seen_at", Instant, nullable=False),
@@ -201,10 +203,44 @@ epoch = Table(
     Column("start_us", BigInteger, nullable=False),
     Column("iterator_us", BigInteger),
     Column("startup_us", BigInteger),
+    Column("sampler_us", BigInteger),
     Column("first_step_index", BigInteger, nullable=False),
     Column("steps", BigInteger),
     Column("end_us", BigInteger),
     Column("ended", Text),
+    sqlite_with_rowid=False,
+)
+
+worker_life = Table(
+    "worker_life",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("loader", Text),
+    _key("iterator_index", BigInteger),
+    _key("worker", BigInteger),
+    Column("epoch_index", BigInteger),
+    Column("pid", BigInteger),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger),
+    Column("ended", Text),
+    sqlite_with_rowid=False,
+)
+
+storage = Table(
+    "storage",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("loader", Text),
+    _key("mount", Text),
+    Column("file_system", Text),
+    Column("device", Text),
+    Column("kind", Text, nullable=False),
+    Column("files_seen", BigInteger, nullable=False),
+    Column("example", Text),
     sqlite_with_rowid=False,
 )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, select
 
-from underfed_server.ingest import wire
+from underfed_server.ingest.decode import decode_known
 from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import Window
 from underfed_server.store import tables
@@ -42,7 +42,7 @@ def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> list
     hot = tables.hot.c
     statement = select(hot.encoding, hot.body).where(belongs_to(tables.hot, key), hot.window_index > after)
     rows = connection.execute(statement.order_by(hot.window_index))
-    return [wire.decode_known(inflate(body, encoding)) for encoding, body in rows]
+    return [decode_known(inflate(body, encoding)) for encoding, body in rows]
 
 
 class Tails:

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, and_, select
 from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns, decode
 from underfed_server.store.compact import index_of
-from underfed_server.store.lanes import instant_of, stored_names, unpacked
+from underfed_server.store.lanes import instant_of, length, stored_names, unpacked
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import Tails, belongs_to
 
@@ -95,7 +95,10 @@ class Reader:
         return self.connection.execute(statement.order_by(chunk.first_index.desc()).limit(1)).scalar() or 0
 
     def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
-        """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted."""
+        """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted.
+
+        A column that the agent or the service of then did not know was not measured.
+        """
         if not ordinals:
             return []
         chunk = tables.chunk.c
@@ -106,6 +109,7 @@ class Reader:
         found = []
         for first_index, body in self.connection.execute(statement.order_by(chunk.ordinal)):
             columns = unpacked(track.lane, decode(body, stored_names(track.lane, wanted)))
+            columns |= {name: np.full(length(columns), np.nan) for name in wanted if name not in columns}
             found.append(columns | {"row": index_of(columns, first_index)})
         return found
 

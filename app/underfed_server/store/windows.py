@@ -27,6 +27,8 @@ class _Changes:
 
     hot: list[dict[str, Any]] = field(default_factory=list)
     epochs: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    lives: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    storage: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[str] = field(default_factory=set)
@@ -40,6 +42,8 @@ _PUT_LOADER = upsert(tables.loader)
 _PUT_STREAM = upsert(tables.stream)
 _PUT_TRACK = upsert(tables.track, keep=("chunks", "chunk_rows"))
 _PUT_EPOCH = upsert(tables.epoch)
+_PUT_LIFE = upsert(tables.worker_life)
+_PUT_STORAGE = upsert(tables.storage)
 _ADD_HOT = insert(tables.hot)
 _TOUCH_RUN = (
     update(tables.run)
@@ -129,8 +133,13 @@ class Appender:
         ]
         if tracks:
             connection.execute(_PUT_TRACK, tracks)
-        if changes.epochs:
-            connection.execute(_PUT_EPOCH, list(changes.epochs.values()))
+        for statement, rows in (
+            (_PUT_EPOCH, changes.epochs),
+            (_PUT_LIFE, changes.lives),
+            (_PUT_STORAGE, changes.storage),
+        ):
+            if rows:
+                connection.execute(statement, list(rows.values()))
         now = self._now()
         connection.execute(_TOUCH_RUN, [{"touched": run_id, "now": now} for run_id in changes.runs])
         for run in changes.endings.values():
@@ -182,6 +191,11 @@ def _collect(arrival: Arrival, stream: StreamState, changes: _Changes) -> None:
     )
     for epoch in window.epochs:
         changes.epochs[(*stream.key, epoch.loader, epoch.epoch_index)] = {**key, **msgspec.structs.asdict(epoch)}
+    for life in window.workers:
+        place = (*stream.key, life.loader, life.iterator_index, life.worker)
+        changes.lives[place] = {**key, **msgspec.structs.asdict(life)}
+    for storage in window.storage:
+        changes.storage[(*stream.key, storage.loader, storage.mount)] = {**key, **msgspec.structs.asdict(storage)}
     changes.streams[stream.key] = stream
     changes.runs.add(window.run_id)
 
@@ -206,7 +220,7 @@ def _unknown_run(window: Window, now: datetime) -> dict[str, Any]:
 def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
     same = (
         "project", "job", "tags", "command", "script", "config", "overrides", "advice_of", "agent_version",
-        "python_version", "torch_version", "started_by", "world_size",
+        "python_version", "torch_version", "started_by", "launcher", "restart_count", "world_size",
     )  # fmt: skip
     return {name: getattr(run, name) for name in same} | {"name": run.name or run_id, "user": run.user or ""}
 

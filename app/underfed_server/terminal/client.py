@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
 from underfed_server.errors import UnderfedError
-from underfed_server.model import Diagnosis, Run, RunsPage, RunSummary
+from underfed_server.model import Diagnosis, Run, RunsPage, RunSummary, WorkersPage
 
 DEFAULT_URL = "http://127.0.0.1:7077"
 TIMEOUT_S = 10.0
@@ -47,6 +47,9 @@ class Client:
 
     def diagnosis(self, run_id: str) -> Diagnosis:
         return Diagnosis.model_validate(self._get(f"/runs/{quote(run_id, safe='')}/diagnosis", {}))
+
+    def workers(self, run_id: str) -> WorkersPage:
+        return WorkersPage.model_validate(self._get(f"/runs/{quote(run_id, safe='')}/workers", {}))
 
     def find(self, wanted: str) -> RunSummary:
         """The run that ``wanted`` names: an id, a unique beginning of one, or ``latest``.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from underfed_server.diagnosis.sentence import percent
 from underfed_server.model import Evidence
 
@@ -38,6 +40,15 @@ def size(value: float | None) -> str:
         if value < limit:
             return f"{_three_digits(value / divisor)} {unit}"
     return f"{_three_digits(value / 1e12)} TB"
+
+
+def span(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:
+    """``[1.2e9, 1.9e9]`` → ``1.2 GB to 1.9 GB``; alike ones once."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return NOT_MEASURED
+    least, most = written(min(known)), written(max(known))
+    return least if least == most else f"{least} to {most}"
 
 
 def evidence(one: Evidence) -> str:

@@ -55,7 +55,7 @@ def render_runs(runs: Sequence[RunSummary]) -> RenderableType:
         table.add_row(
             run.run_id,
             run.status,
-            Text(f"{mark} {word.lower()}", style),
+            Text(f"{mark} {_verdict_word(run, word)}", style),
             NAMES.get(run.cause, run.cause) if run.cause else "",
             figures.fraction(run.data_stall_fraction),
             figures.duration(run.step_us),
@@ -65,10 +65,18 @@ def render_runs(runs: Sequence[RunSummary]) -> RenderableType:
     return table
 
 
+def _verdict_word(run: RunSummary, word: str) -> str:
+    if run.no_loader:
+        return "no loader"
+    return word.lower() if run.bound != "unknown" or run.status == "running" else "no verdict"
+
+
 def _headline(diagnosis: Diagnosis) -> RenderableType:
     mark, word, style = KINDS[diagnosis.bound]
     known = diagnosis.bound != "unknown"
-    basis = f"confidence {diagnosis.confidence}, from {diagnosis.judged_steps:,} judged steps" if known else ""
+    clock = {"gpu": "device clock", "host": "host clock"}[diagnosis.clock]
+    basis = f"confidence {diagnosis.confidence}, from {diagnosis.judged_steps:,} judged steps, {clock}" if known else ""
+    word = word if known or diagnosis.status == "running" else "No verdict"
     lines = [Text.assemble((f"{mark} {word}", f"bold {style}"), "  ", (basis, QUIET)), Text(diagnosis.sentence, LOUD)]
     lines += [Text(text) for text in (diagnosis.why, diagnosis.reason) if text]
     return Group(*lines)
@@ -96,7 +104,13 @@ def _bar(anatomy: Anatomy, scale_us: int) -> Text:
 
 def _parts(anatomy: Anatomy) -> Text:
     wait, work = figures.duration(anatomy.data_wait_us), figures.duration(anatomy.compute_us)
-    return Text.assemble(("▨", WAIT), f" data wait {wait}  ", ("█", WORK), f" the rest {work}")
+    parts = Text.assemble(("▨", WAIT), f" data wait {wait}  ", ("█", WORK), f" the rest {work}")
+    within = [
+        f"{figures.duration(us)} {what}"
+        for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (anatomy.sampler_us, "drawing indices"))
+        if us is not None
+    ]
+    return parts.append(f"\n  of the wait {', '.join(within)}", QUIET) if within else parts
 
 
 def _evidence_of(diagnosis: Diagnosis) -> RenderableType:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 8615536bfa8650bd326115e64111ac6a8187ef65a0c263639d32fb0e644cc427. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 b994f9a9a36ce384d75b89459456153e3e511682a0d48829223721bd1ae21cc2. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -157,7 +157,7 @@ export interface paths {
         };
         /**
          * Workers
-         * @description Each worker's newest batches, and a heat map of load times over the whole run.
+         * @description Each worker's newest batches and samples, and a heat map of load times over the whole run.
          */
         get: operations["workers_api_v1_runs__run_id__workers_get"];
         put?: never;
@@ -303,15 +303,19 @@ export interface components {
         };
         /**
          * Anatomy
-         * @description Mean judged step, in parts that add up to ``step_us``.
+         * @description Mean judged step, in parts that add up to ``step_us``; below them, what a part is known to consist of.
          */
         Anatomy: {
             /** Compute Us */
             compute_us: number;
             /** Data Wait Us */
             data_wait_us: number;
+            /** Gpu Idle Us */
+            gpu_idle_us?: number | null;
             /** H2D Exposed Us */
             h2d_exposed_us: number | null;
+            /** Sampler Us */
+            sampler_us?: number | null;
             /** Step Us */
             step_us: number;
         };
@@ -442,6 +446,27 @@ export interface components {
             /** Why */
             why: string | null;
         };
+        /** DiedWorker */
+        DiedWorker: {
+            /** End Us */
+            end_us: number | null;
+            /** Ended */
+            ended: ("returned" | "raised" | "died") | null;
+            /** Epoch Index */
+            epoch_index: number | null;
+            /** Iterator Index */
+            iterator_index: number;
+            /** Loader */
+            loader: string;
+            /** Pid */
+            pid: number | null;
+            /** Rank */
+            rank: number;
+            /** Start Us */
+            start_us: number;
+            /** Worker */
+            worker: number;
+        };
         /** EpochInfo */
         EpochInfo: {
             /** End Us */
@@ -458,6 +483,8 @@ export interface components {
             loader: string;
             /** Rank */
             rank: number;
+            /** Sampler Us */
+            sampler_us: number | null;
             /** Start Us */
             start_us: number;
             /** Startup Us */
@@ -524,10 +551,16 @@ export interface components {
             ][] | null;
             /** Hostname */
             hostname: string;
+            /** Memory Available Bytes */
+            memory_available_bytes: number | null;
             /** Memory Limit Bytes */
             memory_limit_bytes: number | null;
             /** Memory Total Bytes */
             memory_total_bytes: number | null;
+            /** Numa Nodes */
+            numa_nodes: number | null;
+            /** Open Files Limit */
+            open_files_limit: number | null;
             /** Quota Cores */
             quota_cores: number | null;
             /** Shm Free Bytes */
@@ -682,6 +715,8 @@ export interface components {
             data_stall_fraction: number | null;
             /** Devices */
             devices: components["schemas"]["Device"][];
+            /** Died Workers */
+            died_workers: components["schemas"]["DiedWorker"][];
             /** Ended At */
             ended_at: string | null;
             /** Epochs */
@@ -707,6 +742,8 @@ export interface components {
              * Format: date-time
              */
             last_seen_at: string;
+            /** Launcher */
+            launcher: string | null;
             /**
              * Level
              * @enum {string}
@@ -717,6 +754,8 @@ export interface components {
             losses: components["schemas"]["Losses"];
             /** Name */
             name: string;
+            /** No Loader */
+            no_loader: string | null;
             /** Not Measured */
             not_measured: {
                 [key: string]: string;
@@ -739,6 +778,8 @@ export interface components {
             python_version: string | null;
             /** Ranks */
             ranks: number[];
+            /** Restart Count */
+            restart_count: number | null;
             /** Run Id */
             run_id: string;
             /** Samples Per S */
@@ -752,6 +793,8 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
+            /** Started By */
+            started_by: string | null;
             /**
              * Status
              * @enum {string}
@@ -763,6 +806,8 @@ export interface components {
             steps: number;
             /** Steps Per S */
             steps_per_s: number | null;
+            /** Storage */
+            storage: components["schemas"]["StoragePlace"][];
             /** Tags */
             tags: {
                 [key: string]: string;
@@ -854,6 +899,8 @@ export interface components {
             level: "healthy" | "watch" | "limited" | "bound" | "unknown";
             /** Name */
             name: string;
+            /** No Loader */
+            no_loader: string | null;
             /** Num Workers */
             num_workers: number | null;
             /** Observed Speedup */
@@ -989,6 +1036,31 @@ export interface components {
             /** Running */
             running: number;
         };
+        /**
+         * StoragePlace
+         * @description Where files of a loader's data set lie.
+         */
+        StoragePlace: {
+            /** Device */
+            device: string | null;
+            /** Example */
+            example: string | null;
+            /** File System */
+            file_system: string | null;
+            /** Files Seen */
+            files_seen: number;
+            /** Hostname */
+            hostname: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "nvme" | "ssd" | "hdd" | "network" | "memory" | "overlay" | "unknown";
+            /** Loader */
+            loader: string;
+            /** Mount */
+            mount: string;
+        };
         /** Timeline */
         Timeline: {
             /** Batches */
@@ -1022,6 +1094,8 @@ export interface components {
             epoch_index: number;
             /** Load Us */
             load_us: number;
+            /** Pin Us */
+            pin_us: number | null;
             /** Received Us */
             received_us: number | null;
             /** Runqueue Us */
@@ -1039,8 +1113,12 @@ export interface components {
             data_wait_us: number;
             /** Epoch Index */
             epoch_index: number;
+            /** Gpu Idle Us */
+            gpu_idle_us: number | null;
             /** Queue Depth */
             queue_depth: number | null;
+            /** Sampler Us */
+            sampler_us: number | null;
             /** Start Us */
             start_us: number;
             /** Step Index */
@@ -1078,20 +1156,56 @@ export interface components {
             collate_fraction: number | null;
             /** Cpu Fraction */
             cpu_fraction: number | null;
+            /** Died */
+            died: number;
+            /** Is Growing */
+            is_growing: boolean | null;
+            /** Lives */
+            lives: components["schemas"]["WorkerLife"][];
             /** Load Us Mean */
-            load_us_mean: number;
+            load_us_mean: number | null;
             /** Load Us P5 */
-            load_us_p5: number;
+            load_us_p5: number | null;
             /** Load Us P50 */
-            load_us_p50: number;
+            load_us_p50: number | null;
             /** Load Us P95 */
-            load_us_p95: number;
+            load_us_p95: number | null;
+            /** Pss Bytes */
+            pss_bytes: number | null;
+            /** Pss Bytes Per Hour */
+            pss_bytes_per_hour: number | null;
+            /** Raised */
+            raised: number;
             /** Read Bytes Per S */
             read_bytes_per_s: number | null;
+            /** Rss Bytes */
+            rss_bytes: number | null;
+            /** Rss Bytes Per Hour */
+            rss_bytes_per_hour: number | null;
             /** Runqueue Fraction */
             runqueue_fraction: number | null;
+            /** Threads */
+            threads: number | null;
             /** Worker */
             worker: number | null;
+        };
+        /**
+         * WorkerLife
+         * @description One process that had a worker's number. Instants are on the run's clock.
+         */
+        WorkerLife: {
+            /** End Us */
+            end_us: number | null;
+            /** Ended */
+            ended: ("returned" | "raised" | "died") | null;
+            /** Epoch Index */
+            epoch_index: number | null;
+            /** Iterator Index */
+            iterator_index: number;
+            /** Pid */
+            pid: number | null;
+            /** Start Us */
+            start_us: number;
         };
         /** WorkersPage */
         WorkersPage: {
@@ -1102,6 +1216,8 @@ export interface components {
             loader: string | null;
             /** Missing */
             missing: string | null;
+            /** Pin Us P50 */
+            pin_us_p50: number | null;
             /** Rank */
             rank: number;
             /** Run Id */
@@ -1545,12 +1661,14 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more of: step_us, data_wait_us, compute_us, gpu_idle_us, h2d_us, h2d_exposed_us, queue_depth, data_stall_fraction, load_us, cpu_us, runqueue_us, blocked_us, collate_us, read_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w, busy_cores, memory_available_bytes, swap_used_bytes, shm_free_bytes, rss_bytes, workers_rss_bytes, threads */
+                /** @description One or more of: step_us, data_wait_us, compute_us, sampler_us, h2d_us, h2d_exposed_us, gpu_idle_us, gpu_work_us, queue_depth, data_stall_fraction, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads */
                 metric: string[];
                 /** @description Default: the lowest */
                 rank?: number | null;
                 /** @description Left out itself; default: to the end */
                 to_step?: number | null;
+                /** @description Whose samples the `worker_…` metrics are of */
+                worker?: number;
             };
             header?: never;
             path: {

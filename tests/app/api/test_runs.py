@@ -9,9 +9,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.app.made_diagnosis import made_diagnosis
-from tests.app.made_windows import made_stream, made_window
+from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
-from underfed_server.api.workers import heatmap
+from underfed_server.api.heatmap import heatmap
 from underfed_server.main import Application
 from underfed_server.model import Diagnosis, Run, RunsPage, Timeline, WorkersPage
 from underfed_server.store.ladder import BINS, Rollup
@@ -181,7 +181,7 @@ def test_a_heat_map_keeps_its_count_whatever_bins_and_limit_it_has(seed: int) ->
 def test_batches_of_the_training_process_are_no_worker_s_and_have_no_limit(client: TestClient, store: Store) -> None:
     windows = list(made_stream(2))
     for window in windows:
-        del window["batches"][0]["worker"]
+        del window["batches"][0]["worker"], window["worker_samples"]
     windows[0]["loaders"] = [{"loader": "train", "settings": {"num_workers": 0}}]
     post(store, windows)
     page = WorkersPage.model_validate(client.get("/api/v1/runs/run-1/workers").json())
@@ -193,6 +193,16 @@ def test_parts_of_a_run_without_steps_say_why_they_are_empty(client: TestClient,
     post(store, [made_window(0)])
     for part in ("workers", "timeline"):
         assert client.get(f"/api/v1/runs/run-1/{part}").json()["missing"] == "no step was recorded yet"
+
+
+def test_a_run_without_a_loader_says_so_in_every_part(client: TestClient, store: Store) -> None:
+    why = "no loader seen: the command made none"
+    post(store, [made_window(0, run=RUN | {"not_measured": {"loader": why}}, loaders=[])])
+    for part in ("workers", "timeline"):
+        assert client.get(f"/api/v1/runs/run-1/{part}").json()["missing"] == why
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis").json())
+    assert (diagnosis.sentence, diagnosis.reason) == ("No loader was seen in this run.", why)
+    assert client.get("/api/v1/runs").json()["runs"][0]["no_loader"] == why
 
 
 def test_an_unforeseen_failure_has_an_id_and_no_details(

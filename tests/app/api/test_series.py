@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -12,6 +11,7 @@ from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
 from underfed_server.api.metrics import METRICS
 from underfed_server.model import Series, SeriesPage
+from underfed_server.store.stall import stall_us
 from underfed_server.store.store import Store
 
 
@@ -44,7 +44,7 @@ def test_metrics_of_the_steps_share_their_buckets(client: TestClient, recorded: 
 
 def test_a_stall_fraction_is_that_of_the_summed_times(client: TestClient, recorded: Store) -> None:
     steps = recorded.steps("run-1", 0, "train")
-    stall = np.where(np.isnan(steps.gpu_idle_us), steps.data_wait_us, steps.gpu_idle_us)
+    stall = stall_us(steps.data_wait_us, steps.gpu_idle_us, steps.queue_depth)
     series = one(client, "metric=data_stall_fraction&buckets=1")
     assert series.mean == [pytest.approx(stall.sum() / steps.step_us.sum(), abs=1e-6)]
     assert series.max == [pytest.approx((stall / steps.step_us).max(), abs=1e-6)]
@@ -114,6 +114,14 @@ def test_a_rank_shows_the_host_and_gpu_that_another_rank_of_its_host_samples(cli
     assert one(client, "metric=busy_cores&rank=2").missing == "nothing was recorded here"
 
 
+def test_samples_of_a_worker_are_asked_for_by_its_number(client: TestClient, recorded: Store) -> None:
+    (first, second) = recorded.workers("run-1", 0, "train")
+    assert one(client, "metric=worker_rss_bytes&buckets=4000").mean == first.samples.rss_bytes.tolist()
+    assert one(client, "metric=worker_rss_bytes&worker=1&buckets=4000").mean == second.samples.rss_bytes.tolist()
+    assert one(client, "metric=worker_rss_bytes&worker=2").missing == "nothing was recorded here"
+    assert one(client, "metric=worker_pss_bytes").missing == "not measured"
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
@@ -124,6 +132,7 @@ def test_a_rank_shows_the_host_and_gpu_that_another_rank_of_its_host_samples(cli
         ("metric=step_us&from_step=-1", "from_step"),
         ("metric=step_us&from_step=9&to_step=9", "to_step"),
         ("metric=step_us&rank=x", "rank"),
+        ("metric=worker_threads&worker=-1", "worker"),
     ],
 )
 def test_a_question_that_cannot_be_is_named(client: TestClient, recorded: Store, query: str, field: str) -> None:
@@ -147,7 +156,7 @@ def test_the_last_step_may_be_open_and_is_not_counted_as_zero(client: TestClient
     assert series.count[-1] == 0
     assert all(value is not None and math.isfinite(value) for value in series.mean[:-1])
     steps = windows[0]["steps"][0]
-    stall = sum(wait if idle is None else idle
-                for wait, idle in zip(steps["data_wait_us"][:-1], steps["gpu_idle_us"][:-1], strict=True))  # fmt: skip
+    stall = sum(wait / 2 if ready else wait
+                for wait, ready in zip(steps["data_wait_us"][:-1], steps["queue_depth"][:-1], strict=True))  # fmt: skip
     share = one(client, "metric=data_stall_fraction&buckets=1")
     assert share.mean == [pytest.approx(stall / sum(steps["step_us"][:-1]), abs=1e-6)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,6 +74,44 @@ def test_an_ended_run_that_was_too_short_says_so() -> None:
 def test_the_device_clock_decides_where_there_is_one() -> None:
     hidden = judge(made_run(wait_ms=40.0, work_ms=60.0, uses_gpu=True, gpu_idle_ms=1.0))
     assert (hidden.clock, hidden.bound) == ("gpu", "compute")
+
+
+def test_a_device_timed_now_and_then_is_its_own_clock_and_estimated_in_between() -> None:
+    idle_ms = [20.0] + [float("nan")] * 15
+    verdict = judge(made_run(wait_ms=40.0, work_ms=60.0, uses_gpu=True, gpu_idle_ms=idle_ms, queue_depth=3.0))
+    assert (verdict.clock, verdict.bound) == ("gpu", "data")
+    assert verdict.data_stall_fraction == pytest.approx(0.2)
+    assert verdict.anatomy is not None
+    assert (verdict.anatomy.data_wait_us, verdict.anatomy.gpu_idle_us) == (40_000, 20_000)
+
+
+def test_the_anatomy_tells_what_drawing_indices_took_where_it_was_measured() -> None:
+    anatomies = [judge(made_run(wait_ms=5.0, sampler_ms=sampler_ms)).anatomy for sampler_ms in (2.0, None)]
+    assert [anatomy and (anatomy.sampler_us, anatomy.gpu_idle_us) for anatomy in anatomies] == [
+        (2_000, None),
+        (None, None),
+    ]
+
+
+def test_waits_that_delay_the_host_are_told_though_the_device_was_busy_during_them() -> None:
+    device: dict[str, Any] = {"uses_gpu": True, "gpu_idle_ms": 0.1, "num_workers": 2, "queue_depth": 0.0}
+    delayed = judge(made_run(wait_ms=5.0, work_ms=8.0, gpu_work_ms=10.0, **device))
+    assert (delayed.bound, delayed.sentence) == ("compute", "The GPU stands idle for data 0.8% of every step.")
+    assert delayed.why is not None and "replayed with instant data, a step takes 23% less" in delayed.why
+    signals = {signal.signal: signal for signal in delayed.signals}
+    assert signals["GPU idle while the loop waits"].reading == "ruled_out"
+    assert signals["Waiting for a batch, idle or not"].measured.value == pytest.approx(5 / 13)
+    assert signals["Saved by instant data, replayed"].measured.value == pytest.approx(3 / 13, rel=0.01)
+    hidden = judge(made_run(wait_ms=5.0, work_ms=8.0, gpu_work_ms=12.9, **device))
+    assert hidden.why is not None and "Nothing about the loader needs to change" in hidden.why
+
+
+def test_a_run_without_a_loader_gets_that_sentence_and_no_progress() -> None:
+    none = replace(made_run(), ranks=(), loader=None, not_measured={"loader": "no loader seen: a shell script"})
+    for status in ("running", "finished"):
+        verdict = judge(replace(none, status=status))
+        assert verdict.sentence == "No loader was seen in this run."
+        assert (verdict.bound, verdict.reason) == ("unknown", "no loader seen: a shell script")
 
 
 def test_a_gpu_run_on_the_host_clock_is_not_judged_with_high_confidence() -> None:

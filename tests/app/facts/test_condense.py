@@ -111,6 +111,68 @@ def test_a_gpu_is_used_when_it_is_ours(store: Store, gpus: list[dict[str, Any]],
     assert rank_of(store).uses_gpu is uses_gpu
 
 
+def test_a_rank_whose_host_another_rank_samples_has_its_cores_memory_and_gpu(store: Store) -> None:
+    host = {"at_us": [600_000, 900_000], "busy_cores": [2.0, 3.0], "memory_available_bytes": [5, 7]}
+    own, none = {"util_fraction": [0.9], "own_process": [True]}, {"util_fraction": [0.9], "own_process": [False]}
+    gpus = [{"gpu_index": index, "at_us": [0], **columns} for index, columns in ((0, none), (1, own))]
+    # The lowest rank of the run leaves its host to another one.
+    post(store, [even_window(0, rank=0, run=RUN | {"local_rank": 0})])
+    post(store, [even_window(0, rank=1, run=RUN | {"local_rank": 1})])
+    post(store, [even_window(0, rank=2, run=RUN | {"local_rank": 2}, host=host, gpus=gpus)])
+    facts = condensed(store)
+    assert facts.host.memory_available_bytes == 7
+    assert [rank.process.host_busy_cores for rank in facts.ranks] == [2.5, 2.5, 2.5]
+    assert [rank.uses_gpu for rank in facts.ranks] == [False, True, True]
+
+
+def test_a_rank_whose_device_was_timed_computes_on_it_whatever_the_driver_lists(store: Store) -> None:
+    window = even_window(0)
+    window["steps"][0]["gpu_idle_us"] = [1_000] * 10
+    post(store, [window])
+    rank = rank_of(store)
+    assert (rank.uses_gpu, rank.has_device_clock, rank.stall_fraction) == (True, True, 0.01)
+
+
+def test_a_device_that_was_timed_in_every_sixteenth_ready_step_decides(store: Store) -> None:
+    windows = [even_window(index) for index in range(20)]
+    for window in windows:
+        steps = window["steps"][0]
+        steps["queue_depth"] = [0] + [3] * 9
+        indices = [steps["first_step_index"] + each for each in range(10)]
+        # Half of a ready batch's wait, all of that for an empty queue.
+        steps["gpu_idle_us"] = [
+            25_000 if depth == 0 else 12_500 if index % 16 == 0 else None
+            for index, depth in zip(indices, steps["queue_depth"], strict=True)
+        ]
+        steps["gpu_work_us"] = [75_000 if index % 16 == 0 else None for index in indices]
+    post(store, windows)
+    rank = condensed(store, warmup_steps=0).median_rank
+    assert rank.has_device_clock
+    assert rank.stall_us == pytest.approx(0.1 * 25_000 + 0.9 * 12_500)
+    assert rank.input_lost_us is not None
+    assert rank.stall_us <= rank.input_lost_us <= rank.data_wait_us
+
+
+def test_drawing_indices_and_pinning_come_along(store: Store) -> None:
+    window = even_window(0)
+    window["steps"][0]["sampler_us"] = list(range(10))
+    window["batches"] = [
+        {"loader": "train", "epoch_index": 0, "batch_index": [0], "start_us": [600_000], "load_us": [5], "pin_us": [3]}
+    ]
+    post(store, [window])
+    rank = rank_of(store)
+    assert (rank.steps.sampler_us.tolist(), rank.batches.pin_us.tolist()) == ([5, 6, 7, 8, 9], [3])
+
+
+def test_a_run_that_saw_no_loader_says_why(store: Store) -> None:
+    why = "no loader seen: torch was never imported"
+    post(store, [made_window(0, run=RUN | {"not_measured": {"loader": why}}, loaders=[])])
+    assert condensed(store).no_loader == why
+    post(store, [even_window(0, run_id="other", run=RUN | {"not_measured": {"loader": why}})])
+    other = condense(store, "other", warmup_steps=5, judged_steps=2_000)
+    assert other.no_loader is None, "another of its processes had one"
+
+
 def test_settings_and_host_are_those_that_were_told(store: Store) -> None:
     host = {"cpu_count": 96, "usable_cores": 2.5, "cpu_slowdown": [[1, 1.0], [2, 1.2]], "shm_free_bytes": 64}
     loader = {"loader": "train", "settings": {"num_workers": 3, "batch_size": None}, "dataset_kind": "iterable"}

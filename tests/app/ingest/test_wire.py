@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.app.made_windows import made_stream, made_window, posted
 from underfed_server.errors import InvalidError, MalformedError, UnknownVersionError
-from underfed_server.ingest.wire import MOST_BATCHES, MOST_STEPS, decode
+from underfed_server.ingest.decode import decode
+from underfed_server.ingest.wire import MOST_BATCHES, MOST_STEPS
+
+RECORDED = Path(__file__).parents[2] / "contract" / "wire" / "v1"
+IGNORED = {"process_cpu_us"}
+"""Of batches: sent, and not kept."""
 
 STRANGE: tuple[Any, ...] = (None, -1, 2**64, 1e308, "", "x", [], {}, [None], [[1]], {"a": {}}, True)
 
@@ -92,6 +98,18 @@ def test_not_measured_and_zero_are_two_things() -> None:
         ({"epochs": [{"loader": "a", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "ended": "?"}]},
          "epochs[0].ended"),
         ({"process": {"at_us": [1, 2], "threads": [1]}}, "process.threads"),
+        ({"process": {"at_us": [1, 2], "open_files": [1]}}, "process.open_files"),
+        ({"host": {"at_us": [1], "memory_pressure_us": [-1]}}, "host.memory_pressure_us[0]"),
+        ({"run": {"restart_count": -1}}, "run.restart_count"),
+        ({"run": {"host": {"numa_nodes": "2"}}}, "run.host.numa_nodes"),
+        ({"workers": [{"loader": "a", "iterator_index": 0, "worker": 0}]}, "workers[0].start_us"),
+        ({"workers": [{"loader": "a", "iterator_index": 0, "worker": 0, "start_us": 1, "ended": "lost"}]},
+         "workers[0].ended"),
+        ({"worker_samples": [{"loader": "a", "worker": 0, "at_us": [1, 2], "rss_bytes": [1]}]},
+         "worker_samples[0].rss_bytes"),
+        ({"worker_samples": [{"loader": "a", "worker": None, "at_us": []}]}, "worker_samples[0].worker"),
+        ({"storage": [{"loader": "a", "mount": "/data", "kind": "tape"}]}, "storage[0].kind"),
+        ({"storage": [{"loader": "a", "kind": "ssd"}]}, "storage[0].mount"),
         ({"gpus": [{"gpu_index": 0, "at_us": [1], "util_fraction": [1.01]}]}, "gpus[0].util_fraction[0]"),
         ({"gpus": [{"gpu_index": 0, "at_us": [1, 2], "power_w": [1.0]}]}, "gpus[0].power_w"),
     ],
@@ -108,12 +126,44 @@ def test_a_field_out_of_its_range_is_named(changes: dict[str, Any], field: str) 
         ({"data_wait_us": [1, 2]}, "steps[0].data_wait_us"),
         ({"data_wait_us": [1, 2, None]}, "steps[0].data_wait_us[2]"),
         ({"queue_depth": [1]}, "steps[0].queue_depth"),
+        ({"sampler_us": [1, 2, 2**32 - 1]}, "steps[0].sampler_us[2]"),
+        ({"gpu_work_us": [None, None]}, "steps[0].gpu_work_us"),
         ({"batch_index": [1, 2, 3, 4]}, "steps[0].batch_index"),
         ({"start_us": "0"}, "steps[0].start_us"),
     ],
 )
 def test_a_column_that_does_not_fit_is_named(changes: dict[str, Any], field: str) -> None:
     assert refused(steps=[steps(**changes)]) == field
+
+
+def test_what_is_sampled_may_be_null_in_any_row() -> None:
+    sampled = {name: [None, 5, None] for name in ("gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us")}
+    (decoded,) = decode(posted(made_window(steps=[steps(**sampled)]))).steps
+    assert {name: getattr(decoded, name) for name in sampled} == sampled
+
+
+def test_workers_their_samples_and_where_data_lie_are_decoded() -> None:
+    life = {"loader": "train", "iterator_index": 3, "worker": 1, "pid": 7, "start_us": 5, "end_us": None}
+    samples = {"loader": "train", "worker": 1, "at_us": [5, 9], "rss_bytes": [1, 2], "pss_bytes": [None, 1]}
+    place = {"loader": "train", "mount": "/data", "file_system": "ext4", "kind": "nvme", "files_seen": 3}
+    window = decode(posted(made_window(workers=[life], worker_samples=[samples], storage=[place])))
+    assert (window.workers[0].pid, window.workers[0].ended, window.workers[0].epoch_index) == (7, None, None)
+    assert (window.worker_samples[0].pss_bytes, window.worker_samples[0].threads) == ([None, 1], None)
+    assert (window.storage[0].kind, window.storage[0].device) == ("nvme", None)
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.json")), ids=lambda path: path.stem)
+def test_what_agents_sent_is_decoded_whole(path: Path) -> None:
+    """Column by column: a key that was misspelt on either side would be ignored without a word."""
+    for sent in json.loads(path.read_text()):
+        window = decode(json.dumps(sent).encode())
+        for kind in ("steps", "batches", "epochs", "workers", "worker_samples", "storage"):
+            for part, expected in zip(getattr(window, kind), sent.get(kind, []), strict=True):
+                told = {name: value for name, value in expected.items() if name not in IGNORED}
+                assert {name: getattr(part, name) for name in told} == told
+        for kind in ("process", "host"):
+            for name, column in sent.get(kind, {}).items():
+                assert getattr(getattr(window, kind), name) == column
 
 
 def test_the_last_step_may_be_open() -> None:

@@ -20,6 +20,7 @@ from underfed_server.store.lanes import (
     HOST_COLUMNS,
     PROCESS_COLUMNS,
     STEP_COLUMNS,
+    WORKER_COLUMNS,
 )
 from underfed_server.store.store import Store
 
@@ -46,7 +47,7 @@ def test_every_value_is_read_back_as_it_was_sent(store: Store, after: tuple[int,
     post_split(store, WINDOWS, after)
     steps, batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
     assert steps.step_index.tolist() == list(range(800))
-    for name in ("step_us", "data_wait_us", "queue_depth", "gpu_idle_us", "h2d_us"):
+    for name in STEP_COLUMNS[4:]:
         assert same(getattr(steps, name), sent(WINDOWS, "steps", name)), name
     for name in BATCH_COLUMNS[1:]:
         assert same(getattr(batches, name), sent(WINDOWS, "batches", name)), name
@@ -55,6 +56,13 @@ def test_every_value_is_read_back_as_it_was_sent(store: Store, after: tuple[int,
         assert same(getattr(process, name), sent(WINDOWS, "process", name)), name
     for name in HOST_COLUMNS:
         assert same(getattr(host, name), sent(WINDOWS, "host", name)), name
+    assert [each.worker for each in store.workers("run-1", 0, "train")] == [0, 1]
+    for each in store.workers("run-1", 0, "train"):
+        for name in WORKER_COLUMNS:
+            samples = [
+                {"of": part} for window in WINDOWS for part in window["worker_samples"] if part["worker"] == each.worker
+            ]
+            assert same(getattr(each.samples, name), sent(samples, "of", name)), name
     assert list(gpus) == [0]
     for name in GPU_COLUMNS:
         assert same(getattr(gpus[0], name), sent(WINDOWS, "gpus", name)), name
@@ -102,7 +110,7 @@ def test_compacting_empties_the_hot_windows_and_fills_chunks_and_roll_ups(store:
             reader.connection.execute(select(func.count()).select_from(table).where(table.c.run_id == "run-1")).scalar()
             for table in (tables.hot, tables.chunk, tables.rollup)
         ]
-    lanes = len(("steps", "batches", "process", "host", "gpu"))
+    lanes = len(("steps", "batches", "process", "host", "worker 0", "worker 1", "gpu"))
     assert counts == [0, 4 * lanes, 3 * lanes]  # 2 pairs and 1 pair of pairs
 
 

@@ -8,9 +8,20 @@ import pytest
 from rich.console import Console, RenderableType
 
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
-from underfed_server.model import Anatomy, Evidence, Refusal, RunSummary
+from underfed_server.model import (
+    Anatomy,
+    EpochInfo,
+    Evidence,
+    Losses,
+    Refusal,
+    Run,
+    RunSummary,
+    WorkerInfo,
+    WorkersPage,
+)
 from underfed_server.terminal import figures
 from underfed_server.terminal.rendering import render_diagnosis, render_runs
+from underfed_server.terminal.surroundings import render_run
 
 AT = "2026-11-20T10:00:00Z"
 
@@ -42,7 +53,7 @@ def test_a_starved_run_is_told_from_verdict_to_diff() -> None:
     )  # fmt: skip
     cause = made_cause().model_copy(update={"evidence": evidence})
     lines = shown(render_diagnosis(made_diagnosis(causes=[cause], advice=[advice], why="Because.")))
-    assert lines[:3] == ["◆ Data-bound  confidence high, from 95 judged steps", "It waits.", "Because."]
+    assert lines[:3] == ["◆ Data-bound  confidence high, from 95 judged steps, host clock", "It waits.", "Because."]
     text = "\n".join(lines)
     (bar,) = [line for line in lines if line.startswith("Mean step")]
     assert (bar.count("▨"), bar.count("█"), bar.endswith("100 ms")) == (11, 17, True)
@@ -57,9 +68,15 @@ def test_a_starved_run_is_told_from_verdict_to_diff() -> None:
 
 
 def test_a_busy_loop_gets_a_sentence_and_no_advice() -> None:
-    diagnosis = made_diagnosis(bound="compute", level="healthy", causes=[], advice=[], sentence="It is busy.")
+    diagnosis = made_diagnosis(
+        bound="compute", level="healthy", causes=[], advice=[], sentence="It is busy.", clock="gpu", judged_steps=2_000,
+        anatomy=Anatomy(
+            step_us=100_000, data_wait_us=4_000, h2d_exposed_us=None, compute_us=96_000, gpu_idle_us=300, sampler_us=40
+        ),
+    )  # fmt: skip
     lines = shown(render_diagnosis(diagnosis))
-    assert lines[:2] == ["○ Compute-bound  confidence high, from 95 judged steps", "It is busy."]
+    assert lines[:2] == ["○ Compute-bound  confidence high, from 2,000 judged steps, device clock", "It is busy."]
+    assert "             of the wait 300 µs with the GPU idle, 40 µs drawing indices" in lines
     assert not any("Why" in line or "Would not help" in line for line in lines)
 
 
@@ -74,6 +91,8 @@ def test_a_run_without_a_verdict_says_what_is_missing() -> None:
         reason="12 of 25 steps",
     )
     assert shown(render_diagnosis(unknown)) == ["◌ Measuring", "Not yet.", "12 of 25 steps"]
+    ended = unknown.model_copy(update={"status": "finished"})
+    assert shown(render_diagnosis(ended))[0] == "◌ No verdict"
 
 
 def test_a_refusal_and_a_miss_are_said_in_words() -> None:
@@ -101,10 +120,86 @@ def test_the_runs_table_fits_its_words() -> None:
     for word in ("◆ data-bound", "no workers", "63%", "193 ms", "× 1.85", "1,234"):
         assert word in first
     assert second.split() == ["r1", "running", "◌", "measuring", "–", "–", "–", "0"]
+    for status, why, word in (
+        ("finished", None, "no verdict"),
+        ("finished", "no loader seen: a shell script", "no loader"),
+    ):
+        row = shown(render_runs([summary(status=status, no_loader=why)]), width=120)[1]
+        assert row.split()[:5] == ["r1", status, "◌", *word.split()]
 
 
 def test_no_run_yet_is_a_sentence_and_not_an_empty_table() -> None:
     assert shown(render_runs([])) == ["No run yet: underfed.watch(loader) in a training script starts one."]
+
+
+def worker(number: int, **said: Any) -> WorkerInfo:
+    usual = {"worker": number, "batches": 10, "lives": [], "died": 0, "raised": 0, "is_growing": False, "threads": 5}
+    return WorkerInfo.model_validate(dict.fromkeys(WorkerInfo.model_fields) | usual | said)
+
+
+def workers_page(*workers: WorkerInfo, pin_us: int | None = None) -> WorkersPage:
+    said = {"run_id": "r1", "rank": 0, "loader": "train", "workers": workers, "pin_us_p50": pin_us}
+    return WorkersPage.model_validate(dict.fromkeys(WorkersPage.model_fields) | said)
+
+
+def run(**said: Any) -> Run:
+    listed = ("command", "ranks", "loaders", "hosts", "devices", "epochs", "storage", "died_workers")
+    lists: dict[str, list[Any]] = {name: [] for name in listed}
+    usual: dict[str, Any] = {"config": {}, "overrides": {}, "not_measured": {}, "notes": ""}
+    usual["losses"] = dict.fromkeys(Losses.model_fields, 0)
+    return Run.model_validate(dict.fromkeys(Run.model_fields) | dict(summary()) | lists | usual | said)
+
+
+def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
+    place = {
+        "hostname": "node-1", "loader": "train", "mount": "/mnt/imagenet", "file_system": "ext4", "device": "nvme0n1p2",
+        "kind": "nvme", "files_seen": 1_204, "example": None,
+    }  # fmt: skip
+    epoch = {"rank": 0, "loader": "train", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "sampler_us": 3_200}
+    told = run(
+        storage=[
+            place,
+            place | {"mount": "/nfs", "file_system": None, "device": None, "kind": "unknown", "files_seen": 1},
+        ],
+        epochs=[dict.fromkeys(EpochInfo.model_fields) | epoch],
+        launcher="torchrun",
+        restart_count=2,
+    )
+    page = workers_page(
+        worker(0, rss_bytes=1.2e9, pss_bytes=0.4e9),
+        worker(1, rss_bytes=1.9e9, pss_bytes=0.5e9, is_growing=True, rss_bytes_per_hour=9e5, pss_bytes_per_hour=1.1e9),
+        pin_us=1_400,
+    )
+    lines = shown(render_run(made_diagnosis(), told, page))
+    at = lines.index("What it ran on")
+    assert lines[at + 1 :] == [
+        "  Each worker       1.2 GB to 1.9 GB resident, 400 MB to 500 MB of it their own,",
+        "                    5 threads",
+        "  Worker 1          grows by 1.1 GB an hour",
+        "  Drawing indices   3.2 ms when the newest epoch began",
+        "  Pinning a batch   1.4 ms, in a thread of the training process",
+        "  Data of train     /mnt/imagenet (ext4, NVMe on nvme0n1p2), 1,204 files seen",
+        "  Data of train     /nfs, 1 file seen",
+        "  Launched          by torchrun, restarted 2 times",
+    ]
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_worker_that_died_is_told_before_the_verdict() -> None:
+    died = {
+        "rank": 0, "loader": "train", "worker": 2, "iterator_index": 1, "epoch_index": 1, "pid": 4711, "start_us": 0,
+        "end_us": 192_000_000, "ended": "died",
+    }  # fmt: skip
+    lines = shown(render_run(made_diagnosis(), run(died_workers=[died]), workers_page()))
+    assert lines[:3] == [
+        "✗ Worker 2 of train died (process 4711) 3.2 min into the run, in epoch 1.",
+        "",
+        "◆ Data-bound  confidence high, from 95 judged steps, host clock",
+    ]
+
+
+def test_a_run_of_which_nothing_more_is_known_ends_with_its_diagnosis() -> None:
+    assert shown(render_run(made_diagnosis(), run(), workers_page())) == shown(render_diagnosis(made_diagnosis()))
 
 
 @pytest.mark.parametrize(

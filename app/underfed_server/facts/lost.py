@@ -1,0 +1,55 @@
+"""What input cost a loop whose device works on its own: the recorded steps, replayed without their waits.
+
+The time that the device stood idle inside ``next()`` is a lower bound of it: a wait may also delay the host so far that
+the device runs dry later, and all of the wait is the most it can be. Between the two lies the replay, in which the host
+reaches step k's end at ``L(k) = L(k-1) + wait(k) + rest(k)`` and the device finishes its work at
+``G(k) = max(L(k), G(k-1)) + work(k)``; what is lost is how much earlier the device finishes when every wait is 0.
+
+Work is what lies between two events on the device, so a pause in it, while the host had not launched the next kernel
+yet, is taken for work: what is found is rather too little than too much.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from underfed_server.store.chunks import Column
+
+SEEN_WORK = 1 / 32
+"""Share of the steps whose device work must have been seen: half of the one in 16 that is timed in a loop whose queue
+is never empty."""
+
+
+def input_lost_us(
+    step_us: Column, data_wait_us: Column, stall_us: Column, gpu_idle_us: Column, gpu_work_us: Column
+) -> float | None:
+    """Of the mean step, between the mean of ``stall_us`` and that of ``data_wait_us``.
+
+    Args:
+        stall_us: device idle time inside ``next()``, of every step.
+        gpu_idle_us: the same as measured, NaN in the steps that were not timed.
+        gpu_work_us: NaN where the device was not seen at work when the next batch was requested.
+
+    ``None``: the device's work was seen in too few steps. So it is in a loop that waits for the device in every step,
+    where the idle time itself says all.
+    """
+    steps = len(step_us)
+    if not steps or np.count_nonzero(np.isfinite(gpu_work_us)) < max(1.0, SEEN_WORK * steps):
+        return None
+    rest = step_us - data_wait_us
+    work = _work_of_all(gpu_work_us, gpu_idle_us, rest)
+    lost = _finish(data_wait_us + rest, work) - _finish(rest, work)
+    return float(np.clip(lost, np.sum(stall_us), np.sum(data_wait_us))) / steps
+
+
+def _work_of_all(work: Column, idle: Column, rest: Column) -> Column:
+    """Steps whose work was not seen did as much as the others; in a timed one it was over before the rest was."""
+    mean = float(np.nanmean(work))
+    assumed = np.where(np.isfinite(idle), np.minimum(mean, rest), mean)
+    return np.where(np.isfinite(work), work, assumed)
+
+
+def _finish(host_us: Column, work: Column) -> float:
+    """When the device has finished the last step: G(n) is the longest of the paths that change from host to device."""
+    before = np.cumsum(work) - work
+    return float(np.sum(work) + np.max(np.cumsum(host_us) - before))

@@ -1,0 +1,148 @@
+"""From the bytes of a post to a window: types, ranges, and the relations between fields that types cannot say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+import msgspec
+from msgspec import Struct
+
+from underfed_server.errors import InvalidError, MalformedError, UnknownVersionError
+from underfed_server.ingest.wire import (
+    MOST_BATCHES,
+    MOST_STEPS,
+    VERSION,
+    GpuSamples,
+    HostSamples,
+    Part,
+    ProcessSamples,
+    Steps,
+    Window,
+    WorkerSamples,
+)
+
+EARLIEST, LATEST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2000, 2200))
+"""A ``started_at`` outside is a broken clock, and would not survive arithmetic in other time zones."""
+
+
+class _Versioned(Struct):
+    version: int
+
+
+_decoder = msgspec.json.Decoder(Window)
+_version_decoder = msgspec.json.Decoder(_Versioned)
+_PLACE = re.compile(r" - at (`key` in )?`\$\.?(?P<field>[^`]*)`$")
+_MISSING = re.compile(r"missing required field `(?P<name>[^`]*)`")
+
+
+def decode(body: bytes) -> Window:
+    """One window, every field within its limits.
+
+    Raises:
+        MalformedError: ``body`` is not one JSON value in UTF-8.
+        UnknownVersionError: it is of another wire version.
+        InvalidError: a field is missing or out of its range; ``field`` names it.
+    """
+    window = decode_known(body)
+    check(window)
+    return window
+
+
+def decode_known(body: bytes) -> Window:
+    """As :func:`decode`, for a body that was checked before: types only, no relations between fields."""
+    try:
+        return _decoder.decode(body)
+    except msgspec.ValidationError as error:
+        _require_version(body)
+        raise _invalid(str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedError(f"the body is not JSON: {error}") from error
+    except RecursionError as error:
+        raise MalformedError("the body is nested too deeply") from error
+
+
+def _require_version(body: bytes) -> None:
+    """A window of another version is refused as such, whatever else in it looks wrong to this one."""
+    try:
+        version = _version_decoder.decode(body).version
+    except (msgspec.DecodeError, RecursionError):
+        return
+    if version != VERSION:
+        raise UnknownVersionError(
+            f"wire version {version} is not known to this service, which reads version {VERSION}", field="version"
+        )
+
+
+def _invalid(message: str) -> InvalidError:
+    """msgspec's ``Expected `int`, got `str` - at `$.steps[0].epoch_index``` as an error that names the field."""
+    place, missing = _PLACE.search(message), _MISSING.search(message)
+    parts = [place["field"].replace("[...]", "") if place else "", missing["name"] if missing else ""]
+    field = ".".join(filter(None, parts))
+    said = message[: place.start()] if place else message
+    return InvalidError(f"{field}: {said}" if field else f"the body: {said}", field=field or None)
+
+
+def check(window: Window) -> None:
+    """The relations between fields that types cannot say.
+
+    Raises:
+        InvalidError: naming the field.
+    """
+    _check_order(window)
+    for index, steps in enumerate(window.steps):
+        _check_steps(f"steps[{index}]", steps)
+    for index, batches in enumerate(window.batches):
+        _check_lengths(f"batches[{index}]", batches, len(batches.load_us))
+    _require(window.step_count <= MOST_STEPS, "steps", f"more than {MOST_STEPS} steps in a window")
+    count = sum(len(batches.load_us) for batches in window.batches)
+    _require(count <= MOST_BATCHES, "batches", f"more than {MOST_BATCHES} batches in a window")
+    for place, samples in _samples(window):
+        _check_lengths(place, samples, len(samples.at_us))
+
+
+def _check_order(window: Window) -> None:
+    previous = window.previous_window_index
+    _require(
+        previous is None or previous < window.window_index,
+        "previous_window_index",
+        f"{previous} does not come before window_index {window.window_index}",
+    )
+    _require(window.start_us <= window.end_us, "end_us", "lies before start_us")
+    started = window.started_at
+    _require(EARLIEST <= started <= LATEST, "started_at", f"{started.isoformat()} is not a time to start at")
+
+
+def _check_steps(place: str, steps: Steps) -> None:
+    _check_lengths(place, steps, len(steps.step_us))
+    open_at = next((index for index, value in enumerate(steps.step_us) if value is None), None)
+    if open_at is not None and open_at != len(steps.step_us) - 1:
+        raise InvalidError(
+            f"{place}.step_us[{open_at}]: only the last step may be open", field=f"{place}.step_us[{open_at}]"
+        )
+
+
+def _samples(window: Window) -> Iterator[tuple[str, ProcessSamples | HostSamples | WorkerSamples | GpuSamples]]:
+    if window.process is not None:
+        yield "process", window.process
+    if window.host is not None:
+        yield "host", window.host
+    for index, worker in enumerate(window.worker_samples):
+        yield f"worker_samples[{index}]", worker
+    for index, gpu in enumerate(window.gpus):
+        yield f"gpus[{index}]", gpu
+
+
+def _check_lengths(place: str, part: Part, expected: int) -> None:
+    for name in part.__struct_fields__:
+        column = getattr(part, name)
+        if isinstance(column, list) and len(column) != expected:
+            raise InvalidError(
+                f"{place}.{name}: {len(column)} values beside columns of {expected}", field=f"{place}.{name}"
+            )
+
+
+def _require(holds: bool, field: str, message: str) -> None:
+    if not holds:
+        raise InvalidError(f"{field}: {message}", field=field)

@@ -1,0 +1,53 @@
+"""Growth of memory, told from jitter, jumps and too short a look."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from underfed_server.facts.growth import growth_per_hour, is_growing
+
+HOUR_US = 3_600_000_000
+BYTES = 500_000_000.0
+
+
+def seconds(count: int) -> NDArray[np.float64]:
+    return np.arange(count, dtype=np.float64) * 1e6
+
+
+@pytest.mark.parametrize("samples", [61, 600, 3_600])
+def test_a_leak_is_measured_in_bytes_an_hour(samples: int) -> None:
+    at_us = seconds(samples)
+    leak = BYTES + 1.2e9 * at_us / HOUR_US
+    assert growth_per_hour(at_us, leak) == pytest.approx(1.2e9)
+    assert is_growing(at_us, leak) is True
+
+
+def test_start_up_and_spikes_do_not_count() -> None:
+    at_us = seconds(600)
+    values = np.where(at_us < 60e6, BYTES * at_us / 60e6, BYTES)
+    values[::7] *= 3
+    slope = growth_per_hour(at_us, values)
+    assert slope is not None and abs(slope) < 0.01 * BYTES
+    assert is_growing(at_us, values) is False
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_jitter_is_no_growth_however_short_the_look(seed: int) -> None:
+    at_us = seconds(61)
+    jitter = BYTES * (1 + np.random.default_rng(seed).normal(0, 0.005, 61))
+    assert is_growing(at_us, jitter) is False
+
+
+def test_less_than_a_minute_says_nothing() -> None:
+    at_us = seconds(60)
+    assert growth_per_hour(at_us, at_us) is None
+    assert is_growing(at_us, at_us) is None
+
+
+def test_samples_that_were_not_taken_are_left_out() -> None:
+    at_us = seconds(120)
+    values = np.where(np.arange(120) % 10 == 0, BYTES + at_us, np.nan)
+    assert growth_per_hour(at_us, values) == pytest.approx(HOUR_US)
+    assert growth_per_hour(at_us, np.full(120, np.nan)) is None

@@ -1,0 +1,137 @@
+"""What instant data would have given back, against loops that were simulated both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from underfed_server.facts.lost import input_lost_us
+from underfed_server.store.stall import stall_us
+
+Column = NDArray[np.float64]
+STEPS = 2_000
+
+
+@dataclass(frozen=True)
+class Recorded:
+    step: Column
+    wait: Column
+    idle: Column
+    """Between the events at entry to and return from ``next()``."""
+    work_seen: Column
+    """From the event at return to that at the next entry, where the device had not reached that yet."""
+    end_us: float
+    """When the device had finished everything."""
+
+
+def loop(
+    wait: Column, host: Column, work: Column, *, syncs_every: int = 0, ahead: int = 10_000, launches_last: bool = False
+) -> Recorded:
+    """A training loop and a device that works off what it is given, in order.
+
+    The host waits for its batch, gives the device the step's work before or after what it computes itself, and waits
+    for the device every ``syncs_every`` steps and whenever ``ahead`` steps are queued already.
+    """
+    at = drained = 0.0
+    done: list[float] = []
+    entries, idles, seen = [], [], []
+    for step, (each_wait, each_host, each_work) in enumerate(zip(wait, host, work, strict=True)):
+        entry, entered = at, max(at, drained)
+        returned = max(at + each_wait, drained)
+        at += each_wait + (each_host if launches_last else 0)
+        drained = max(at, drained) + each_work
+        at += 0 if launches_last else each_host
+        done.append(drained)
+        if syncs_every and step % syncs_every == syncs_every - 1:
+            at = max(at, drained)
+        if step >= ahead:
+            at = max(at, done[step - ahead])
+        entries.append(entry)
+        idles.append(returned - entered)
+        seen.append(drained - returned if drained > at else np.nan)
+    return Recorded(np.diff(np.array([*entries, at])), wait, np.array(idles), np.array(seen), drained)
+
+
+def lost(recorded: Recorded, work: Column, *, timed_every: int = 1) -> float | None:
+    """In all steps together, from what an agent that times every n-th step would have seen."""
+    timed = np.arange(len(recorded.step)) % timed_every == 0
+    idle, work = (np.where(timed, column, np.nan) for column in (recorded.idle, work))
+    depth = np.full(len(timed), 2.0 if timed_every > 1 else 0.0)
+    stalled = stall_us(recorded.wait, idle, depth)
+    mean = input_lost_us(recorded.step, recorded.wait, stalled, idle, work)
+    return None if mean is None else mean * len(timed)
+
+
+def made(chance: np.random.Generator, wait_ms: float, host_ms: float, work_ms: float) -> Sequence[Column]:
+    return [chance.gamma(4.0, ms / 4, STEPS) * 1e3 if ms else np.zeros(STEPS) for ms in (wait_ms, host_ms, work_ms)]
+
+
+CASES: dict[str, tuple[float, float, float, int]] = {
+    "hidden behind the device": (5, 2, 20, 0),
+    "half hidden": (15, 2, 14, 0),
+    "starved": (40, 3, 10, 0),
+    "waits delay a busy host": (5, 8, 11, 0),
+    "the host waits for the device now and then": (12, 2, 12, 10),
+    "nothing to wait for": (0, 3, 10, 0),
+}
+
+
+@pytest.mark.parametrize("launches_last", [False, True])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_replay_finds_what_instant_data_would_have_saved(name: str, seed: int, launches_last: bool) -> None:
+    *times, syncs_every = CASES[name]
+    wait, host, work = made(np.random.default_rng(seed), *times)
+    recorded = loop(wait, host, work, syncs_every=syncs_every, launches_last=launches_last)
+    instant = loop(np.zeros(STEPS), host, work, syncs_every=syncs_every, launches_last=launches_last)
+    truth, whole = recorded.end_us - instant.end_us, np.sum(recorded.step)
+    exact, found = lost(recorded, work), lost(recorded, recorded.work_seen)
+    assert exact is not None and found is not None
+    assert exact == pytest.approx(truth, abs=0.04 * whole)
+    # Where the host computes first, the device's pause before the work begins is taken for work: less is found.
+    assert np.sum(recorded.idle) - 1 <= found <= min(truth + 0.04 * whole, np.sum(wait) + 1)
+    if not launches_last:
+        assert found == pytest.approx(truth, abs=0.06 * whole)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_sixteenth_of_the_steps_is_enough(name: str) -> None:
+    *times, syncs_every = CASES[name]
+    wait, host, work = made(np.random.default_rng(1), *times)
+    recorded = loop(wait, host, work, syncs_every=syncs_every)
+    truth = recorded.end_us - loop(0 * wait, host, work, syncs_every=syncs_every).end_us
+    found = lost(recorded, recorded.work_seen, timed_every=16)
+    # 125 steps speak for 2,000, whose waits and work spread by half of their mean.
+    assert found == pytest.approx(truth, abs=0.08 * np.sum(recorded.step))
+
+
+def test_a_wait_that_the_device_works_through_costs_nothing() -> None:
+    wait, host, work = (np.full(STEPS, us) for us in (5_000.0, 1_000.0, 20_000.0))
+    recorded = loop(wait, host, work, ahead=4)
+    assert np.sum(wait) > 300 * np.sum(recorded.idle)
+    assert lost(recorded, recorded.work_seen) == pytest.approx(np.sum(recorded.idle), abs=1_000)
+
+
+def test_a_wait_may_cost_more_than_the_device_idled_in_it() -> None:
+    """Work 10, wait 5, other host work 8 before it: idle in ``next()`` never, and yet 13 a step where 10 would do."""
+    wait, host, work = (np.full(STEPS, us) for us in (5_000.0, 8_000.0, 10_000.0))
+    recorded = loop(wait, host, work, launches_last=True)
+    assert np.sum(recorded.idle) <= 0.01 * np.sum(recorded.step)
+    assert lost(recorded, work) == pytest.approx(3_000 * STEPS, rel=0.01)
+
+
+def test_where_the_host_waits_for_the_device_in_every_step_the_idle_time_says_all() -> None:
+    wait, host, work = (np.full(STEPS, us) for us in (5_000.0, 1_000.0, 10_000.0))
+    recorded = loop(wait, host, work, syncs_every=1)
+    assert np.isnan(recorded.work_seen).all()
+    assert lost(recorded, recorded.work_seen) is None
+    assert np.mean(recorded.idle) == 5_000
+
+
+def test_no_step_lost_nothing_that_could_be_said() -> None:
+    nothing = np.empty(0)
+    assert input_lost_us(nothing, nothing, nothing, nothing, nothing) is None
