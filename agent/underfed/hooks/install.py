@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-from underfed.hooks.ahead import fetches_ahead
+from underfed.hooks.ahead import fetches_ahead, why_no_steps
 from underfed.hooks.collate import splice_fetchers
 from underfed.hooks.loader import KEY, LoaderHooks, Settings
 from underfed.hooks.session import PINNING, Session, WatchedLoader
@@ -166,6 +166,9 @@ class Hooks:
             session = watched.open(fetches_ahead(loader))
             iterator.__dict__[KEY] = session
             self._recorded.add(iterator)
+            reason = why_no_steps(loader)
+            if reason is not None:
+                watched.reporter.lacks(watched, dict.fromkeys(STEP_FACTS, reason))
         except Exception as error:
             iterator.__dict__.pop(KEY, None)
             watched.guard.failed("iterator start", error)
@@ -205,7 +208,9 @@ class Hooks:
 def cut_of(kind: type, has_settings: bool) -> Iterator[tuple[str, Around | AtCall]]:
     """What is put into which methods of a class that another package derived from torch's."""
     if issubclass(kind, _torch("_BaseDataLoaderIter")):
-        yield "__init__", INIT
+        # Within it litdata puts a loop of its own in torch's place: where torch's own follows, we come after that.
+        if not issubclass(kind, (_torch("_SingleProcessDataLoaderIter"), _torch("_MultiProcessingDataLoaderIter"))):
+            yield "__init__", INIT
         yield "_reset", RESET
         yield "_get_data", RECEIVE
         yield "_next_data", PIN_HERE
