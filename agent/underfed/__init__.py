@@ -10,14 +10,15 @@ no-op.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from underfed.config import Value
+    from underfed.prefetcher.loader import Prefetched
 
-__all__ = ["Run", "finish", "init", "watch"]
+__all__ = ["Run", "finish", "init", "prefetch", "watch"]
 __version__ = "0.1.0"
 
 Loader = TypeVar("Loader")
@@ -51,6 +52,31 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
 
     watched: Loader = control.watch(loader, name)
     return watched
+
+
+def prefetch(loader: Iterable[Any], device: Any, transform: Callable[[Any], Any] | None = None) -> Prefetched:
+    """Iterate over ``loader`` with its batches on ``device``, copied there while the model works on the batch before.
+
+    Each ``iter()`` is a new pass; ``len()`` is the loader's. Batches, their order and shape, and exceptions with their
+    place among them are the loader's own. On CUDA (and ROCm) tensors are put into page-locked memory where they are not
+    yet, copied in a stream beside the current one, and safe to use in the current one. One batch is fetched ahead: of a
+    ``DataLoader`` with workers where it lies ready, so that none is held up by the next; without workers none is, as
+    loading it would hold up the one before; of any other iterable always. On a CPU the loader's own iterator is handed
+    out; other devices get plain copies.
+
+    ``transform`` is called with each batch on the device and gives what is handed out; on CUDA it runs in the stream
+    beside, so normalising or augmenting there overlaps with the model's work. ``loader`` may be watched or not; where
+    it is, copies and what of them was not hidden are measured. It must make each batch in memory of its own: one that
+    fills the same page-locked or device buffer again would overwrite a batch on its way. What counts batches in the
+    loader (a ``state_dict()``) counts the one fetched ahead too.
+
+    Raises:
+        TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
+        ConfigError: there is no such device here (a ``ValueError``).
+    """
+    from underfed.prefetcher.loader import prefetched
+
+    return prefetched(loader, device, transform)
 
 
 def init(

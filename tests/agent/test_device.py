@@ -65,8 +65,8 @@ class Loop:
     def finish(self) -> dict[int, Timed]:
         """What is recorded once the device has come to an end."""
         self.device.host(10_000)
+        self.clock.entered(self.steps | 1, must=False)  # no sample: what was last waits for no follower
         for _ in range(PAIRS):
-            self.clock.entered(self.steps, must=False) if self.steps % SAMPLED else None
             self.clock.poll()
         self.reader.mark()
         kinds = [(each[0] & record.KIND_MASK, each[1], Timed(each[2], each[3])) for each in self.reader.drain()]

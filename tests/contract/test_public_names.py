@@ -40,8 +40,9 @@ def test_verdicts_causes_and_changes_are_those_of_the_contract(names: object, co
     assert set(get_args(names)) == set(contract.split())
 
 
-def test_the_agent_has_three_functions_and_a_run() -> None:
-    assert sorted(underfed.__all__) == ["Run", "finish", "init", "watch"]
+def test_the_agent_has_four_functions_and_a_run() -> None:
+    assert sorted(underfed.__all__) == ["Run", "finish", "init", "prefetch", "watch"]
+    assert list(inspect.signature(underfed.prefetch).parameters) == ["loader", "device", "transform"]
     assert list(inspect.signature(underfed.watch).parameters) == ["loader", "name"]
     assert list(inspect.signature(underfed.init).parameters) == ["project", "name", "tags", "config"]
     assert all(inspect.getdoc(getattr(underfed, name)) for name in underfed.__all__)
@@ -49,7 +50,7 @@ def test_the_agent_has_three_functions_and_a_run() -> None:
 
 def test_the_command_has_the_documented_sub_commands() -> None:
     documented = set(re.findall(r"^\| `underfed (\w+)", README, re.MULTILINE))
-    assert documented == commands_of_the_help() == {"demo", "serve", "runs", "show", "push"}
+    assert documented == commands_of_the_help() == {"demo", "serve", "run", "runs", "show", "push"}
 
 
 @pytest.mark.parametrize("flags", sorted(set(re.findall(r"^\| `underfed (\w+ [^`]*--[^`]*)`", README, re.MULTILINE))))

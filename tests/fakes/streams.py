@@ -1,12 +1,14 @@
 """A simulated device: streams that work in order, events, graph capture and an allocator, in one virtual time.
 
-The host's time passes only where a test lets it (``host``) and where the host waits for the device. What CUDA forbids
+The host's time passes only where a test lets it (``host``) and where the host waits for the device; with a
+``LiveDevice`` it is the real one. What CUDA forbids
 fails here too: reading events that are not complete, touching streams while a graph is captured, recording on a device
 without a context. A record that is asked about at once is not complete yet, even in an idle stream.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from underfed.clock import now_ns
 from underfed.hooks import cuda
 
 LATENCY_NS = 5_000
@@ -87,6 +90,18 @@ class Device:
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
         if self.error is not None:
             raise RuntimeError(self.error)
+
+
+class LiveDevice(Device):
+    """In real time: the host's clock goes on by itself, and waiting is sleeping."""
+
+    @property
+    def now(self) -> int:
+        return now_ns()
+
+    @now.setter
+    def now(self, later: int) -> None:
+        time.sleep(max(0, later - now_ns()) / 1e9)
 
 
 class Stream:

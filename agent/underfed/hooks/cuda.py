@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 HOST_CLOCK = "judged on the host's clock"
@@ -25,11 +26,12 @@ class CudaEvents:
     """One device, as the training thread uses it. What it hands out are torch's own events and streams."""
 
     __slots__ = ("_cuda", "_current_device", "_current_stream", "_home", "_key", "_stream", "default", "device",
-                 "is_capturing")  # fmt: skip
+                 "is_capturing", "target")  # fmt: skip
 
     def __init__(self, torch: Any, device: int) -> None:
         self._cuda = torch.cuda
         self.device = device
+        self.target = torch.device("cuda", device)
         self._home: int = torch.cuda.current_device()
         self.is_capturing: Callable[[], bool] = torch.cuda.is_current_stream_capturing
         # The public functions make a new object at each call; these give numbers (torch 2.0 to 2.13).
@@ -53,6 +55,15 @@ class CudaEvents:
 
     def event(self) -> Any:
         return immortal(self._cuda.Event(enable_timing=True))
+
+    # For the prefetcher, which is asked to use the device.
+
+    def side_stream(self) -> Any:
+        return self._cuda.Stream(self.device)
+
+    def on(self, stream: Any) -> AbstractContextManager[Any]:
+        switched: AbstractContextManager[Any] = self._cuda.stream(stream)
+        return switched
 
 
 _sources: dict[int, CudaEvents] = {}

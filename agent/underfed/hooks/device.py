@@ -42,6 +42,9 @@ class Event(Protocol):
     def query(self) -> bool:
         """Whether the device has got there."""
 
+    def wait(self, stream: Any) -> None:
+        """Let what comes later in ``stream`` wait until the device has got there. The host goes on."""
+
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds from this mark to a later one, both completed."""
 

@@ -1,0 +1,1 @@
+"""``underfed.prefetch``: batches on their device before the model asks for them, copied beside its work."""
