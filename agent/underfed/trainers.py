@@ -1,0 +1,45 @@
+"""Which of a program's loaders it trains from: ``--set`` and ``--replay`` are for those alone."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+NESTED_SAMPLERS = 4
+"""A shard of a batch sampler of a distributed sampler of a sampler: so deep frameworks go."""
+
+IN_ORDER = ("SequentialSampler", "_InfiniteConstantSampler", "range")
+"""The second is what torch gives every iterable data set: its order is the data set's own affair."""
+
+
+class TrainingLoaders:
+    """Those whose sampler does more than count, and the first loader, of those iterated with gradients enabled."""
+
+    def __init__(self) -> None:
+        self._first: weakref.ref[Any] | None = None
+        self._first_kind: type | None = None
+
+    def has(self, loader: Any) -> bool:
+        """Asked when the loader is about to make an iterator. Runs none of the user's code."""
+        import torch
+
+        return torch.is_grad_enabled() and (not goes_in_order(loader) or self._is_first(loader))
+
+    def _is_first(self, loader: Any) -> bool:
+        """Also another one over its data set, or one that a program makes anew for each epoch."""
+        first = self._first() if self._first is not None else None
+        if first is None and self._first_kind in (None, type(loader.dataset)):
+            self._first, self._first_kind = weakref.ref(loader), type(loader.dataset)
+            return True
+        return first is not None and loader.dataset is first.dataset
+
+
+def goes_in_order(loader: Any) -> bool:
+    sampler = loader.batch_sampler if loader.batch_sampler is not None else loader.sampler
+    for _ in range(NESTED_SAMPLERS):
+        attributes = getattr(sampler, "__dict__", {})
+        # Distributed samplers say so themselves.
+        if type(sampler).__name__ in IN_ORDER or attributes.get("shuffle") is False:
+            return True
+        sampler = attributes.get("batch_sampler") or attributes.get("sampler")
+    return False
