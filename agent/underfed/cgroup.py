@@ -1,4 +1,4 @@
-"""What the control groups of a process allow it: CPU quota, memory, and how long it was throttled. Versions 1 and 2.
+"""What the control groups of a process allow it, and what they took: CPU quota, memory, throttling. Versions 1 and 2.
 
 Limits of all ancestors that can be seen count; the smallest holds. ``None``: no limit, or no control groups.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+
+from underfed.mounts import read_mounts
 
 UNLIMITED_BYTES = 1 << 60
 """Version 1 writes "no limit" as the largest multiple of the page size below 2^63."""
@@ -20,19 +22,37 @@ def quota_cores(pid: int | str = "self") -> float | None:
 
 
 def memory_limit_bytes(pid: int | str = "self") -> int | None:
-    limits = [limit for directory in _directories(pid, "memory") if (limit := _memory_limit(directory)) is not None]
-    return min(limits, default=None)
+    return min(_memory_limits(pid), default=(None, None))[0]
 
 
-def throttled_us(pid: int | str = "self") -> int | None:
-    """Microseconds that the process's own group was held back by its quota, since the group was made."""
-    directory = next(_directories(pid, "cpu"), None)
-    if directory is None:
-        return None
-    fields = dict(line.split(maxsplit=1) for line in (_read(directory / "cpu.stat") or "").splitlines())
+def cpu_group(pid: int | str = "self") -> Path | None:
+    """The process's own group."""
+    return next(_directories(pid, "cpu"), None)
+
+
+def limiting_memory_group(pid: int | str = "self") -> Path | None:
+    """The group whose limit is the smallest."""
+    return min(_memory_limits(pid), default=(None, None))[1]
+
+
+def throttled_us(group: Path | None) -> int | None:
+    """Microseconds that a CPU group was held back by its quota, since it was made."""
+    fields = _fields(group, "cpu.stat")
     if "throttled_usec" in fields:
-        return int(fields["throttled_usec"])
-    return int(fields["throttled_time"]) // 1000 if "throttled_time" in fields else None
+        return fields["throttled_usec"]
+    return fields["throttled_time"] // 1000 if "throttled_time" in fields else None
+
+
+def memory_used_bytes(group: Path | None) -> int | None:
+    """What counts against a memory group's limit, without file cache that nobody used lately.
+
+    That is dropped before anything is killed: kubelet calls the rest the working set.
+    """
+    text = (_read(group / "memory.current") or _read(group / "memory.usage_in_bytes")) if group is not None else None
+    if text is None:
+        return None
+    fields = _fields(group, "memory.stat")
+    return max(0, int(text) - fields.get("total_inactive_file", fields.get("inactive_file", 0)))
 
 
 def allowed_cpus(pid: int = 0) -> int | None:
@@ -66,6 +86,17 @@ def _memory_limit(directory: Path) -> int | None:
     return limit if limit < UNLIMITED_BYTES else None
 
 
+def _memory_limits(pid: int | str) -> list[tuple[int, Path]]:
+    found = ((_memory_limit(directory), directory) for directory in _directories(pid, "memory"))
+    return [(limit, directory) for limit, directory in found if limit is not None]
+
+
+def _fields(group: Path | None, name: str) -> dict[str, int]:
+    """Lines of ``name number``."""
+    pairs = (line.split() for line in ((_read(group / name) if group is not None else None) or "").splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
 def _directories(pid: int | str, controller: str) -> Iterator[Path]:
     """The process's group and its ancestors, nearest first, as far as this process can see them."""
     found = _group(pid, controller)
@@ -84,11 +115,12 @@ def _group(pid: int | str, controller: str) -> tuple[Path, Path] | None:
     memberships = [line.split(":", 2) for line in (_read(Path(f"/proc/{pid}/cgroup")) or "").splitlines()]
     unified = next((path for number, _names, path in memberships if number == "0"), None)
     own = next((path for _number, names, path in memberships if controller in names.split(",")), None)
-    for mount, root, kind, options in _mounts():
-        if kind == "cgroup" and own is not None and controller in options:
-            return mount, _below(mount, root, own)
-        if kind == "cgroup2" and own is None and unified is not None:
-            return mount, _below(mount, root, unified)
+    for mount in read_mounts():
+        point = Path(mount.point)
+        if mount.file_system == "cgroup" and own is not None and controller in mount.options.split(","):
+            return point, _below(point, mount.root, own)
+        if mount.file_system == "cgroup2" and own is None and unified is not None:
+            return point, _below(point, mount.root, unified)
     return None
 
 
@@ -97,15 +129,6 @@ def _below(mount: Path, root: str, path: str) -> Path:
     inner = path[len(root) :] if root != "/" and path.startswith(root) else path
     group = mount / inner.lstrip("/")
     return group if group.is_dir() else mount
-
-
-def _mounts() -> Iterator[tuple[Path, str, str, list[str]]]:
-    """``(mount point, root within the file system, type, super options)``; see proc_pid_mountinfo(5)."""
-    for line in (_read(Path("/proc/self/mountinfo")) or "").splitlines():
-        left, _, right = line.partition(" - ")
-        before, after = left.split(), right.split()
-        if after[0] in ("cgroup", "cgroup2"):
-            yield Path(before[4]), before[3], after[0], after[2].split(",")
 
 
 def _read(path: Path) -> str | None:

@@ -15,14 +15,18 @@ Make = Callable[..., None]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Makes a process's view: its memberships, the mounts, and the files of its groups."""
-    read = cgroup._read
+    read_text = Path.read_text
 
     def make_view(memberships: str, mounts: str, files: dict[str, str]) -> None:
         for name, text in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
         views = {"/proc/7/cgroup": memberships, "/proc/self/mountinfo": mounts.replace("ROOT", str(tmp_path))}
-        monkeypatch.setattr(cgroup, "_read", lambda path: views[str(path)] if str(path) in views else read(path))
+
+        def read(path: Path, *_: object, **options: str) -> str:
+            return views[str(path)] if str(path) in views else read_text(path, **options)
+
+        monkeypatch.setattr(Path, "read_text", read)
 
     return make_view
 
@@ -46,7 +50,7 @@ def test_version_2_limits_are_read(make: Make) -> None:
     make("0::/job", V2_MOUNT, files)
     assert cgroup.quota_cores(7) == 1.5
     assert cgroup.memory_limit_bytes(7) == 1 << 30
-    assert cgroup.throttled_us(7) == 77
+    assert cgroup.throttled_us(cgroup.cpu_group(7)) == 77
 
 
 def test_the_smallest_limit_of_all_ancestors_holds(make: Make) -> None:
@@ -71,7 +75,35 @@ def test_version_1_limits_are_read(make: Make) -> None:
     make("4:memory:/job\n1:cpu,cpuacct:/job\n0::/", V1_MOUNTS, files)
     assert cgroup.quota_cores(7) == 0.5
     assert cgroup.memory_limit_bytes(7) == 4096
-    assert cgroup.throttled_us(7) == 77
+    assert cgroup.throttled_us(cgroup.cpu_group(7)) == 77
+
+
+def test_what_a_group_uses_of_its_limit_is_without_file_cache_that_would_be_dropped(make: Make) -> None:
+    files = {
+        "pod/memory.max": "9000",
+        "pod/memory.current": "8000",
+        "pod/memory.stat": "anon 2000\ninactive_file 5000\nactive_file 1000",
+        "pod/job/memory.max": "max",
+        "pod/job/memory.current": "7",
+    }
+    make("0::/pod/job", V2_MOUNT, files)
+    assert cgroup.memory_used_bytes(cgroup.limiting_memory_group(7)) == 3000
+
+
+def test_version_1_counts_those_below_in_too(make: Make) -> None:
+    files = {
+        "memory/job/memory.limit_in_bytes": "9000",
+        "memory/job/memory.usage_in_bytes": "8000",
+        "memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 5000",
+    }
+    make("4:memory:/job", V1_MOUNTS, files)
+    assert cgroup.memory_used_bytes(cgroup.limiting_memory_group(7)) == 3000
+
+
+def test_without_a_limit_nothing_is_used_of_it(make: Make) -> None:
+    make("0::/job", V2_MOUNT, {"job/memory.max": "max", "job/memory.current": "8000"})
+    assert cgroup.limiting_memory_group(7) is None
+    assert cgroup.memory_used_bytes(None) is None
 
 
 def test_no_limit_is_none_and_not_a_number(make: Make) -> None:
@@ -83,7 +115,7 @@ def test_no_limit_is_none_and_not_a_number(make: Make) -> None:
     make("4:memory:/job\n1:cpu,cpuacct:/job", V1_MOUNTS, files)
     assert cgroup.quota_cores(7) is None
     assert cgroup.memory_limit_bytes(7) is None
-    assert cgroup.throttled_us(7) is None
+    assert cgroup.throttled_us(cgroup.cpu_group(7)) is None
 
 
 def test_in_a_container_the_mounts_root_is_the_groups_own(make: Make) -> None:
@@ -96,7 +128,7 @@ def test_without_control_groups_nothing_is_known(make: Make) -> None:
     make("", "", {})
     assert cgroup.quota_cores(7) is None
     assert cgroup.memory_limit_bytes(7) is None
-    assert cgroup.throttled_us(7) is None
+    assert cgroup.throttled_us(cgroup.cpu_group(7)) is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from tests.fakes.service import wait_until
@@ -62,7 +63,48 @@ def test_the_run_queue_of_a_process_is_read() -> None:
     assert after[0] > before[0]
 
 
+def test_what_a_process_uses_is_read() -> None:
+    block = bytearray(b"1" * (64 << 20))
+    usage = procfs.usage(os.getpid())
+    assert usage is not None
+    assert usage.start_ticks == procfs.start_ticks(os.getpid())
+    assert usage.rss_bytes > len(block)
+    assert usage.threads == len(list(Path("/proc/self/task").iterdir()))
+    assert abs(usage.cpu_us / 1e6 - time.process_time()) < 0.1
+
+
+def test_a_page_that_two_processes_share_counts_half_for_each(tmp_path: Path) -> None:
+    size = 64 << 20
+    program = (
+        f"block = bytearray(b'1' * {size}); import os, time; os.fork(); print(os.getpid(), flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    pids = [int(process.stdout.readline()) for _ in range(2)]
+    shares = [procfs.pss_bytes(pid) or 0 for pid in pids]
+    resident = [usage.rss_bytes for pid in pids if (usage := procfs.usage(pid)) is not None]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    assert min(resident) > size
+    assert all(size / 2 < share < size * 0.75 for share in shares)
+
+
+def test_the_environment_is_the_one_a_process_was_started_with() -> None:
+    program = "import os; os.environ['LATER'] = '1'; print(1, flush=True); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"A": "1=2", "B": ""}
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    assert procfs.environment(process.pid) == {"A": "1=2", "B": ""}
+    assert procfs.parent(process.pid) == os.getpid()
+    process.communicate(b"\n")
+    assert procfs.environment(process.pid) is None
+
+
 def test_what_is_not_there_is_not_measured() -> None:
-    assert procfs.start_ticks(2**22) is None
-    assert procfs.schedstat(2**22) is None
+    for read in (procfs.start_ticks, procfs.schedstat, procfs.usage, procfs.pss_bytes, procfs.swap_bytes,
+                 procfs.open_files, procfs.parent, procfs.environment):  # fmt: skip
+        assert read(2**22) is None
     assert not procfs.is_running(2**22, None)

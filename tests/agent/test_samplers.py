@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import wait_until
-from underfed.collector.host import HostSampler, host_facts
-from underfed.collector.process import ProcessSampler
-from underfed.collector.samples import Columns
+from underfed import procfs
+from underfed.collector import host
+from underfed.collector.host import HostSampler, host_facts, numa_nodes, open_files_limit
+from underfed.collector.process import ProcessSampler, usage_of
+from underfed.collector.samples import Columns, Pace
+from underfed.procfs import Usage
 from underfed.rundir import RingName
 
 RING = RingName(0, 0, 0)
@@ -25,9 +29,13 @@ def spin(seconds: float) -> None:
         pass
 
 
+def living(pid: int, ring: RingName = RING) -> dict[RingName, Usage]:
+    usage = usage_of(pid)
+    return {} if usage is None else {ring: usage}
+
+
 def test_a_process_and_its_threads_are_sampled() -> None:
-    sampler = ProcessSampler.of(os.getpid())
-    assert sampler is not None
+    sampler = ProcessSampler(os.getpid())
     before = sampler.sample({}, {})
     spin(0.05)
     after = sampler.sample({}, {})
@@ -40,39 +48,82 @@ def test_a_process_and_its_threads_are_sampled() -> None:
     assert (after["workers_cpu_us"], after["workers_rss_bytes"]) == (0, 0)
 
 
+def test_open_files_are_counted() -> None:
+    sampler = ProcessSampler(os.getpid())
+    before = sampler.sample({}, {})
+    with Path(__file__).open(), Path(__file__).open():
+        after = sampler.sample({}, {})
+    assert before is not None
+    assert after is not None
+    assert (after["open_files"] or 0) - (before["open_files"] or 0) == 2
+
+
 def test_a_process_that_is_gone_is_not_sampled() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
-    sampler = ProcessSampler.of(process.pid)
-    assert sampler is not None
+    sampler = ProcessSampler(process.pid)
+    assert sampler.sample({}, {}) is not None
     process.communicate()
     assert sampler.sample({}, {}) is None
-    assert ProcessSampler.of(2**22) is None
 
 
 def test_the_cpu_time_of_a_worker_outlives_it() -> None:
-    sampler = ProcessSampler.of(os.getpid())
-    assert sampler is not None
+    sampler = ProcessSampler(os.getpid())
     program = "import time\nwhile time.process_time() < 0.1: pass\nprint(1, flush=True); __import__('sys').stdin.read()"
     worker = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert worker.stdout is not None
     worker.stdout.readline()
-    alive = sampler.sample({RING: worker.pid}, {})
+    alive = sampler.sample(living(worker.pid), {})
     worker.communicate()
-    gone = sampler.sample({RING: worker.pid}, {})
+    gone = sampler.sample(living(worker.pid), {})
+    sampler.forget(RING)
+    forgotten = sampler.sample({}, {})
     assert alive is not None
     assert gone is not None
+    assert forgotten is not None
     assert (alive["workers_cpu_us"] or 0) >= 80_000  # /proc counts in ticks of 10 ms
     assert (alive["workers_rss_bytes"] or 0) > 0
-    assert gone["workers_cpu_us"] == alive["workers_cpu_us"]
+    assert gone["workers_cpu_us"] == forgotten["workers_cpu_us"] == alive["workers_cpu_us"]
     assert gone["workers_rss_bytes"] == 0
 
 
 def test_a_worker_too_short_lived_to_be_sampled_counts_by_its_records() -> None:
-    sampler = ProcessSampler.of(os.getpid())
-    assert sampler is not None
-    row = sampler.sample({RING: 2**22}, {RING: 1234})
+    row = ProcessSampler(os.getpid()).sample({}, {RING: 1234})
     assert row is not None
     assert row["workers_cpu_us"] == 1234
+
+
+SWAP_TABLE = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2\tpartition\t4096\t{used}\t-2\n"
+
+
+def test_swapped_memory_is_0_while_nothing_is_swapped_and_asked_for_seldom_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "swaps"
+    monkeypatch.setattr(procfs, "SWAPS", table)
+    monkeypatch.setattr(procfs, "swap_bytes", lambda pid: 100 if pid == os.getpid() else 7)
+    sampler = ProcessSampler(os.getpid())
+
+    def swapped() -> object:
+        row = sampler.sample(living(1), {})
+        assert row is not None
+        return row["swap_bytes"]
+
+    assert swapped() is None, "where the system does not tell"
+    table.write_text(SWAP_TABLE.format(used=0))
+    assert swapped() == 0
+    table.write_text(SWAP_TABLE.format(used=8))
+    assert sorted({swapped() for _ in range(10)}, key=str) == [107, None]
+
+
+def test_what_psutil_tells_stands_in_where_there_is_no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_proc = usage_of(os.getpid())
+    monkeypatch.setattr(procfs, "is_here", lambda: False)
+    by_psutil = usage_of(os.getpid())
+    assert by_proc is not None
+    assert by_psutil is not None
+    assert by_psutil.rss_bytes == pytest.approx(by_proc.rss_bytes, rel=0.05)
+    assert by_psutil.threads == by_proc.threads
+    assert usage_of(2**22) is None
 
 
 def test_the_host_is_described(tmp_path: Path) -> None:
@@ -84,6 +135,30 @@ def test_the_host_is_described(tmp_path: Path) -> None:
     assert (facts.memory_total_bytes or 0) > 1 << 28
     assert (facts.shm_total_bytes or 0) >= (facts.shm_free_bytes or 0) > 0
     assert facts.cpu_slowdown is None
+    assert (facts.memory_total_bytes or 0) > (facts.memory_available_bytes or 0) > 0
+    assert (facts.open_files_limit or 0) >= 64
+    assert (facts.numa_nodes or 0) >= 1
+
+
+def test_the_limit_of_open_files_is_the_processs_own() -> None:
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (77, 99)); print(1, flush=True); input()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    assert open_files_limit(process.pid) == 77
+    process.communicate(b"\n")
+    assert open_files_limit(process.pid) is None
+
+
+@pytest.mark.parametrize(("text", "nodes"), [("0\n", 1), ("0-1\n", 2), ("0-3,8\n", 5)])
+def test_nodes_with_memory_are_counted(text: str, nodes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "has_memory").write_text(text)
+    monkeypatch.setattr(host, "NODES_WITH_MEMORY", tmp_path / "has_memory")
+    assert numa_nodes() == nodes
+    monkeypatch.setattr(host, "NODES_WITH_MEMORY", tmp_path / "none")
+    assert numa_nodes() is None
 
 
 def test_of_a_process_that_is_gone_the_machine_is_still_described(tmp_path: Path) -> None:
@@ -133,6 +208,29 @@ def test_rows_become_columns_of_one_length() -> None:
     assert columns.take() is None
 
 
+def test_after_a_long_look_there_is_a_long_pause() -> None:
+    pace = Pace()
+    with pace.look():
+        pass
+    wait_until(pace.is_due, "a look that cost nothing")
+    with pace.look():
+        spin(0.1)
+    assert not pace.is_due()
+
+
 @pytest.mark.parametrize("name", ["memory_available_bytes", "shm_free_bytes"])
 def test_memory_is_sampled(name: str) -> None:
     assert (HostSampler(os.getpid()).sample()[name] or 0) > 0
+
+
+@pytest.mark.parametrize("resource", ["cpu", "io", "memory"])
+def test_pressure_is_sampled_where_the_kernel_tells_it(resource: str) -> None:
+    before = HostSampler(os.getpid()).sample()[f"{resource}_pressure_us"]
+    try:
+        found = re.search(r"some .*total=(\d+)", Path(f"/proc/pressure/{resource}").read_text())
+    except OSError:
+        assert before is None
+        return
+    assert before is not None
+    assert found is not None
+    assert 0 <= before <= int(found[1])

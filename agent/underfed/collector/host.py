@@ -19,6 +19,8 @@ from underfed.rundir import SHARED_MEMORY
 CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
 """Columns of /proc/stat. psutil has them too, but not which CPU a line is about when some are offline."""
 
+NODES_WITH_MEMORY = Path("/sys/devices/system/node/has_memory")
+
 IDLE = ("idle", "iowait")
 """A CPU that waits for storage is free for other work."""
 
@@ -27,26 +29,56 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
     """For the process ``pid``, whose affinity and control groups hold."""
     allowed, quota = cgroup.allowed_cpus(pid), cgroup.quota_cores(pid)
     shm = _shared_memory()
+    memory = psutil.virtual_memory()
     return HostFacts(
         cpu_model=procfs.cpu_model(),
         cpu_count=os.cpu_count(),
         allowed_cpus=allowed,
         quota_cores=quota,
         usable_cores=cgroup.usable_cores(allowed, quota),
-        memory_total_bytes=psutil.virtual_memory().total,
+        memory_total_bytes=memory.total,
         memory_limit_bytes=cgroup.memory_limit_bytes(pid),
+        memory_available_bytes=memory.available,
         swap_total_bytes=_swap("total"),
         shm_total_bytes=shm[0] if shm else None,
         shm_free_bytes=shm[1] if shm else None,
+        open_files_limit=open_files_limit(pid),
+        numa_nodes=numa_nodes(),
         cpu_slowdown=read_cached(data_directory),
     )
 
 
+def open_files_limit(pid: int = 0) -> int | None:
+    """How many files the process may have open; 0 asks for the calling one."""
+    import resource
+
+    prlimit = getattr(resource, "prlimit", None)
+    if prlimit is None:
+        return None
+    try:
+        soft: int = prlimit(pid, resource.RLIMIT_NOFILE)[0]
+    except OSError:
+        return None
+    return soft if soft >= 0 else None  # unlimited
+
+
+def numa_nodes() -> int | None:
+    """Nodes that have memory."""
+    try:
+        text = NODES_WITH_MEMORY.read_text()
+    except OSError:
+        return None
+    ranges = [each.split("-") for each in text.strip().split(",") if each]
+    return sum(int(ends[-1]) - int(ends[0]) + 1 for ends in ranges)
+
+
 class HostSampler:
-    """For the allowed CPUs of the process ``pid``."""
+    """For the allowed CPUs and the control groups of the process ``pid``."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
+        self._cpu_group = cgroup.cpu_group(pid)
+        self._memory_group = cgroup.limiting_memory_group(pid)
         self._before: dict[int, tuple[float, float]] = {}
 
     def sample(self) -> Row:
@@ -55,8 +87,10 @@ class HostSampler:
             "busy_cores": self._busy_cores(),
             "cpu_pressure_us": _pressure_us("cpu"),
             "io_pressure_us": _pressure_us("io"),
-            "throttled_us": cgroup.throttled_us(self._pid),
+            "memory_pressure_us": _pressure_us("memory"),
+            "throttled_us": cgroup.throttled_us(self._cpu_group),
             "memory_available_bytes": psutil.virtual_memory().available,
+            "memory_used_bytes": cgroup.memory_used_bytes(self._memory_group),
             "swap_used_bytes": _swap("used"),
             "shm_free_bytes": shm[1] if shm else None,
         }

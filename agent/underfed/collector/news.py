@@ -33,7 +33,8 @@ class News:
         self._is_run_told = is_run_told
         self._read_at: dict[Path, int] = {}
         self._run: RunFacts | None = None
-        self._loaders: dict[int, LoaderFacts] = {}
+        self.loaders: dict[int, LoaderFacts] = {}
+        """As last read."""
         self._told_run: Run | None = None
         self._told_loaders: dict[int, LoaderFacts] = {}
 
@@ -44,12 +45,8 @@ class News:
         for path in self._directory.glob("loader-*.json"):
             found = re.fullmatch(r"loader-(\d+)\.json", path.name)
             if found and self._has_changed(path):
-                self._loaders[int(found[1])] = parse(LoaderFacts, read_facts(path)["loader"])
-        return {index: facts.loader for index, facts in self._loaders.items()}
-
-    def paths(self) -> dict[int, list[str]]:
-        """What each loader's data set names. They stay on this host."""
-        return {index: facts.paths or [] for index, facts in self._loaders.items()}
+                self.loaders[int(found[1])] = parse(LoaderFacts, read_facts(path)["loader"])
+        return {index: facts.loader for index, facts in self.loaders.items()}
 
     def tell_again(self) -> None:
         """The service asked for everything."""
@@ -58,12 +55,12 @@ class News:
         self._told_loaders.clear()
 
     def take(self, host: HostPart, complete: Complete) -> tuple[Run | None, list[LoaderFacts]]:
-        """What is new or changed since the last call."""
+        """What is new or changed since the last call. The paths that a data set names stay on this host."""
         run = Run(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
         news = run if run != self._told_run and not self._is_run_told else None
         self._told_run = run
         complete_loaders = {
-            index: replace(complete(index, facts), paths=None) for index, facts in sorted(self._loaders.items())
+            index: replace(complete(index, facts), paths=None) for index, facts in sorted(self.loaders.items())
         }
         loaders = [facts for index, facts in complete_loaders.items() if self._told_loaders.get(index) != facts]
         self._told_loaders = complete_loaders

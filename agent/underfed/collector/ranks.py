@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from underfed.collector.samples import Pace
 from underfed.collector.spool import Spool
 from underfed.collector.stream import RankStream
 from underfed.collector.surroundings import Surroundings
@@ -36,6 +37,7 @@ class Ranks:
         self._failures: dict[Path, int] = {}
         self._end_marks: list[Path] = []
         self._window_due = 0.0
+        self._pace = Pace()
 
     @property
     def seen(self) -> set[Path]:
@@ -65,6 +67,8 @@ class Ranks:
         # Asked before the rings are marked: what was written before the end is then read too.
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in streams}
         for stream in streams:
+            if ends[stream.directory] is not None:
+                self._try(stream, stream.look_last)
             self._try(stream, stream.mark)
         time.sleep(SETTLE_S)
         for stream in streams:
@@ -107,6 +111,10 @@ class Ranks:
             is_first = stream is running[0]
             told = (host, gpus) if is_first else (None, [])
             self._try(stream, partial(stream.sample, *told))
+        if running and self._pace.is_due():
+            longest_ago = min(running, key=lambda stream: stream.closely_looked_us)
+            with self._pace.look():
+                self._try(longest_ago, longest_ago.look_closely)
 
     def _close_window(self, stream: RankStream, end: End | None) -> None:
         stream.close_window(self._surroundings.part(stream.origin), end)

@@ -21,6 +21,17 @@ class LoaderResume:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerResume:
+    """A worker that is there, or whose end was not seen yet."""
+
+    loader: int
+    iterator: int
+    worker: int
+    start_us: int | None
+    epoch_index: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Resume:
     """Of one rank's stream, after the window it is kept with."""
 
@@ -32,6 +43,7 @@ class Resume:
     positions: Mapping[str, int] = field(default_factory=dict)
     """Ring file → next record."""
     loaders: Mapping[int, LoaderResume] = field(default_factory=dict)
+    workers: list[WorkerResume] = field(default_factory=list)
     losses: Losses = field(default_factory=Losses)
     """With what this collector had read and not put into a window: lost if it is killed."""
 
@@ -41,7 +53,8 @@ class Resume:
 
 def from_json(part: Mapping[str, Any]) -> Resume:
     loaders = {int(index): _loader(loader) for index, loader in part["loaders"].items()}
-    return Resume(**{**part, "loaders": loaders, "losses": Losses(**part["losses"])})
+    workers = [WorkerResume(**worker) for worker in part.get("workers", ())]
+    return Resume(**{**part, "loaders": loaders, "workers": workers, "losses": Losses(**part["losses"])})
 
 
 def _loader(part: Mapping[str, Any]) -> LoaderResume:

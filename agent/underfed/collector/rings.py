@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from underfed import procfs
 from underfed.errors import RingError
 from underfed.record import Record
 from underfed.ring import RingReader
@@ -55,16 +54,18 @@ class RankRings:
     def worker_pids(self) -> dict[RingName, int]:
         return {ring: reader.pid for ring, (_path, reader) in self._readers.items() if ring.worker is not None}
 
-    def remove_abandoned(self) -> None:
-        """Rings of workers that are gone, once drained: nobody will write them again."""
-        for ring, pid in self.worker_pids().items():
+    def remove_abandoned(self, is_over: Callable[[RingName], bool]) -> list[RingName]:
+        """Rings of workers whose end was told, once drained: nobody will write them again."""
+        removed = []
+        for ring in filter(is_over, self.worker_pids()):
             path, reader = self._readers[ring]
-            if not procfs.is_running(pid, None):
-                reader.mark()
-                if not reader.has_marked:
-                    reader.close()
-                    del self._readers[ring]
-                    path.unlink(missing_ok=True)
+            reader.mark()
+            if not reader.has_marked:
+                reader.close()
+                del self._readers[ring]
+                path.unlink(missing_ok=True)
+                removed.append(ring)
+        return removed
 
     def close(self) -> None:
         for _path, reader in self._readers.values():

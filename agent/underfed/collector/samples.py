@@ -1,14 +1,19 @@
-"""Columns of samples taken once a second: one row at a time in, equally long columns out."""
+"""Columns of samples taken once a second, and the pace of looks that cost more than a sample."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 Row = Mapping[str, int | float | bool | None]
 
+LOOKING_SHARE = 500
+"""All costly looks of a collector together take at most one part in so many of a core: a fifth of its 1 %."""
+
 
 class Columns:
-    """Rows since the last ``take()``. A quantity that no row has is no column."""
+    """Rows since the last ``take()``, equally long columns from it. A quantity that no row has is no column."""
 
     def __init__(self) -> None:
         self._at_us: list[int] = []
@@ -25,3 +30,22 @@ class Columns:
         if not names:
             return None
         return {"at_us": list(at_us), **{name: [row.get(name) for row in rows] for name in names}}
+
+
+class Pace:
+    """Of everything that is looked at closely, for all ranks together: after a long look there is a long pause."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._due
+
+    @contextmanager
+    def look(self) -> Iterator[None]:
+        """Around one. What counts is the CPU time of this thread, the kernel's part included."""
+        before = time.thread_time()
+        try:
+            yield
+        finally:
+            self._due = time.monotonic() + (time.thread_time() - before) * LOOKING_SHARE

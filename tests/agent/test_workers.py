@@ -1,0 +1,328 @@
+"""Lives of workers: those that end are told from those that die, and what they use is sampled while they are there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+import underfed
+from tests.fakes.datasets import Failing, Numbers
+from tests.fakes.jobs import environment, run_job, run_python
+from tests.fakes.service import Service, Window, wait_until
+from underfed import record
+from underfed.collector.resume import WorkerResume
+from underfed.collector.rings import Drained
+from underfed.collector.workers import Workers
+from underfed.facts import End
+from underfed.record import Record, head
+from underfed.rundir import RingName
+
+Key = tuple[int, int]
+"""Iterator, and worker."""
+
+
+def told(service: Service) -> dict[Key, Window]:
+    """The newest of each worker."""
+    workers = [worker for window in list(service.windows) for worker in window["workers"]]
+    return {(worker["iterator_index"], worker["worker"]): worker for worker in workers}
+
+
+def ended(service: Service) -> dict[Key, str | None]:
+    return {key: worker.get("ended") for key, worker in told(service).items()}
+
+
+def finish(service: Service) -> None:
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+
+
+class Leaving(Dataset[Tensor]):
+    """Its second worker leaves without a word, the first one waits."""
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> Tensor:
+        worker = torch.utils.data.get_worker_info()
+        if worker is not None and worker.id == 1 and index > 3:
+            os._exit(1)
+        time.sleep(0.05)
+        return torch.zeros(1)
+
+
+def test_workers_end_with_their_epoch(service: Service) -> None:
+    loader = underfed.watch(DataLoader(Numbers(8), num_workers=2), name="train")
+    for _ in range(2):
+        assert len(list(loader)) == 8
+    finish(service)
+    assert ended(service) == {(iterator, worker): "returned" for iterator in (0, 1) for worker in (0, 1)}
+    for (iterator, _), worker in told(service).items():
+        assert (worker["loader"], worker["epoch_index"]) == ("train", iterator)
+        epoch = service.epochs()["train", iterator]
+        assert epoch["start_us"] < worker["start_us"] < worker["end_us"]
+        assert worker["start_us"] < epoch["start_us"] + epoch["startup_us"]
+
+
+def test_persistent_workers_live_through_epochs(service: Service) -> None:
+    loader = underfed.watch(DataLoader(Numbers(4), num_workers=1, persistent_workers=True), name="train")
+    for _ in range(3):
+        assert len(list(loader)) == 4
+    wait_until(lambda: ended(service) == {(0, 0): None}, "it is told of")
+    pids = [worker.pid for worker in loader._iterator._workers]  # type: ignore[union-attr]
+    wait_until(lambda: told(service)[0, 0].get("epoch_index") == 0, "with its epoch")
+    assert told(service)[0, 0]["pid"] == pids[0]
+    assert "end_us" not in told(service)[0, 0]
+    finish(service)
+    # How it ended was not seen: it was there when the recording ended.
+    worker = told(service)[0, 0]
+    assert worker["start_us"] < worker["end_us"]
+    assert "ended" not in worker
+
+
+def test_an_epoch_that_is_left_lets_its_workers_return(service: Service) -> None:
+    iterator = iter(underfed.watch(DataLoader(Numbers(), num_workers=2), name="train"))
+    next(iterator)
+    del iterator
+    finish(service)
+    assert ended(service) == {(0, 0): "returned", (0, 1): "returned"}
+
+
+def test_a_worker_whose_data_set_raises_lives_on(service: Service) -> None:
+    iterator = iter(underfed.watch(DataLoader(Failing(6, bad=2), num_workers=1), name="train"))
+    with pytest.raises(ValueError, match="broken"):
+        list(iterator)
+    assert len(list(iterator)) == 3
+    del iterator
+    finish(service)
+    assert ended(service) == {(0, 0): "returned"}
+
+
+KILLING = """
+import contextlib, os, signal, sys, underfed
+from torch.utils.data import DataLoader
+from tests.fakes.datasets import Numbers
+iterator = iter(underfed.watch(DataLoader(Numbers(64, sleep_s=0.05), num_workers=2), name="train"))
+print(iterator._workers[1].pid, flush=True)
+with contextlib.suppress(RuntimeError, ConnectionError):
+    os.kill(iterator._workers[1].pid, signal.SIGKILL)
+    list(iterator)
+with contextlib.suppress(RuntimeError):
+    del iterator
+sys.stdin.read()
+"""
+
+
+def test_a_worker_that_is_killed_has_died(service: Service, tmp_path: Path) -> None:
+    """And the training goes on: the program catches what torch raises."""
+    script = tmp_path / "train.py"
+    script.write_text(KILLING)
+    job = subprocess.Popen(
+        [sys.executable, str(script)], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert job.stdout is not None
+    killed = int(job.stdout.readline())
+    wait_until(lambda: ended(service) == {(0, 0): "returned", (0, 1): "died"}, "what became of them is told")
+    assert told(service)[0, 1]["pid"] == killed
+    assert told(service)[0, 1]["end_us"] > told(service)[0, 1]["start_us"]
+    job.communicate()
+    assert job.returncode == 0
+    wait_until(service.ends, "the end arrives")
+
+
+LEAVING = """
+import underfed
+from torch.utils.data import DataLoader
+from tests.agent.test_workers import Leaving
+list(underfed.watch(DataLoader(Leaving(), num_workers=2), name="train"))
+"""
+
+
+def test_a_worker_that_takes_the_training_with_it_has_died(service: Service, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(LEAVING)
+    # Torch says that a worker exited unexpectedly, or the end of its connection is what is noticed first.
+    assert run_python(str(script)).returncode != 0
+    wait_until(service.ends, "the end arrives")
+    assert service.ends()[0]["status"] == "crashed"
+    assert ended(service)[0, 1] == "died"
+    assert ended(service)[0, 0] in ("returned", None)
+
+
+def test_workers_of_a_training_that_is_killed_have_not_died(service: Service) -> None:
+    assert run_job("--workers", "2", "--end", "kill").returncode == -signal.SIGKILL
+    wait_until(service.ends, "the end arrives")
+    # They may have noticed in time that they are alone, and returned.
+    assert set(ended(service).values()) <= {None, "returned"}
+    assert len(ended(service)) == 2
+    assert all(worker["end_us"] for worker in told(service).values())
+
+
+def test_living_workers_are_sampled(service: Service) -> None:
+    loader = underfed.watch(DataLoader(Numbers(200, sleep_s=0.02), num_workers=2), name="train")
+    iterator = iter(loader)
+
+    def samples() -> dict[int, Window]:
+        found = [each for window in list(service.windows) for each in window["worker_samples"]]
+        return {each["worker"]: each for each in found}
+
+    def share() -> bool:
+        next(iterator)
+        found = [each for window in list(service.windows) for each in window["worker_samples"]]
+        return any("pss_bytes" in each for each in found)
+
+    wait_until(share, "one of them is looked at closely")
+    assert sorted(samples()) == [0, 1]
+    for each in samples().values():
+        assert each["loader"] == "train"
+        assert len({len(value) for value in each.values() if isinstance(value, list)}) == 1
+        assert all(rss > 1 << 20 for rss in each["rss_bytes"])
+        assert all(threads >= 1 for threads in each["threads"])
+        assert each["cpu_us"] == sorted(each["cpu_us"])
+    finish(service)
+
+
+ORIGIN_NS = 1_000_000_000_000
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    """One that stays until it is told to go."""
+    started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    yield started
+    started.communicate()
+
+
+def at(kind: int, us: int, *fields: int) -> Record:
+    return head(kind, 0), ORIGIN_NS + us * 1000, *fields, *[0] * (5 - len(fields)), 1  # type: ignore[return-value]
+
+
+def one_worker(resumed: dict[RingName, WorkerResume | None] | None = None) -> Workers:
+    return Workers(ORIGIN_NS, lambda index: f"loader-{index}", resumed or {})
+
+
+RING = RingName(0, 2, 1)
+
+
+def outcome(workers: Workers) -> list[tuple[int | None, int | None, str | None]]:
+    return [(each.start_us, each.end_us, each.ended) for each in workers.take()]
+
+
+def test_a_last_word_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
+    workers = one_worker()
+    workers.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_START, 10)], 0)])
+    workers.look(20, lambda: True)
+    process.communicate()
+    workers.look(30, lambda: True)
+    assert outcome(workers) == [(10, None, None)]
+    workers.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_END, 25, 1)], 0)])
+    workers.look(40, lambda: True)
+    assert outcome(workers) == [(10, 25, "raised")]
+
+
+def test_a_ring_is_kept_until_the_end_of_its_worker_was_told(process: subprocess.Popen[bytes]) -> None:
+    workers = one_worker()
+    workers.feed({RING: process.pid}, [])
+    process.communicate()
+    for at_us in (30, 40):
+        assert not workers.is_over(RING)
+        workers.look(at_us, lambda: True)
+    assert not workers.is_over(RING)
+    assert outcome(workers) == [(None, 30, "died")]
+    assert workers.is_over(RING)
+    workers.forget(RING)
+    assert workers.resume() == []
+
+
+def test_a_worker_that_goes_while_the_training_ends_has_not_died(process: subprocess.Popen[bytes]) -> None:
+    workers = one_worker()
+    workers.feed({RING: process.pid}, [])
+    process.communicate()
+    for at_us in (30, 40):
+        workers.look(at_us, lambda: False)
+    workers.finish(50, End("finished"), is_own_word=True)
+    assert outcome(workers) == [(None, 50, None)]
+
+
+@pytest.mark.parametrize(
+    ("end", "is_own_word", "expected"),
+    [
+        (End("crashed", "RuntimeError: DataLoader worker (pid PID) is killed by signal: Killed."), True, "died"),
+        (End("crashed", "RuntimeError: DataLoader worker (pid(s) 1, PID) exited unexpectedly"), True, "died"),
+        (End("crashed", "RuntimeError: DataLoader worker (pid(s) 1) exited unexpectedly"), True, None),
+        (End("crashed", "killed by SIGKILL", -9), False, None),
+    ],
+)
+def test_the_last_words_of_the_training_tell_which_worker_died(
+    end: End, is_own_word: bool, expected: str | None, process: subprocess.Popen[bytes]
+) -> None:
+    workers = one_worker()
+    workers.feed({RING: process.pid}, [])
+    process.communicate()
+    workers.finish(50, End(end.status, (end.exit_reason or "").replace("PID", str(process.pid))), is_own_word)
+    assert outcome(workers) == [(None, 50, expected)]
+
+
+@pytest.mark.parametrize(("is_own_word", "expected"), [(True, "died"), (False, None)])
+def test_a_worker_seen_gone_before_the_training_said_its_end_has_died(
+    is_own_word: bool, expected: str | None, process: subprocess.Popen[bytes]
+) -> None:
+    """Where both were killed, nobody knows which was first."""
+    workers = one_worker()
+    workers.feed({RING: process.pid}, [])
+    process.communicate()
+    workers.look(30, lambda: True)
+    workers.finish(50, End("finished"), is_own_word)
+    assert outcome(workers) == [(None, 30, expected)]
+
+
+def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess.Popen[bytes]) -> None:
+    first = one_worker()
+    epoch: Record = (head(record.EPOCH, 7), 2, 0, ORIGIN_NS, ORIGIN_NS, 0, 0, 1)
+    first.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_START, 10)], 0), Drained(RingName(0), [epoch], 0)])
+    (known,) = first.take()
+    told_before = RingName(0, 1, 1)
+    second = one_worker(
+        {**{RingName(0, each.iterator, each.worker): each for each in first.resume()}, told_before: None}
+    )
+    second.feed({RING: process.pid, told_before: 2**22}, [])
+    for at_us in (20, 30):
+        second.look(at_us, lambda: True)
+    assert second.take() == []
+    assert second.is_over(told_before)
+    second.tell_again()
+    assert second.take() == [known]
+    assert (known.epoch_index, known.iterator_index, known.worker, known.start_us) == (7, 2, 1, 10)
+
+
+def test_only_the_newest_iterators_workers_are_sampled(process: subprocess.Popen[bytes]) -> None:
+    workers = one_worker()
+    older, newer = RingName(0, 2, 0), RingName(0, 3, 0)
+    workers.feed({older: os.getpid(), newer: process.pid}, [])
+    workers.look(10, lambda: True)
+    (samples,) = workers.take_samples()
+    assert samples.columns["at_us"] == [10]
+    assert workers.pids() == {0: [process.pid]}
+    assert set(workers.living) == {older, newer}
+
+
+def test_a_later_process_with_the_same_pid_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = one_worker()
+    workers.feed({RING: os.getpid()}, [])
+    workers.look(10, lambda: True)
+    assert set(workers.living) == {RING}
+    later: dict[str, Any] = {"start_ticks": 1}
+    life = workers._lives[RING]
+    monkeypatch.setattr(life, "start_ticks", later["start_ticks"])
+    workers.look(20, lambda: True)
+    assert workers.living == {}
