@@ -26,7 +26,7 @@ SERVER_LINE = (
 )
 AGENT_LINE = (
     ("clock", "errors", "record", "procfs"),
-    ("guard", "ring", "launched", "launcher", "rank", "config", "rundir", "cgroup", "mounts", "lock"),
+    ("guard", "ring", "launched", "launcher", "rank", "config", "rundir", "cgroup", "mounts", "disks", "lock"),
     ("facts", "calibrate", "launch", "trainers", "sharding", "tunable", "overrides", "replay"),
     ("hooks",),
     ("collector",),
