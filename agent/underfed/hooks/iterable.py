@@ -27,7 +27,7 @@ SPECIAL = (
 OpenPlain = Callable[[Any], "Session | None"]
 """Called with the stand-in when a pass over it begins."""
 
-ITERABLE, OPEN, SESSION = "_underfed_iterable", "_underfed_open", "_underfed_session"
+ITERABLE, OPEN, PASS = "_underfed_iterable", "_underfed_open", "_underfed_pass"
 
 
 def stand_in(iterable: Any, open_session: OpenPlain) -> Any:
@@ -39,6 +39,9 @@ def stand_in(iterable: Any, open_session: OpenPlain) -> Any:
     special = {name: _passed_on(name) for name in SPECIAL if hasattr(kind, name)}
     if hasattr(kind, "__next__"):
         special["__next__"] = _next
+        same = getattr(getattr(kind, "next", None), "__code__", None)
+        if same is not None and same.co_argcount == 1:  # DALI's iterators can also be asked so
+            special["next"] = _next
     made = type(kind.__name__, (StandIn,), {**special, "__slots__": (), "__doc__": kind.__doc__})
     return made(iterable, open_session)
 
@@ -50,12 +53,12 @@ def is_stand_in(thing: Any) -> bool:
 class StandIn:
     """Made by ``stand_in``."""
 
-    __slots__ = (ITERABLE, OPEN, SESSION, "__weakref__")
+    __slots__ = (ITERABLE, OPEN, PASS, "__weakref__")
 
     def __init__(self, iterable: Any, open_session: OpenPlain) -> None:
         object.__setattr__(self, ITERABLE, iterable)
         object.__setattr__(self, OPEN, open_session)
-        object.__setattr__(self, SESSION, None)
+        object.__setattr__(self, PASS, None)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -118,12 +121,17 @@ class WatchedIterator:
 
 
 def _next(self: StandIn) -> Any:
-    """For what is its own iterator, such as a generator, and is asked without ``iter()``."""
-    watched: WatchedIterator | None = object.__getattribute__(self, SESSION)
+    """For what is its own iterator, such as a generator, and is asked without ``iter()``. What it gives after its end,
+    because it was reset, is another pass."""
+    watched: WatchedIterator | None = object.__getattribute__(self, PASS)
     if watched is None:
         watched = WatchedIterator(_iterable(self), object.__getattribute__(self, OPEN)(self))
-        object.__setattr__(self, SESSION, watched)
-    return next(watched)
+        object.__setattr__(self, PASS, watched)
+    try:
+        return next(watched)
+    except StopIteration:
+        object.__setattr__(self, PASS, None)
+        raise
 
 
 def _iterable(stand_in: StandIn) -> Any:
