@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -104,6 +105,11 @@ def leave() -> None:
     os._exit(3)
 
 
+def give_up() -> None:
+    time.sleep(UNTIL_IT_WAITS_S)
+    sys.exit(4)
+
+
 def until_an_error(loader: Loader) -> Iterator[str]:
     """What every request gives, from the first to the fifth after an error, or to the end."""
     requests: list[str] = []
@@ -166,7 +172,13 @@ def test_a_timeout_has_the_same_traceback() -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "word"), [(die, "RuntimeError"), (leave, "RuntimeError"), (interrupt_parent, "KeyboardInterrupt")]
+    ("end", "word"),
+    [
+        (die, "RuntimeError"),
+        (leave, "RuntimeError"),
+        (give_up, "RuntimeError"),
+        (interrupt_parent, "KeyboardInterrupt"),
+    ],
 )
 def test_a_worker_that_dies_and_an_interrupt_while_waiting_are_told_the_same(
     end: Callable[[], None], word: str
