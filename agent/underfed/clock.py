@@ -24,3 +24,8 @@ def to_us(instant_ns: int, origin_ns: int) -> int:
 def wall_clock() -> str:
     """Now, RFC 3339 in UTC, to the microsecond."""
     return datetime.now(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def wall_clock_ms() -> int:
+    """Now, milliseconds since 1970. It may be set back: compare it with nothing of this run."""
+    return time.time_ns() // 1_000_000

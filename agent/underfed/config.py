@@ -82,10 +82,14 @@ def is_disabled(environ: Mapping[str, str]) -> bool:
 
 def data_directory(environ: Mapping[str, str]) -> Path:
     """Where spool and calibration lie: ``UNDERFED_DIR``, else the XDG data home."""
-    if named := environ.get("UNDERFED_DIR"):
-        return Path(named).expanduser().absolute()
+    named = environ.get("UNDERFED_DIR")
     home = environ.get("XDG_DATA_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "share").absolute() / "underfed"
+    try:
+        if named:
+            return Path(named).expanduser().absolute()
+        return (Path(home) if home else Path.home() / ".local" / "share").absolute() / "underfed"
+    except RuntimeError:  # a container's user with neither a home nor a name
+        return Path(environ.get("TMPDIR") or "/tmp") / f"underfed-{os.getuid()}"
 
 
 def read_tags(text: str) -> dict[str, str]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from underfed import rundir
+from underfed.clock import now_ns
+from underfed.launched import collector_words
 from underfed.lock import is_held
 
 DETACH = '"$@" </dev/null >/dev/null 2>>"$0" &'
@@ -26,18 +29,103 @@ packages are given instead."""
 
 PACKAGES = ("underfed", "psutil", "pynvml")
 
+STARTING_S = 5.0
+"""A collector that does not hold its lock by then has failed to start."""
+
+LOOK_S = 1.0
+"""Between two looks whether it is there: one costs 10 µs, and an epoch may be as short as that."""
+
+PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
+"""Between two starts, twice as long each time: where none stays, they must not take 5 ms of the training each time."""
+
+STAYED_S = 60.0
+"""One that served so long did not fail at its start."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """When this process last saw to the collector of a run."""
+
+    started_ns: int = 0
+    look_ns: int = 0
+    """Not again before."""
+    is_seen: bool = False
+    """The one started last has served."""
+    pause_s: float = PAUSE_S
+
+    def is_starting(self, now: int) -> bool:
+        return not self.is_seen and now - self.started_ns < STARTING_S * 1e9
+
+    def see(self, now: int) -> None:
+        self.is_seen = True
+        if now - self.started_ns > STAYED_S * 1e9:
+            self.pause_s = PAUSE_S
+
+    def may_start(self, now: int, is_end: bool) -> bool:
+        if is_end:
+            return not self.is_starting(now)
+        return now - self.started_ns > self.pause_s * 1e9
+
+    def start(self, now: int) -> None:
+        self.started_ns = now
+        self.is_seen = False
+        self.pause_s = min(2 * self.pause_s, LONGEST_PAUSE_S)
+
+
+_watches: dict[Path, Watch] = {}
+"""By run directory: a process may record one run after another."""
+
 
 def start_collector(run_directory: Path) -> None:
-    """Start the collector of this run, unless it already serves another rank of it. Takes about 5 ms.
+    """At the beginning of a recording. One that serves another rank of the run already takes this one on.
 
     Raises:
         OSError: it could not be started.
     """
+    watch = _watches[run_directory] = Watch()
+    if is_held(run_directory):
+        watch.see(now_ns())
+    else:
+        watch.start(now_ns())
+        _start(run_directory)
+
+
+def ensure_collector(run_directory: Path, is_end: bool = False) -> None:
+    """Start another collector where this run's was killed. Where one serves the run this takes about 10 µs, and
+    nothing within ``LOOK_S`` after the last look.
+
+    ``is_end``: there is no later occasion, so it is looked in any case.
+
+    Raises:
+        OSError: it could not be started.
+    """
+    watch, now = _watches.setdefault(run_directory, Watch()), now_ns()
+    if now < watch.look_ns and not is_end:
+        return
+    watch.look_ns = now + int(LOOK_S * 1e9)
+    if not run_directory.exists():
+        return  # somebody removed the rings: what they hold is read by whoever has them open
+    if is_held(run_directory):
+        watch.see(now)
+    elif watch.may_start(now, is_end):
+        watch.start(now)
+        _start(run_directory)
+
+
+def is_served(run_directory: Path) -> bool:
+    """Whether a collector reads this run's rings, or was started so lately by this process that it may yet."""
+    watch = _watches.get(run_directory)
+    return (watch is not None and watch.is_starting(now_ns())) or is_held(run_directory)
+
+
+def _start(run_directory: Path) -> None:
+    """Takes about 5 ms."""
     import subprocess
 
-    if is_held(run_directory):
-        return
-    command = [sys.executable, "-I", "-S", "-c", START, str(run_directory), *package_paths()]
+    if not sys.executable:
+        raise OSError("an embedded Python does not say where its interpreter is")
+    interpreter, *places = collector_words() or [sys.executable, *package_paths()]
+    command = [interpreter, "-I", "-S", "-c", START, str(run_directory), *places]
     subprocess.run(
         ["/bin/sh", "-c", DETACH, str(run_directory / rundir.LOG), *command],
         cwd="/",

@@ -6,11 +6,12 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from underfed import config, rundir
 from underfed.collector.gpu import open_gpus
-from underfed.collector.place import SPOOL, leave, spool_directory, usable_place
+from underfed.collector.place import SPOOL, claimed, leave, spool_directory
 from underfed.collector.ranks import Ranks
 from underfed.collector.sender import Outcome, Sender
 from underfed.collector.spool import Spool
@@ -30,27 +31,32 @@ def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
     except ConfigError as error:
         print(f"underfed push: {error}", file=sys.stderr)
         return 2
-    for run_directory in left_runs(environ, data_directory):
-        collect(run_directory, data_directory)
+    for run_directory in own_runs(environ, data_directory):
+        if any(rundir.rank_directories(run_directory)):
+            collect(run_directory, data_directory)
     spools = list(left_spools(environ, data_directory))
     if not spools:
         print(f"There is nothing to send in {data_directory}.")
-    return max((push_spool(spool, url, environ) for spool in spools), default=0)
+    return max((push_spool(*each, url, environ) for each in spools), default=0)
 
 
-def left_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
-    """Directories of runs on this host in which a rank's rings lie."""
+def own_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
+    """Directories of this user's runs on this host, where rings and refuges lie."""
     for root in rundir.all_roots(environ, data_directory):
         own = rundir.owner_directory(root)
         if own.is_dir() and own.stat().st_uid == os.getuid():
-            yield from (path for path in sorted(own.iterdir()) if any(rundir.rank_directories(path)))
+            yield from (path for path in sorted(own.iterdir()) if path.is_dir())
 
 
-def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
-    """In the data directory, and beside the rings where that could not be written."""
-    for root in [data_directory, *(rundir.owner_directory(root) for root in rundir.all_roots(environ, data_directory))]:
-        pattern = f"{SPOOL}/*" if root == data_directory else f"*/{SPOOL}"
-        yield from sorted(path for path in root.glob(pattern) if any(path.glob("*.segment")))
+def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
+    """In which windows were left, each with its run's directory where there still is one."""
+    runs = {
+        spool_directory(data_directory, run.name, platform.node()): run for run in own_runs(environ, data_directory)
+    }
+    for directory in sorted({*(data_directory / SPOOL).glob("*"), *runs}):
+        run = runs.get(directory)
+        if any(directory.glob("*.segment")) or (run is not None and any((run / SPOOL).glob("*.segment"))):
+            yield directory, run
 
 
 def collect(run_directory: Path, data_directory: Path) -> None:
@@ -60,11 +66,10 @@ def collect(run_directory: Path, data_directory: Path) -> None:
     ]
     if any(origin.hostname != platform.node() for origin in origins):
         return
-    wanted = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
-    place, bound_bytes = usable_place(wanted, run_directory)
+    directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
     try:
-        with locked(run_directory), locked(place):
-            spool = Spool(place, bound_bytes)
+        with locked(run_directory), claimed(directory):
+            spool = Spool(directory, refuge=run_directory / SPOOL)
             streams = [RankStream(path, spool) for path in rundir.rank_directories(run_directory)]
             if all(stream.seen_end() is not None for stream in streams):
                 ranks = Ranks(run_directory, spool, Surroundings(open_gpus))
@@ -76,23 +81,28 @@ def collect(run_directory: Path, data_directory: Path) -> None:
             spool.close()
     except SpoolLockedError:
         return
-    leave(place)
+    leave(directory)
     (run_directory / rundir.LOG).unlink(missing_ok=True)
     leave(run_directory)
 
 
-def push_spool(directory: Path, url: str, environ: Mapping[str, str]) -> int:
+def push_spool(directory: Path, run_directory: Path | None, url: str, environ: Mapping[str, str]) -> int:
     """Send one spool. Returns 1 when something is left of it."""
-    run_id = directory.name.partition("@")[0] if directory.name != SPOOL else directory.parent.name
+    run_id = directory.name.partition("@")[0]
+    refuge = run_directory / SPOOL if run_directory is not None else None
     try:
-        with locked(directory):
-            spool = Spool(directory)
+        with ExitStack() as stack:
+            if run_directory is not None:
+                stack.enter_context(locked(run_directory))
+            stack.enter_context(claimed(directory))
+            spool = Spool(directory, refuge=refuge)
             transport = HttpTransport(url, environ.get("UNDERFED_TOKEN"))
             sender, sent = Sender(spool, transport), spool.unsent
             while (outcome := sender.send_one()) is Outcome.SENT:
                 continue
             left = spool.unsent
-            spool.close(is_over=True)
+            # While its training goes on, the next collector has to know where this run stands.
+            spool.close(is_over=run_directory is None or not any(rundir.rank_directories(run_directory)))
             transport.close()
     except SpoolLockedError:
         print(f"{run_id}: its own companion is sending it")
@@ -102,4 +112,6 @@ def push_spool(directory: Path, url: str, environ: Mapping[str, str]) -> int:
         print(f"underfed push: {left} windows of {run_id} are left: {url}: {sender.reason}", file=sys.stderr)
         return 1
     leave(directory)
+    if run_directory is not None:
+        leave(run_directory)
     return 0

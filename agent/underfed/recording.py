@@ -10,17 +10,19 @@ import getpass
 import json
 import os
 import platform
+import shutil
 import sys
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import parent_process, util
 from pathlib import Path
 from typing import Any
 
 from underfed import procfs, rundir
-from underfed.clock import now_ns, wall_clock
+from underfed.clock import now_ns, wall_clock, wall_clock_ms
 from underfed.config import Config, is_interactive, script_path
 from underfed.errors import RunDirectoryError
 from underfed.facts import End, LoaderFacts, Origin, RunFacts, write_facts
@@ -30,15 +32,12 @@ from underfed.hooks.iterable import REASON, UNSEEN
 from underfed.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.hooks.session import Session, WatchedLoader
 from underfed.hooks.settings import iterable_facts, loader_facts
-from underfed.launch import start_collector
+from underfed.launch import ensure_collector, is_served, start_collector
 from underfed.lock import is_held
 from underfed.rank import Rank, make_run_id, read_rank
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
-
-STARTING_S = 5.0
-"""A collector that does not hold its lock by then has failed to start."""
 
 POLL_S = 0.01
 REASON_LENGTH = 2000
@@ -104,6 +103,7 @@ class Recording:
     def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
         """The device may have come into use since the last epoch, and the collector may have been killed."""
         self._see_torch()
+        self._ensure_collector()
         reason = device_reason()
         self.lacks(loader, dict.fromkeys(DEVICE_FACTS, reason))
         if reason is not None:
@@ -134,6 +134,12 @@ class Recording:
         self.loaders[watched.index] = facts
         write_facts(rundir.loader_facts(self.directory, watched.index), loader=facts)
 
+    def _ensure_collector(self, is_end: bool = False) -> None:
+        try:
+            ensure_collector(self.directory.parent, is_end)
+        except OSError as error:
+            self.guard.failed("collector start", error)
+
     def _see_torch(self) -> None:
         if self.facts.torch_version is None:
             self.facts = replace(self.facts, torch_version=torch_version())
@@ -151,6 +157,7 @@ class Recording:
         atexit.unregister(self.end_as_seen)
         try:
             write_facts(self.directory / rundir.END, end=end)
+            self._ensure_collector(is_end=True)
             self._tell_what_is_left()
         except Exception as error:
             self.guard.failed("end", error)
@@ -178,7 +185,7 @@ class Recording:
                     return {}
             else:
                 return drained
-            if now_ns() - self.origin.origin_ns > STARTING_S * 1e9 and not is_held(self.directory.parent):
+            if not is_served(self.directory.parent):
                 return None
             time.sleep(POLL_S)
         return None
@@ -198,11 +205,11 @@ def open_recording(config: Config, started_by: str = "watch") -> Recording:
     """
     rank = read_rank(os.environ)
     run_id = config.run_id or make_run_id(config.name, rank)
-    root = rundir.find_root(os.environ, config.data_directory)
-    directory = make_rank_directory(root, run_id, rank.rank)
+    directory = make_directory(config, rank, run_id)
     try:
         recording = Recording(config, rank, run_id, directory, started_by)
     except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
     if rank.rank == 0:
@@ -210,18 +217,13 @@ def open_recording(config: Config, started_by: str = "watch") -> Recording:
     return recording
 
 
-def make_rank_directory(root: Path, run_id: str, rank: int) -> Path:
-    """A new one for this incarnation. A leaving collector may remove the run's directory in between: once more then."""
-    for is_last in (False, True):
-        directory = rundir.rank_directory(rundir.make_run_directory(root, run_id), rank, time.time_ns() // 1_000_000)
-        try:
-            directory.mkdir(mode=0o700)
-        except OSError as error:
-            if is_last:
-                raise RunDirectoryError(f"{directory} cannot be made: {error.strerror}") from error
-        else:
-            return directory
-    raise AssertionError("the last attempt returns or raises")
+def make_directory(config: Config, rank: Rank, run_id: str) -> Path:
+    """This incarnation's, at the first root that is safe: in /dev/shm others may have been before us."""
+    *earlier, last = rundir.find_roots(os.environ, config.data_directory)
+    for root in earlier:
+        with suppress(RunDirectoryError):
+            return rundir.make_rank_directory(root, run_id, rank.rank, wall_clock_ms())
+    return rundir.make_rank_directory(last, run_id, rank.rank, wall_clock_ms())
 
 
 def make_origin(config: Config, rank: Rank, run_id: str, directory: Path) -> Origin:

@@ -1,6 +1,7 @@
 """Where a run's rings lie, and what the files there are called: trainer and collector meet in these names.
 
-ROOT/underfed-UID/RUN_ID/          lock  collector.log
+ROOT/underfed-UID/                 newest: the last incarnation of any run
+  RUN_ID/                          lock  collector.log  spool/
     rank-RANK-INCARNATION/         run.json  end.json  drained.json  failures.log
         loader-N.json              facts of a loader
         loader-N.steps             its step ring
@@ -14,6 +15,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +30,7 @@ ENOUGH_BYTES = 8 << 20
 SHARED_MEMORY = Path("/dev/shm")
 RUN, END, DRAINED, FAILURES = "run.json", "end.json", "drained.json", "failures.log"
 LOCK, LOG = "lock", "collector.log"
+NEWEST = "newest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,13 @@ def choose_root(shared_memory: Place, runtime: Place | None, data_directory: Pat
     return data_directory / "run"
 
 
-def find_root(environ: Mapping[str, str], data_directory: Path) -> Path:
-    """``UNDERFED_RINGS``, else ``choose_root`` for this host as it is now."""
+def find_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
+    """``UNDERFED_RINGS``, else ``choose_root`` for this host as it is now, and the disk for where that is not safe."""
     if named := environ.get("UNDERFED_RINGS"):
-        return Path(named).absolute()
+        return [Path(named).absolute()]
     runtime = environ.get("XDG_RUNTIME_DIR")
-    return choose_root(look_at(SHARED_MEMORY), look_at(Path(runtime)) if runtime else None, data_directory)
+    chosen = choose_root(look_at(SHARED_MEMORY), look_at(Path(runtime)) if runtime else None, data_directory)
+    return list(dict.fromkeys([chosen, data_directory / "run"]))
 
 
 def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
@@ -118,6 +122,38 @@ def make_run_directory(root: Path, run_id: str) -> Path:
     return make_private(make_private(owner_directory(root)) / run_id)
 
 
+def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path:
+    """A new one for this incarnation. A leaving collector may remove the run's directory in between: once more then.
+
+    Raises:
+        RunDirectoryError: it cannot be made, or would not be private.
+    """
+    incarnation = next_incarnation(make_private(owner_directory(root)), now_ms)
+    for is_last in (False, True):
+        directory = rank_directory(make_run_directory(root, run_id), rank, incarnation)
+        try:
+            directory.mkdir(mode=0o700)
+        except OSError as error:
+            if is_last:
+                raise RunDirectoryError(f"{directory} cannot be made: {error.strerror}") from error
+        else:
+            return directory
+    raise AssertionError("the last attempt returns or raises")
+
+
+def next_incarnation(owner: Path, now_ms: int) -> int:
+    """Milliseconds of the wall clock, and more than any before on this host, also when the clock was set back."""
+    path = owner / NEWEST
+    try:
+        newest = int(path.read_text())
+    except (OSError, ValueError):
+        newest = 0
+    incarnation = max(now_ms, newest + 1)
+    with suppress(OSError):
+        write_atomically(path, str(incarnation))
+    return incarnation
+
+
 def rank_directory(run_directory: Path, rank: int, incarnation: int) -> Path:
     return run_directory / f"rank-{rank}-{incarnation}"
 
@@ -162,7 +198,11 @@ def remove_batch_rings(directory: Path, loader: int, iterator: int) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """A reader sees the old file or the new one, never a part."""
+    """A reader sees the old file or the new one, never a part. Where it cannot be written nothing is left."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text)
-    fresh.replace(path)
+    try:
+        fresh.write_text(text)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from tests.fakes.jobs import run_python, start_job
+from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 
 
-def start_rank(rank: int, *arguments: str) -> subprocess.Popen[str]:
+def start_rank(rank: int, *arguments: str) -> Job:
     return start_job(*arguments, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
 
 

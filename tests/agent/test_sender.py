@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.service import Fault, Service, running_service
-from underfed.collector.frames import Label
+from tests.fakes.service import Fault, Service, running_service, wait_until
+from underfed.collector.frames import Frame, Label
 from underfed.collector.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
 from underfed.collector.spool import Spool
 from underfed.collector.transport import HttpTransport, Reply, read_reply
 from underfed.collector.wire import Window, encode
 
 STREAM = "0-1"
-LATER = [Fault(401), Fault(403), Fault(404), Fault(429), Fault(500), Fault(502), Fault(503), Fault(0)]
+PAGE = b"<html>Bad gateway</html>"
+LATER = {
+    **{str(status): Fault(status) for status in (401, 403, 404, 408, 429, 500, 502, 503, 0)},
+    "a proxy's 502": Fault(502, PAGE),
+    "a proxy's 400": Fault(400, PAGE),
+    "a proxy's 413": Fault(413, PAGE),
+    "a page that says all is well": Fault(200, PAGE),
+    "JSON of something else": Fault(200, {"ok": True}),
+    "a redirection": Fault(302, PAGE, {"Location": "/login"}),
+    "broken JSON": Fault(200, b'{"next_window_index": 1'),
+    "half an answer": Fault(200, after_commit=True, manner="cut"),
+    "half an error": Fault(503, PAGE, manner="cut"),
+    "no answer": Fault(200, manner="hangs"),
+    "no answer to what it took": Fault(200, after_commit=True, manner="hangs"),
+    "an answer in drops": Fault(200, after_commit=True, manner="drips"),
+    "a 409 without a number": Fault(409),
+}
 
 
 def keep(spool: Spool, count: int, start: int = 0) -> None:
@@ -70,16 +87,42 @@ def test_without_a_token_none_is_sent(service: Service, spool: Spool) -> None:
     assert service.tokens == [None]
 
 
-@pytest.mark.parametrize("fault", LATER, ids=lambda fault: str(fault.status))
-def test_trouble_keeps_everything(fault: Fault, service: Service, spool: Spool, sender: Sender) -> None:
+@pytest.mark.parametrize("fault", LATER.values(), ids=LATER)
+def test_trouble_keeps_everything(fault: Fault, service: Service, spool: Spool) -> None:
     keep(spool, 2)
     service.always = fault
+    transport = HttpTransport(service.url, None, timeout_s=0.5)
+    sender = Sender(spool, transport)
     assert sender.send_one() is Outcome.LATER
     assert (spool.unsent, sender.is_failing) == (2, True)
-    service.always = None
+    assert sender.reason
+    service.let_go()
     assert send_all(sender) is Outcome.EMPTY
     assert stored(service) == [0, 1]
     assert not sender.is_failing
+    assert not spool.rejected
+    transport.close()
+
+
+def test_trouble_of_its_own_does_not_end_the_sending(service: Service, spool: Spool, sender: Sender) -> None:
+    keep(spool, 3)
+    trouble = [OSError(5, "Input/output error"), ValueError("a bug")]
+    peek = spool.peek
+
+    def peek_after_trouble(timeout_s: float = 0.0) -> Frame | None:
+        if trouble:
+            raise trouble.pop()
+        return peek(timeout_s)
+
+    spool.peek = peek_after_trouble  # type: ignore[method-assign]
+    stop = threading.Event()
+    sending = threading.Thread(target=sender.run, args=(stop,))
+    sending.start()
+    wait_until(lambda: stored(service) == [0, 1, 2], "all arrive")
+    stop.set()
+    spool.wake()
+    sending.join()
+    assert not trouble
 
 
 @pytest.mark.parametrize("status", [400, 413, 415])
@@ -199,4 +242,4 @@ def test_what_something_between_answers_counts_by_its_status_alone(content: byte
 def test_a_refusal_tells_its_reason() -> None:
     content = b'{"error": {"code": "invalid", "message": "steps: too long", "next_window_index": 3}}'
     reply = read_reply(400, content, "2")
-    assert reply == Reply(400, 3, False, 2.0, "400 invalid steps: too long")
+    assert reply == Reply(400, 3, False, 2.0, "400 invalid steps: too long", "invalid")

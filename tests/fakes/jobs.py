@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+
+from tests.fakes.nursery import Job, start
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,20 +18,25 @@ def environment(**variables: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **variables}
 
 
-def start_job(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+def start_job(*arguments: str, **variables: str) -> Job:
     """``tests.fakes.training``; the caller waits for it."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.fakes.training", *arguments],
-        cwd=ROOT,
-        env=environment(**variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return start("tests.fakes.training", arguments, environment(**variables))
 
 
-def run_job(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return run_python("-m", "tests.fakes.training", *arguments, **variables)
+@dataclass(frozen=True)
+class Done:
+    """A job that has ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run_job(*arguments: str, **variables: str) -> Done:
+    job = start_job(*arguments, **variables)
+    output, errors = job.communicate()
+    assert job.returncode is not None
+    return Done(job.returncode, output, errors)
 
 
 def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

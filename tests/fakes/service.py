@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,10 +24,14 @@ class Fault:
     """An answer given instead of the service's own; ``status`` 0 closes the connection without one."""
 
     status: int
-    body: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, Any] | bytes = field(default_factory=dict)
+    """Bytes: of something between, that knows nothing of JSON."""
     headers: dict[str, str] = field(default_factory=dict)
     after_commit: bool = False
     """The window is stored, and then the answer goes wrong: the agent has to send it again."""
+    manner: str = "whole"
+    """``cut``: half of the answer, and a reset; ``drips``: four bytes a second; ``hangs``: nothing. The last two go on
+    until ``let_go()``."""
 
 
 class Service:
@@ -42,6 +48,7 @@ class Service:
         self.delay_s = 0.0
         self._next: dict[Stream, int] = {}
         self._lock = threading.Lock()
+        self._released = threading.Event()
         self._server: ThreadingHTTPServer | None = None
         self.port = 0
 
@@ -74,8 +81,17 @@ class Service:
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
+    def let_go(self) -> None:
+        """All that is kept waiting, by a delay or a fault, goes on now; no fault comes any more."""
+        self.always, self.delay_s = None, 0.0
+        self.faults.clear()
+        self._released.set()
+        self._released = threading.Event()
+
     def stop(self) -> None:
         """As a killed service: connections break."""
+        self._released.set()
+        self._released = threading.Event()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -89,7 +105,8 @@ class Service:
             self._next.clear()
 
     def _handle(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
-        time.sleep(self.delay_s)
+        released = self._released
+        released.wait(self.delay_s)
         with self._lock:
             self.posts += 1
             self.tokens.append(handler.headers["Authorization"])
@@ -100,20 +117,13 @@ class Service:
             answer: dict[str, Any] = {}
             if fault is None or fault.after_commit:
                 status, answer = self._take(json.loads(gzip.decompress(body)))
-        if fault is not None:
-            if fault.status == 0:
-                handler.close_connection = True
-                handler.connection.close()
-                return
-            status, answer = fault.status, fault.body
-        content = json.dumps(answer).encode()
-        handler.send_response(status)
-        for name, value in (fault.headers if fault is not None else {}).items():
-            handler.send_header(name, value)
-        handler.send_header("Content-Type", "application/json")
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content)
+        if fault is None:
+            _answer(handler, status, json.dumps(answer).encode(), {})
+        elif fault.status == 0:
+            handler.close_connection = True
+            handler.connection.close()
+        else:
+            _fail(handler, fault, answer, released)
 
     def _take(self, window: Window) -> tuple[int, dict[str, Any]]:
         stream = window["run_id"], window["rank"], window["incarnation"]
@@ -152,6 +162,35 @@ class Service:
 
     def count_steps(self, loader: str | None = None) -> int:
         return sum(len(steps["data_wait_us"]) for steps in self.steps(loader))
+
+
+def _answer(handler: BaseHTTPRequestHandler, status: int, content: bytes, headers: dict[str, str]) -> None:
+    handler.send_response(status)
+    for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(content)
+
+
+def _fail(handler: BaseHTTPRequestHandler, fault: Fault, answer: Window, released: threading.Event) -> None:
+    """``answer``: what a service that had stored the window would have said."""
+    body = answer if fault.status == 200 and fault.body == {} else fault.body
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    if fault.manner == "whole":
+        _answer(handler, fault.status, content, fault.headers)
+        return
+    handler.close_connection = True
+    if fault.manner == "hangs":
+        released.wait()
+        return
+    _answer(handler, fault.status, b"", {"Content-Length": str(len(content))})
+    if fault.manner == "cut":
+        handler.wfile.write(content[: len(content) // 2])
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        handler.connection.close()
+    while fault.manner == "drips" and content and not released.wait(0.25):
+        handler.wfile.write(content[:1])
+        content = content[1:]
 
 
 @contextmanager

@@ -6,17 +6,33 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
+import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 
-from torch.utils.data import DataLoader
+from torch import Tensor
+from torch.utils.data import DataLoader, get_worker_info
 
 import underfed
 from tests.fakes.datasets import Failing, Numbers
 
 LENGTH = 40
+
+
+class Dying(Numbers):
+    """Its worker is killed while it loads one sample, as by a kernel that is out of memory."""
+
+    def __getitem__(self, index: int) -> Tensor:
+        if index == 17 and get_worker_info() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(index)
 
 
 def main() -> None:
@@ -25,32 +41,92 @@ def main() -> None:
     parser.add_argument("--work-ms", type=float, default=1.0)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--length", type=int, default=LENGTH)
+    parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--end", default="normally")
+    parser.add_argument("--at", type=int, default=3, help="the batch of the first epoch after which it ends")
+    parser.add_argument("--wait-for", type=Path, help="before it ends so: until this file is there")
+    parser.add_argument("--child", default="none")
     options = parser.parse_args()
-    dataset = Failing(options.length, bad=17) if options.end == "loader raises" else Numbers(options.length)
-    loader = underfed.watch(DataLoader(dataset, batch_size=4, num_workers=options.workers), name="train")
+    loader = underfed.watch(make_loader(options), name="train")
     for epoch in range(options.epochs):
         for number, batch in enumerate(loader):
             print(epoch, number, batch[:, 0].tolist(), flush=True)
             time.sleep(options.work_ms / 1000)
-            if number == 3:
-                end(options.end)
+            if number == options.at:
+                CHILDREN[options.child]()
+                while options.wait_for is not None and not options.wait_for.exists():
+                    time.sleep(0.01)
                 if options.end == "break":
                     break
+                ENDS.get(options.end, go_on)()
 
 
-def end(how: str) -> None:
-    """In the middle of an epoch."""
-    if how == "raise":
-        raise ValueError("the loss is not a number")
-    if how == "exit 3":
-        sys.exit(3)
-    if how == "interrupt":
-        os.kill(os.getpid(), signal.SIGINT)
-    if how == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if how == "leave":
-        os._exit(5)
+def make_loader(options: argparse.Namespace) -> DataLoader[Tensor]:
+    if options.end == "loader raises":
+        return DataLoader(Failing(options.length, bad=17), batch_size=options.batch, num_workers=options.workers)
+    dataset = Dying(options.length) if options.end == "worker dies" else Numbers(options.length)
+    return DataLoader(dataset, batch_size=options.batch, num_workers=options.workers)
+
+
+def go_on() -> None:
+    pass
+
+
+def fail() -> None:
+    raise ValueError("the loss is not a number")
+
+
+def signal_me(which: signal.Signals) -> Callable[[], None]:
+    return lambda: os.kill(os.getpid(), which)
+
+
+def touch_nothing() -> None:
+    ctypes.string_at(0)
+
+
+def leave_a_thread() -> None:
+    thread = threading.Thread(target=sys.exit, args=(4,))
+    thread.start()
+    thread.join()
+
+
+ENDS: dict[str, Callable[[], object]] = {
+    "raise": fail,
+    "exit 3": lambda: sys.exit(3),
+    "leave": lambda: os._exit(5),
+    "leave well": lambda: os._exit(0),
+    "thread leaves": leave_a_thread,
+    "interrupt": signal_me(signal.SIGINT),
+    "kill": signal_me(signal.SIGKILL),
+    "terminate": signal_me(signal.SIGTERM),
+    "fault": touch_nothing,
+}
+
+
+def fork_one() -> None:
+    """It ends as a program does, with all that is registered for that."""
+    child = os.fork()
+    if child == 0:
+        list(DataLoader(Numbers(8), num_workers=1))
+        sys.exit(0)
+    os.waitpid(child, 0)
+
+
+def fork_many() -> None:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(abs, range(8))
+
+
+def start_program() -> None:
+    subprocess.run([sys.executable, "-c", "print('a program')"], check=True, stdout=subprocess.DEVNULL)
+
+
+CHILDREN: dict[str, Callable[[], None]] = {
+    "none": go_on,
+    "fork": fork_one,
+    "pool": fork_many,
+    "program": start_program,
+}
 
 
 if __name__ == "__main__":

@@ -4,84 +4,113 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 
-import pytest
-
-from tests.fakes.jobs import run_job, run_python, start_job
+from tests.fakes.jobs import run_job, start_job
+from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
+from tests.never_breaks.evidence import (
+    assert_accounted_for,
+    assert_all_arrived,
+    assert_untouched,
+    delivered,
+    end,
+    push,
+    start_confined,
+    wait_for_companion,
+)
 
 LONG = ("--length", "1600", "--work-ms", "4", "--epochs", "1", "--workers", "1")
 LONG_STEPS = 400
+LOST_AT_MOST = 4
+"""By a companion that is killed: the step that goes on, where it cannot be told by the next one."""
 
 
-def start_long_job(service: Service) -> subprocess.Popen[str]:
-    job = start_job(*LONG)
+def start_long_job(service: Service, *arguments: str) -> Job:
+    job = start_job(*arguments)
     wait_until(lambda: service.count_steps() > 20, "steps arrive")
     return job
 
 
-def end_collector(run_id: str, how: signal.Signals) -> None:
+def end_companion(run_id: str, how: signal.Signals) -> int:
     (collector,) = collectors_of(run_id)
     os.kill(collector, how)
-    wait_until(lambda: not collectors_of(run_id), "it is gone")
+    return collector
 
 
-def recorded_once(service: Service) -> set[int]:
-    """Step indexes; fails where one came twice."""
-    found = [
-        steps["first_step_index"] + offset for steps in service.steps() for offset in range(len(steps["data_wait_us"]))
-    ]
-    assert len(found) == len(set(found))
-    return set(found)
+def test_the_training_starts_another_one_where_it_was_killed(service: Service, run_id: str) -> None:
+    arguments = ("--length", "800", "--work-ms", "5", "--epochs", "4", "--workers", "1")
+    job = start_long_job(service, *arguments)
+    wait_until(lambda: ("train", 1) in service.epochs(), "a second epoch begins")
+    killed = end_companion(run_id, signal.SIGKILL)
+    wait_until(lambda: set(collectors_of(run_id)) - {killed}, "another one is there")
+    assert job.poll() is None
+    assert_untouched(end(job), *arguments)
+    wait_until(service.ends, "the end arrives")
+    assert assert_accounted_for(service, 800) <= LOST_AT_MOST
+    assert [epoch["steps"] for epoch in service.epochs().values()] == [200] * 4
+    assert [epoch["ended"] for epoch in service.epochs().values()] == ["exhausted"] * 4
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_training_goes_on_and_push_brings_the_rest(service: Service, run_id: str, how: signal.Signals) -> None:
-    job = start_long_job(service)
-    end_collector(run_id, how)
-    before = service.count_steps()
-    output, errors = job.communicate(timeout=60)
-    assert job.returncode == 0
-    assert len(output.splitlines()) == LONG_STEPS
-    assert "`underfed push` sends it" in errors.splitlines()[-1]
-    assert service.count_steps() == before
-    pushed = run_python("-m", "underfed.cli", "push")
-    assert pushed.returncode == 0, pushed.stderr
-    found = recorded_once(service)
-    lost = service.windows[-1]["losses"]["dropped_steps"]
-    # What it had read and not yet put into a window died with it: at most what it reads in one second.
-    assert len(found) + lost == LONG_STEPS
-    assert lost <= 250
+def test_a_push_in_between_takes_nothing_from_the_next_one(service: Service, run_id: str) -> None:
+    job = start_long_job(service, *LONG)
+    end_companion(run_id, signal.SIGKILL)
+    wait_for_companion(run_id)
+    assert "still runs, its rings are left to it" in push().stdout
+    assert_untouched(end(job), *LONG)
+    wait_for_companion(run_id)
+    assert push().returncode == 0
+    assert assert_accounted_for(service, LONG_STEPS) <= LOST_AT_MOST
     assert service.ends() == [{"status": "finished"}]
-    assert [window["window_index"] for window in service.windows] == list(range(len(service.windows)))
-    assert service.epochs()["train", 0]["ended"] == "exhausted"
-    assert service.epochs()["train", 0]["steps"] == LONG_STEPS
 
 
-def test_the_next_companion_of_the_run_takes_over(service: Service, run_id: str) -> None:
-    job = start_long_job(service)
-    end_collector(run_id, signal.SIGKILL)
-    # Another rank of the run starts one; it serves both.
+def test_another_ranks_companion_takes_over(service: Service, run_id: str) -> None:
+    job = start_long_job(service, *LONG)
+    end_companion(run_id, signal.SIGKILL)
+    wait_for_companion(run_id)
     other = run_job(RANK="1", LOCAL_RANK="1", WORLD_SIZE="2")
     assert other.returncode == 0
-    job.communicate(timeout=60)
+    assert end(job).returncode == 0
     wait_until(lambda: len(service.ends()) == 2, "both end")
-    found = recorded_once(service)
     (last,) = [window for window in service.windows if window["rank"] == 0 and "end" in window]
-    assert len(found) + last["losses"]["dropped_steps"] == LONG_STEPS
-    assert sum(len(steps["data_wait_us"]) for steps in service.steps(rank=1)) == 20
+    assert len(delivered(service)) + last["losses"]["dropped_steps"] == LONG_STEPS
+    assert delivered(service, rank=1) == list(range(20))
 
 
-def test_a_companion_that_cannot_start_is_counted(service: Service, run_id: str) -> None:
-    program = (
-        "import sys, runpy; sys.executable = '/nowhere/python'; sys.argv = ['training']; "
-        "runpy.run_module('tests.fakes.training', run_name='__main__')"
-    )
-    job = run_python("-c", program)
-    assert (job.returncode, len(job.stdout.splitlines())) == (0, 20)
+def test_one_that_is_told_to_stop_serves_to_the_end(service: Service, run_id: str) -> None:
+    """Who stops a job sends SIGTERM to all of its processes, and the training may yet write a checkpoint."""
+    job = start_long_job(service, *LONG)
+    end_companion(run_id, signal.SIGTERM)
+    assert_untouched(end(job), *LONG)
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service, LONG_STEPS)
+
+
+def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(service: Service, run_id: str) -> None:
+    steps = 30_000
+    job = start_long_job(service, "--length", str(steps), "--batch", "1", "--work-ms", "0", "--epochs", "1")
+    collector = end_companion(run_id, signal.SIGSTOP)
+    for _ in range(12_000):
+        assert job.stdout.readline()
+    assert job.poll() is None
+    os.kill(collector, signal.SIGCONT)
+    assert end(job).returncode == 0
+    wait_until(service.ends, "the end arrives")
+    assert assert_accounted_for(service, steps) > 0
+    ended_us = 0
+    for each in service.steps():
+        assert each["first_batch_index"] == each["first_step_index"]
+        assert each["start_us"] >= ended_us
+        assert all(
+            step is None or step >= wait for step, wait in zip(each["step_us"], each["data_wait_us"], strict=True)
+        )
+        ended_us = each["start_us"] + sum(step or 0 for step in each["step_us"])
+    assert ended_us <= service.windows[-1]["end_us"]
+
+
+def test_one_that_cannot_start_leaves_all_to_push(service: Service) -> None:
+    job = end(start_confined("--python", "/nowhere/python"))
+    assert_untouched(job)
     assert "`underfed push` sends it" in job.stderr.splitlines()[-1]
-    assert run_python("-m", "underfed.cli", "push").returncode == 0
-    assert service.count_steps() == 20
-    assert service.ends() == [{"status": "finished"}]
+    assert push().returncode == 0
+    assert_all_arrived(service)

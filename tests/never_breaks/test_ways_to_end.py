@@ -2,54 +2,112 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+from pathlib import Path
 
 import pytest
 
 from tests.fakes.jobs import last_line, start_job
 from tests.fakes.service import Service, wait_until
+from tests.never_breaks.evidence import assert_all_arrived, delivered, end
+from underfed.collector.ending import Ending
 
-ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "kill", "leave"]
-JOBS = [(end, 0) for end in ENDS] + [("normally", 2), ("loader raises", 2), ("interrupt", 2)]
+ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
+JOBS = [(end, 0) for end in [*ENDS, "leave well", "thread leaves"]]
+JOBS += [(end, 2) for end in ("normally", "loader raises", "interrupt", "kill")]
 
-BATCHES = {"normally": 20, "break": 8, "loader raises": 4}
+BATCHES = {"normally": 20, "thread leaves": 20, "break": 8, "loader raises": 4}
 """Of ten an epoch; the others end at the fourth."""
 
+FINISHED = ("finished", None, None)
 STATUS = {
-    "normally": ("finished", None, None),
-    "break": ("finished", None, None),
+    "normally": FINISHED,
+    "thread leaves": FINISHED,
+    "break": FINISHED,
     "raise": ("crashed", "ValueError: the loss is not a number", 1),
     "loader raises": ("crashed", "ValueError: ", 1),
-    "exit 3": ("finished", None, None),
+    "exit 3": FINISHED,
     "interrupt": ("crashed", "KeyboardInterrupt", 130),
 }
 
+UNMARKED = {
+    "terminate": ("crashed", "killed by SIGTERM", -15),
+    "kill": ("crashed", "killed by SIGKILL", -9),
+    "fault": ("crashed", "killed by SIGSEGV", -11),
+    "leave": ("crashed", "the process ended without marking its end, exit code 5", 5),
+    "leave well": ("finished", "the process ended without marking its end, exit code 0", 0),
+}
+"""The process had no time for a word of its own, and its parent has collected what it left."""
 
-@pytest.mark.parametrize(("end", "workers"), JOBS)
-def test_output_exit_code_and_last_words_are_the_jobs_own(service: Service, end: str, workers: int) -> None:
-    arguments = ["--end", end, "--workers", str(workers)]
+
+@pytest.fixture(scope="module")
+def kernel_tells() -> bool:
+    """Linux 6.15 and newer: how a process ended can be asked by others than its parent, and after it."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    ending = Ending(child, None)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    status = ending.status()
+    ending.close()
+    return status == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(("how", "workers"), JOBS)
+def test_output_exit_code_and_last_words_are_the_jobs_own(
+    service: Service, how: str, workers: int, kernel_tells: bool, tmp_path: Path
+) -> None:
+    arguments = ["--end", how, "--workers", str(workers), "--wait-for", str(tmp_path / "seen")]
     both = start_job(*arguments, UNDERFED_DISABLED="1"), start_job(*arguments)
-    (bare_output, bare_errors), (output, errors) = [job.communicate(timeout=60) for job in both]
-    assert both[1].returncode == both[0].returncode
-    assert output == bare_output
-    assert last_line(errors) == last_line(bare_errors)
+    # A companion that never saw the process alive is told less of its end.
+    wait_until(lambda: service.windows, "the companion is there")
+    (tmp_path / "seen").touch()
+    bare, job = (end(each) for each in both)
+    assert (job.returncode, job.stdout) == (bare.returncode, bare.stdout)
+    assert last_line(job.stderr) == last_line(bare.stderr)
     wait_until(service.ends, "the end arrives")
-    assert service.count_steps() == BATCHES.get(end, 4)
+    assert delivered(service) == list(range(BATCHES.get(how, 4)))
     (told,) = service.ends()
-    if end in STATUS:
-        status, reason, code = STATUS[end]
+    status, reason, code = STATUS[how] if how in STATUS else UNMARKED[how]
+    if how in STATUS or kernel_tells:
         assert (told["status"], told.get("exit_code")) == (status, code)
         assert told.get("exit_reason", "").startswith(reason or "")
         assert ("exit_reason" in told) == (reason is not None)
     else:
         assert told["status"] == "crashed"
-        # The parent may have collected the exit status before anyone else could read it.
-        assert re.search("SIGKILL|exit code 5|without a word", told["exit_reason"])
+        assert told["exit_reason"] in (reason, "the process ended without a word: killed, or out of memory")
 
 
-def test_after_a_kill_every_step_up_to_it_arrives(service: Service) -> None:
+def test_a_worker_that_is_killed_ends_the_job_as_torch_says(service: Service) -> None:
+    job = end(start_job("--end", "worker dies", "--workers", "2"))
+    assert job.returncode == 1
+    assert re.search(r"DataLoader worker \(pid\(?s?\)? \d+\)", last_line(job.stderr))
+    wait_until(service.ends, "the end arrives")
+    assert service.ends() == [{"status": "crashed", "exit_reason": last_line(job.stderr).strip(), "exit_code": 1}]
+    # Torch raises wherever the training is, also between a batch and its being printed.
+    assert 0 <= len(delivered(service)) - len(job.stdout.splitlines()) <= 1
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_every_step_up_to_a_kill_arrives(service: Service, workers: int) -> None:
+    """The process kills itself, so what it printed is exactly what it drew."""
+    at = 1500
+    job = end(
+        start_job("--length", "8000", "--work-ms", "0.2", "--workers", str(workers), "--end", "kill", "--at", str(at))
+    )
+    assert job.returncode == -signal.SIGKILL
+    assert len(job.stdout.splitlines()) == at + 1
+    wait_until(service.ends, "the end arrives")
+    assert delivered(service) == list(range(at + 1))
+    assert service.windows[-1]["losses"]["dropped_steps"] == 0
+    assert service.windows[-1]["losses"]["dropped_batches"] == 0
+
+
+def test_every_step_up_to_a_kill_from_outside_arrives(service: Service) -> None:
     job = start_job("--length", "40000", "--work-ms", "0.2", "--workers", "1")
-    assert job.stdout is not None
     for _ in range(500):
         job.stdout.readline()
     job.kill()
@@ -57,18 +115,27 @@ def test_after_a_kill_every_step_up_to_it_arrives(service: Service) -> None:
     job.communicate()
     wait_until(service.ends, "the end arrives")
     # A batch may have been given out and not printed yet.
-    assert printed <= service.count_steps() <= printed + 1
-    (end,) = service.ends()
-    assert end["status"] == "crashed"
-    assert service.windows[-1]["losses"]["dropped_steps"] == 0
+    assert printed <= len(delivered(service)) <= printed + 1
+    assert service.ends()[0]["status"] == "crashed"
+
+
+@pytest.mark.parametrize(("child", "workers"), [("fork", 0), ("pool", 1), ("program", 1)])
+def test_children_that_end_do_not_end_the_run(service: Service, child: str, workers: int) -> None:
+    arguments = ["--child", child, "--workers", str(workers)]
+    both = start_job(*arguments, UNDERFED_DISABLED="1"), start_job(*arguments)
+    bare, job = (end(each) for each in both)
+    assert (job.returncode, job.stdout) == (bare.returncode, bare.stdout)
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service)
+    assert len({window["incarnation"] for window in service.windows}) == 1
 
 
 def test_a_job_in_the_background_is_not_held_up_by_its_companion(service: Service) -> None:
     """Whoever reads the job's output sees it end when the job ends, though the companion still sends."""
-    service.delay_s = 2.0
-    job = start_job()
-    output, _ = job.communicate(timeout=30)
-    assert len(output.splitlines()) == 20
+    service.delay_s = 60.0
+    job = end(start_job(UNDERFED_LINGER_S="30"))
+    assert len(job.stdout.splitlines()) == 20
     assert not service.ends()
-    service.delay_s = 0.0
+    service.let_go()
     wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 from pathlib import Path
 
 from underfed import rundir
 from underfed.collector.companion import LINGER_S, Companion
 from underfed.collector.gpu import open_gpus
-from underfed.collector.place import leave, spool_directory, usable_place
+from underfed.collector.place import SPOOL, claimed, leave, spool_directory
 from underfed.collector.ranks import Ranks
 from underfed.collector.sender import Sender
 from underfed.collector.spool import Spool
@@ -34,8 +33,6 @@ SPOOL_PATIENCE_S = 60.0
 def main(run_directory: str) -> int:
     """Serve the run until it has ended; go on for a rank that came while we were leaving."""
     os.nice(NICE)
-    # What is in the rings stays there; what is in the spool too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     directory = Path(run_directory)
     served: set[Path] = set()
     while set(rank_directories(directory)) - served:
@@ -55,16 +52,17 @@ def serve(directory: Path) -> set[Path]:
     origin = parse(Origin, read_facts(first / rundir.RUN)["origin"])
     data_directory = Path(origin.data_directory)
     wanted = spool_directory(data_directory, origin.run_id, origin.hostname)
-    place, bound_bytes = usable_place(wanted, directory)
-    with locked(place, SPOOL_PATIENCE_S):
-        spool = Spool(place, bound_bytes)
+    with claimed(wanted, SPOOL_PATIENCE_S):
+        spool = Spool(wanted, refuge=directory / SPOOL)
         ranks = Ranks(directory, spool, Surroundings(open_gpus))
         sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
+        companion = Companion(ranks, spool, sender)
+        signal.signal(signal.SIGTERM, lambda *_: companion.part())
         try:
-            Companion(ranks, spool, sender).run(linger_s())
+            companion.run(linger_s())
         finally:
             spool.close(is_over=ranks.have_ended())
-    leave(place)
+    leave(wanted)
     keep_log(directory / rundir.LOG, data_directory / LOGS / f"{origin.run_id}.log")
     leave(directory)
     return ranks.seen

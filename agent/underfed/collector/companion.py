@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from underfed import rundir
 from underfed.collector.ranks import Ranks
@@ -26,6 +27,10 @@ LAST_TICK_S = 0.02
 LINGER_S = 10.0
 """After the end, so long is tried to deliver what is left; the rest waits for ``underfed push``."""
 
+PARTING_S = 25.0
+"""Told to stop, it serves so long on: who stops a whole job lets it 30 s (SLURM's KillWait, Kubernetes' grace period),
+and what the training does in them is read too."""
+
 READ_S = 2.0
 """A process that neither reads how much was left nor ends gets no longer than this to do so."""
 
@@ -38,6 +43,11 @@ class Companion:
         self._spool = spool
         self._sender = sender
         self._told_at: dict[str, float] = {}
+        self._leave_at = float("inf")
+
+    def part(self) -> None:
+        """End with the ranks, or without them after ``PARTING_S``. From a signal handler."""
+        self._leave_at = min(self._leave_at, time.monotonic() + PARTING_S)
 
     def run(self, linger_s: float = LINGER_S) -> None:
         """Until nothing is left to do, or ``linger_s`` after the end of the last rank."""
@@ -55,8 +65,10 @@ class Companion:
 
     def _serve(self, linger_s: float) -> None:
         deadline = None
-        while deadline is None or (time.monotonic() < deadline and not self._is_done()):
-            self._ranks.tell_again(self._sender.take_wanted())
+        while time.monotonic() < self._leave_at and (
+            deadline is None or (time.monotonic() < deadline and not self._is_done())
+        ):
+            self._ranks.tell_again(self._sender.take_wanted() | self._spool.take_holes())
             self._ranks.tick()
             self._see_off()
             if not self._ranks.have_ended():
@@ -96,5 +108,7 @@ class Companion:
         if self._spool.unsent and not self._sender.is_failing:
             return
         left: Mapping[str, int] = {"unsent": self._spool.unsent}
-        write_atomically(stream.directory / rundir.DRAINED, json.dumps(left))
         self._told_at[stream.name] = time.monotonic()
+        # Where memory is full or the directory was removed, the process waits no longer than it would anyway.
+        with suppress(OSError):
+            write_atomically(stream.directory / rundir.DRAINED, json.dumps(left))

@@ -67,7 +67,10 @@ class News:
         return news, loaders
 
     def _has_changed(self, path: Path) -> bool:
-        changed_at = path.stat().st_mtime_ns
+        try:
+            changed_at = path.stat().st_mtime_ns
+        except FileNotFoundError:
+            return False  # somebody removed it: what was read of it holds
         is_news = self._read_at.get(path) != changed_at
         self._read_at[path] = changed_at
         return is_news

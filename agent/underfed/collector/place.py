@@ -1,18 +1,56 @@
-"""Where the windows of a run on this host are kept."""
+"""Where the windows of a run on this host are kept: a directory of segments with a bound, and what it may not take."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from underfed.collector.spool import BOUND_BYTES
+from underfed.lock import locked
 from underfed.rank import slug
 from underfed.rundir import LOCK
 
 SPOOL = "spool"
-MEMORY_BOUND_BYTES = 8 << 20
-"""Beside the rings, in memory, where the data directory cannot be used: hours are kept then, not days."""
+SEGMENTS = 16
+"""The bound is kept by dropping whole segments: a sixteenth of it at a time."""
+
+BOUND_BYTES = 512 << 20
+"""For each rank: 48 hours of steps of 20 ms with four workers, a window of 2.5 KB each second, and a fifth more."""
+
+REFUGE_BYTES = 8 << 20
+"""Beside the rings, in memory, while the disk takes nothing: most of an hour is kept then, not days."""
+
+SPARED_FRACTION = 0.05
+SPARED_BYTES = 1 << 30
+"""So much of a disk, or a twentieth of a small one, is never taken: the training's own checkpoints need it more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``bound_bytes`` is for the segments in it, for each rank whose windows are kept."""
+
+    directory: Path
+    bound_bytes: int
+
+    @property
+    def segment_bytes(self) -> int:
+        return max(1, self.bound_bytes // SEGMENTS)
+
+    def path(self, number: int) -> Path:
+        return self.directory / f"{number:08}.segment"
+
+    def numbers(self) -> list[int]:
+        """Of the segments that lie here."""
+        return sorted(int(path.stem) for path in self.directory.glob("*.segment") if path.stem.isdecimal())
+
+
+def spares(file: int, size: int) -> bool:
+    """Whether the file system of the open ``file`` keeps room for others when ``size`` bytes more are written."""
+    disk = os.fstatvfs(file)
+    spared = min(SPARED_BYTES, int(disk.f_blocks * disk.f_frsize * SPARED_FRACTION))
+    return disk.f_bavail * disk.f_frsize - size >= spared
 
 
 def spool_directory(data_directory: Path, run_id: str, hostname: str) -> Path:
@@ -20,19 +58,21 @@ def spool_directory(data_directory: Path, run_id: str, hostname: str) -> Path:
     return data_directory / SPOOL / f"{run_id}@{slug(hostname)}"
 
 
-def usable_place(wanted: Path, run_directory: Path) -> tuple[Path, int]:
-    """``(directory, bound in bytes)``: the wanted one, or one beside the rings where that cannot be written."""
-    try:
-        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return run_directory / SPOOL, MEMORY_BOUND_BYTES
-    if not os.access(wanted, os.W_OK | os.X_OK):
-        return run_directory / SPOOL, MEMORY_BOUND_BYTES
-    return wanted, BOUND_BYTES
+@contextmanager
+def claimed(directory: Path, patience_s: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a spool within the block. A disk that takes no lock takes no window either, of anyone.
+
+    Raises:
+        SpoolLockedError: another process has it.
+    """
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(locked(directory, patience_s))
+        yield
 
 
 def leave(directory: Path) -> None:
     """Remove a directory in which nothing but its lock is left. Someone else may be moving in: then it stays."""
-    (directory / LOCK).unlink(missing_ok=True)
     with suppress(OSError):
+        (directory / LOCK).unlink(missing_ok=True)
         directory.rmdir()

@@ -73,7 +73,7 @@ class RankRings:
         self._readers.clear()
 
     def _find(self) -> None:
-        for path in self._directory.iterdir():
+        for path in self._files():
             ring = ring_name(path.name)
             if ring is None or ring in self._readers or path.name in self._refused:
                 continue
@@ -84,6 +84,13 @@ class RankRings:
             except (RingError, OSError, ValueError):
                 self._refused.add(path.name)
                 self.failures += 1
+
+    def _files(self) -> list[Path]:
+        """None where somebody removed the directory: what is mapped can still be read."""
+        try:
+            return list(self._directory.iterdir())
+        except FileNotFoundError:
+            return []
 
     def _drain(self, ring: RingName) -> Drained:
         reader = self._readers[ring][1]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
+import traceback
+from contextlib import suppress
 from enum import Enum
 
 from underfed.collector.frames import Frame
@@ -15,7 +18,11 @@ FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 HURRIED_DELAY_S = 1.0
 NEVER = (400, 413, 415)
-"""Answers to a window that no repetition makes acceptable, see docs/wire.md."""
+"""Answers to a window that no repetition makes acceptable, see docs/wire.md. A proxy may give them too, for reasons of
+its own that pass: only with the service's own code they count."""
+
+NOTED_FAILURES = 20
+"""Our own, or of the disk that the spool lies on; later ones are like them."""
 
 PEEK_S = 5.0
 
@@ -33,6 +40,7 @@ class Sender:
         self._spool = spool
         self._transport = transport
         self._failures = 0
+        self._noted = 0
         self._last = Reply(None)
         self._next_indexes: dict[str, int] = {}
         """Streams in which a window that the service waits for is gone from here."""
@@ -60,9 +68,13 @@ class Sender:
             return wanted
 
     def run(self, stop: threading.Event) -> None:
-        """Send until ``stop`` is set."""
+        """Send until ``stop`` is set, whatever happens: without this thread nothing leaves the spool."""
         while not stop.is_set():
-            if self.send_one(PEEK_S) is Outcome.LATER:
+            try:
+                outcome = self.send_one(PEEK_S)
+            except Exception as error:
+                outcome = self._failed(error)
+            if outcome is Outcome.LATER:
                 self._wake.wait(self.delay_s())
                 self._wake.clear()
 
@@ -89,16 +101,26 @@ class Sender:
         self._failures = self._failures + 1 if outcome is Outcome.LATER else 0
         return outcome
 
+    def _failed(self, error: Exception) -> Outcome:
+        self._failures += 1
+        self._noted += 1
+        self._last = Reply(None, reason=f"{type(error).__name__}: {error}")
+        if self._noted <= NOTED_FAILURES:
+            with suppress(OSError):  # the log may lie on a full disk too
+                traceback.print_exc(file=sys.stderr)
+        return Outcome.LATER
+
     def _act(self, frame: Frame, reply: Reply) -> Outcome:
         stream = frame.label.stream
-        if reply.status == 200:
+        # Without the index it is a proxy's word, or half of the service's: asking again costs one post.
+        if reply.status == 200 and reply.next_window_index is not None:
             self._next_indexes.pop(stream, None)
             self._spool.acknowledge(frame)
             if reply.wants_run:
                 with self._lock:
                     self._wanted.add(stream)
             return Outcome.SENT
-        if reply.status in NEVER:
+        if reply.status in NEVER and reply.code is not None:
             self._spool.reject(frame)
             self._rejected[stream] = frame.label.window_index
             return Outcome.SENT

@@ -1,9 +1,10 @@
-"""Keeps every window on disk until the service has it: bounded, append-only, safe against a crash at any moment.
+"""Keeps every window until the service has it: bounded, append-only, safe against a crash at any moment.
 
 DATA/spool/RUN_ID@HOSTNAME/      lock  00000001.segment …  progress.json  rejected/
+RINGS/RUN_ID/spool/              00000004.segment …: the refuge, for what the disk did not take
 
-A full segment is followed by a new one, and removed when all of it was acknowledged. One process holds a spool at
-a time; within it one thread appends and another reads.
+A full segment is followed by a new one, and removed when all of it was acknowledged; each window tries the disk
+first. One process holds a spool at a time; within it one thread appends and another reads.
 """
 
 from __future__ import annotations
@@ -12,18 +13,14 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from io import FileIO
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from underfed.collector.frames import Frame, Label, encode, read_segment
+from underfed.collector.frames import Frame, Label, encode
+from underfed.collector.place import BOUND_BYTES, REFUGE_BYTES, Place
+from underfed.collector.segment import Segment
 from underfed.rundir import write_atomically
-
-BOUND_BYTES = 256 << 20
-"""About 48 hours of one rank that posts each second."""
-
-SEGMENTS = 16
-"""The bound is kept by dropping whole segments: a sixteenth of it at a time."""
 
 REJECTED_KEPT = 16
 """Windows that the service will never take are put aside to be looked at, the newest ones."""
@@ -33,57 +30,63 @@ REJECTED = "rejected"
 
 
 class Spool:
-    """Windows of one run on one host, in the order they were appended.
+    """Windows of one run on one host, in the order they were appended. A disk in trouble raises nothing here."""
 
-    Raises:
-        OSError: the directory cannot be used.
-    """
-
-    def __init__(self, directory: Path, bound_bytes: int = BOUND_BYTES) -> None:
+    def __init__(self, directory: Path, bound_bytes: int = BOUND_BYTES, refuge: Path | None = None) -> None:
         self.directory = directory
-        self._segment_bytes = max(1, bound_bytes // SEGMENTS)
+        self._places = [Place(directory, bound_bytes)]
+        if refuge is not None:
+            self._places.append(Place(refuge, min(bound_bytes, REFUGE_BYTES)))
         self._changed = threading.Condition()
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         progress = self._read_progress()
         segment, offset = progress.get("position", (0, 0))
         self._position: tuple[int, int] = segment, offset
         self.dropped: Counter[str] = Counter(progress.get("dropped"))
-        """Windows of each stream that were not kept, or pushed out unsent by the bound."""
+        """Windows of each stream that were not kept, pushed out unsent by the bound, or gone with their files."""
+        self._holes: set[str] = set()
         self.rejected: Counter[str] = Counter(progress.get("rejected"))
         self.resume: dict[str, Mapping[str, Any]] = dict(progress.get("resume", {}))
         """The newest ``resume`` of each stream, also of windows sent long ago."""
-        self._segments = sorted(int(path.stem) for path in directory.glob("*.segment"))
-        self._file: FileIO | None = None
-        self._size = 0
-        self.unsent = 0
-        for frame in self._frames():
-            self.unsent += 1
-            self.resume[frame.label.stream] = frame.label.resume
-        # Never appended to an old segment: it may end in a torn frame.
-        self._open_segment()
+        found = {number: Segment(place, number) for place in reversed(self._places) for number in place.numbers()}
+        self._segments = [found[number] for number in sorted(found)]
+        self._go_through()
+
+    @property
+    def unsent(self) -> int:
+        """Windows that the service does not have."""
+        with self._changed:
+            return sum(segment.unsent.total() for segment in self._segments)
 
     def append(self, label: Label, body: bytes) -> bool:
-        """Keep a window; oldest segments go when the bound is passed. ``False``: the disk does not take it."""
+        """Keep a window; oldest segments go when the bound is reached. ``False``: no place takes it."""
         frame = encode(label, body)
         with self._changed:
-            if self._size and self._size + len(frame) > self._segment_bytes:
-                self._open_segment()
-            if not self._write(frame):
-                self.dropped[label.stream] += 1
+            if not any(self._append_to(place, label.stream, frame) for place in self._places):
+                self._drop(Counter([label.stream]))
                 return False
-            self.unsent += 1
             self.resume[label.stream] = label.resume
-            while len(self._segments) > SEGMENTS:
-                self._drop_oldest()
             self._changed.notify_all()
             return True
 
+    def take_holes(self) -> set[str]:
+        """Streams of which a window was dropped since the last call: it may have said what they are about."""
+        with self._changed:
+            holes, self._holes = self._holes, set()
+            return holes
+
     def peek(self, timeout_s: float = 0.0) -> Frame | None:
-        """The oldest window that was not acknowledged; waits for one at most ``timeout_s``."""
+        """The oldest window that was not acknowledged; waits for one at most ``timeout_s``.
+
+        Raises:
+            OSError: it cannot be read now.
+        """
         with self._changed:
             if not self.unsent:
                 self._changed.wait(timeout_s)
-            return next(self._frames(), None)
+            frame = next(self._frames(), None)
+            if frame is None:
+                self._give_up_unreadable()
+            return frame
 
     def wake(self) -> None:
         """End the wait of ``peek()``."""
@@ -99,23 +102,20 @@ class Spool:
         """The service will never take it: it is put aside and counted, and the next one's turn comes."""
         with self._changed:
             self.rejected[frame.label.stream] += 1
-            aside = self.directory / REJECTED
-            aside.mkdir(mode=0o700, exist_ok=True)
-            (aside / f"{frame.label.stream}-{frame.label.window_index:08}.json.gz").write_bytes(frame.body)
-            for path in sorted(aside.iterdir())[:-REJECTED_KEPT]:
-                path.unlink()
+            with suppress(OSError):
+                self._put_aside(frame)
             self._pass(frame)
 
     def go_back(self, stream: str, window_index: int) -> bool:
         """Read again from this window, if it still is here. ``False``: it is gone."""
         with self._changed:
-            before = (self._segments[0], 0)
+            before = (0, 0)
             for frame in self._frames(before):
                 if before >= self._position:
                     break
                 if (frame.label.stream, frame.label.window_index) == (stream, window_index):
                     self._position = before
-                    self.unsent = sum(1 for _ in self._frames())
+                    self._go_through()
                     return True
                 before = (frame.segment, frame.end)
             return False
@@ -123,82 +123,128 @@ class Spool:
     def close(self, is_over: bool = False) -> None:
         """Of a run that is over and sent, nothing is kept but windows that were put aside."""
         with self._changed:
-            if self._file is not None:
-                self._file.close()
+            for segment in self._segments:
+                segment.close()
             if self.unsent:
                 return
             for segment in list(self._segments):
                 self._remove(segment)
-            if is_over:
-                (self.directory / PROGRESS).unlink(missing_ok=True)
+            for place in self._places:
+                with suppress(OSError):
+                    if is_over:
+                        (place.directory / PROGRESS).unlink(missing_ok=True)
+                    if place is not self._places[0]:
+                        place.directory.rmdir()
+
+    def _append_to(self, place: Place, stream: str, frame: bytes) -> bool:
+        """``False``: the place does not take it."""
+        self._make_room(place, len(frame))
+        newest = self._segments[-1] if self._segments else None
+        try:
+            if newest is not None and newest.place is place and newest.takes(len(frame)):
+                newest.append(stream, frame)
+            else:
+                number = max(self._position[0], newest.number if newest else 0) + 1
+                self._segments.append(Segment.begin(place, number, stream, frame))
+                if newest is not None:
+                    newest.close()
+        except OSError:
+            return False
+        if place is self._places[0]:
+            self._bring_home()
+        return True
+
+    def _bring_home(self) -> None:
+        """The disk takes windows: what lies in memory goes there too."""
+        home = self._places[0]
+        for segment in [segment for segment in self._segments if segment.place is not home]:
+            self._make_room(home, segment.size)
+            with suppress(OSError):
+                segment.move(home)
+
+    def _make_room(self, place: Place, size: int) -> None:
+        """The bound holds for each place, and the oldest windows in it go."""
+        here = [segment for segment in self._segments if segment.place is place]
+        ranks = len({stream.partition("-")[0] for stream in self.resume}) if place is self._places[0] else 1
+        while here and sum(segment.size for segment in here) + size > place.bound_bytes * max(1, ranks):
+            oldest = here.pop(0)
+            if self._position[0] == oldest.number:
+                self._position = oldest.number + 1, 0
+            self._remove(oldest)
+            self._write_progress()
 
     def _pass(self, frame: Frame) -> None:
         if (frame.segment, frame.end) <= self._position:
             return
         self._position = frame.segment, frame.end
-        self.unsent -= 1
-        for segment in [number for number in self._segments if number < frame.segment]:
-            self._remove(segment)
+        for segment in [segment for segment in self._segments if segment.number <= frame.segment]:
+            if segment.number == frame.segment:
+                segment.unsent[frame.label.stream] -= 1
+            else:
+                self._remove(segment)
         self._write_progress()
 
     def _frames(self, start: tuple[int, int] | None = None) -> Iterator[Frame]:
-        segment, offset = start or self._position
-        for number in self._segments:
-            if number >= segment:
-                yield from read_segment(self._path(number), number, offset if number == segment else 0)
+        number, offset = start or self._position
+        for segment in self._segments:
+            if segment.number >= number:
+                yield from segment.frames(offset if segment.number == number else 0)
 
-    def _drop_oldest(self) -> None:
-        oldest, following = self._segments[0], self._segments[1]
+    def _go_through(self) -> None:
+        """All that is unsent: how much it is, and where its streams stand."""
+        for segment in self._segments:
+            segment.unsent.clear()
+        by_number = {segment.number: segment for segment in self._segments}
         for frame in self._frames():
-            if frame.segment > oldest:
-                break
-            self.dropped[frame.label.stream] += 1
-            self.unsent -= 1
-        self._remove(oldest)
-        self._position = max(self._position, (following, 0))
-        self._write_progress()
+            by_number[frame.segment].unsent[frame.label.stream] += 1
+            self.resume[frame.label.stream] = frame.label.resume
 
-    def _open_segment(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        number = max([self._position[0], *self._segments], default=0) + 1
-        self._file = FileIO(self._path(number), "ab")
-        self._segments.append(number)
-        self._size = 0
+    def _give_up_unreadable(self) -> None:
+        """What was counted and cannot be read any more: its file was removed or cut off."""
+        for segment in [segment for segment in self._segments if segment.unsent.total()]:
+            self._remove(segment)
 
-    def _write(self, frame: bytes) -> bool:
-        if self._file is None:
-            return False
-        try:
-            written = self._file.write(frame)
-        except OSError:
-            written = 0
-        if written == len(frame):
-            self._size += len(frame)
-            return True
-        # Otherwise what is appended next would lie behind a torn frame.
-        self._file.truncate(self._size)
-        return False
-
-    def _remove(self, segment: int) -> None:
+    def _remove(self, segment: Segment) -> None:
+        """What is still unsent in it is lost."""
         self._segments.remove(segment)
-        self._path(segment).unlink(missing_ok=True)
+        self._drop(+segment.unsent)
+        segment.remove()
 
-    def _path(self, segment: int) -> Path:
-        return self.directory / f"{segment:08}.segment"
+    def _drop(self, windows: Counter[str]) -> None:
+        self.dropped.update(windows)
+        self._holes.update(windows)
+
+    def _put_aside(self, frame: Frame) -> None:
+        aside = self.directory / REJECTED
+        aside.mkdir(mode=0o700, exist_ok=True)
+        (aside / f"{frame.label.stream}-{frame.label.window_index:08}.json.gz").write_bytes(frame.body)
+        for path in sorted(aside.iterdir())[:-REJECTED_KEPT]:
+            path.unlink()
 
     def _read_progress(self) -> Mapping[str, Any]:
-        try:
-            progress: Mapping[str, Any] = json.loads((self.directory / PROGRESS).read_text())
-        except (FileNotFoundError, ValueError):
-            return {}
-        return progress
+        """The refuge has it only where the disk did not take it."""
+        for place in reversed(self._places):
+            try:
+                progress: Mapping[str, Any] = json.loads((place.directory / PROGRESS).read_text())
+            except (OSError, ValueError):
+                continue
+            return progress
+        return {}
 
     def _write_progress(self) -> None:
-        progress = {
-            "position": self._position,
-            "dropped": self.dropped,
-            "rejected": self.rejected,
-            "resume": self.resume,
-        }
-        write_atomically(self.directory / PROGRESS, json.dumps(progress))
+        """To the first place that takes it. Where none does, the next process sends again what the service has."""
+        progress = json.dumps(
+            {
+                "position": self._position,
+                "dropped": self.dropped,
+                "rejected": self.rejected,
+                "resume": self.resume,
+            }
+        )
+        for index, place in enumerate(self._places):
+            with suppress(OSError):
+                place.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                write_atomically(place.directory / PROGRESS, progress)
+                for later in self._places[index + 1 :]:
+                    (later.directory / PROGRESS).unlink(missing_ok=True)
+                return

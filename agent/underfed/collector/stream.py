@@ -8,6 +8,7 @@ from pathlib import Path
 
 from underfed import procfs, rundir
 from underfed.clock import now_ns, to_us
+from underfed.collector.ending import Ending
 from underfed.collector.frames import Label
 from underfed.collector.news import HostPart, News
 from underfed.collector.process import ProcessSampler
@@ -52,6 +53,7 @@ class RankStream:
         self._content = RankContent(self.origin.origin_ns, self._resume.loaders)
         is_running = self.is_running()
         self._is_ours = self._is_of_this_boot and self._is_of_this_namespace
+        self._ending = Ending(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
         self._news = News(directory, is_run_told=not is_running and self._resume.kept_index is not None)
         self._process = Columns()
         self._host = Columns()
@@ -89,8 +91,9 @@ class RankStream:
             pass
         if is_running:
             return None
-        status = procfs.exit_status(self.origin.pid, self.origin.start_ticks)
-        return End("crashed", procfs.describe_exit(status), status)
+        status = self._ending.status() if self._ending is not None else None
+        # A program may leave by ``os._exit(0)``, which is its word that all went well.
+        return End("crashed" if status != 0 else "finished", procfs.describe_exit(status), status)
 
     def look_last(self) -> None:
         """The recording has ended: whose worker is gone while the training process still waits for us, has died."""
@@ -176,6 +179,8 @@ class RankStream:
 
     def close(self) -> None:
         self._rings.close()
+        if self._ending is not None:
+            self._ending.close()
 
     def _is_waited_for(self) -> bool:
         try:

@@ -1,0 +1,101 @@
+"""A training job in a host of its own making: other mounts, another user, another clock; seen by it and its children.
+
+``python -m tests.fakes.confined --shm size=1m --user 65534 -- --workers 2`` runs ``tests.fakes.training``. Mounts and
+users need root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import runpy
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from underfed import clock
+
+libc = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS = 0x0002_0000
+MS_RDONLY, MS_REC, MS_PRIVATE = 0x1, 0x4000, 0x4_0000
+PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 4, 8, 47, 2
+CAPABILITY_VERSION, CAP_DAC_READ_SEARCH = 0x2008_0522, 2
+SHARED_MEMORY = "/dev/shm"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--shm", help="options of the tmpfs to be /dev/shm")
+    parser.add_argument("--squat", choices=("directory", "link"), help="what somebody else made in it before")
+    parser.add_argument("--user", type=int, default=0)
+    parser.add_argument("--wall-clock-s", type=float, default=0, help="what the wall clock is off by")
+    parser.add_argument("--python", default=sys.executable, help="what this process believes to run in")
+    parser.add_argument("--try", action="store_true", dest="is_trial", help="only the host, not the job")
+    parser.add_argument("job", nargs="*")
+    options = parser.parse_args()
+    if options.shm is not None:
+        unshare_mounts()
+        mount_shared_memory(options.shm)
+    if options.squat is not None:
+        squat(options.squat, options.user)
+    if options.user:
+        become(options.user)
+    set_wall_clock(options.wall_clock_s)
+    sys.executable = options.python
+    if options.is_trial:
+        return
+    sys.argv = ["training", *options.job]
+    runpy.run_module("tests.fakes.training", run_name="__main__", alter_sys=True)
+
+
+def become(user: int) -> None:
+    """This user, who may also read what only root can: this checkout and its Python may lie there."""
+    os.setgroups([])
+    os.setgid(user)
+    check(libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+    os.setuid(user)
+    one = 1 << CAP_DAC_READ_SEARCH
+    check(libc.capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)(one, one, one, 0, 0, 0)))
+    check(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0))
+    check(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
+
+
+def unshare_mounts() -> None:
+    check(libc.unshare(CLONE_NEWNS))
+    check(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None))
+
+
+def mount_shared_memory(options: str) -> None:
+    flags = MS_RDONLY if options == "ro" else 0
+    data = b"" if options == "ro" else options.encode()
+    check(libc.mount(b"tmpfs", SHARED_MEMORY.encode(), b"tmpfs", flags, data))
+
+
+def check(result: int) -> None:
+    if result != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def squat(kind: str, user: int) -> None:
+    """In the place where this user's rings would lie: open to all, and not the user's."""
+    place = Path(SHARED_MEMORY, f"underfed-{user}")
+    trap = Path(SHARED_MEMORY, "trap") if kind == "link" else place
+    trap.mkdir()
+    trap.chmod(0o777)
+    if kind == "link":
+        place.symlink_to(trap)
+
+
+def set_wall_clock(off_s: float) -> None:
+    """For this process: collectors do not read it."""
+    right_ms = clock.wall_clock_ms
+    off = timedelta(seconds=off_s)
+    if off:
+        clock.wall_clock_ms = lambda: right_ms() + int(off_s * 1000)
+        clock.wall_clock = lambda: f"{datetime.now(timezone.utc) + off:%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Training jobs that are there at once: each is forked from a process that has imported torch already.
+
+To import torch takes seconds of CPU time, most of what a test with a real job would cost. A job is a process like any
+other: it has its own arguments, environment, files and exit code, and a parent that collects it as soon as it ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TextIO
+
+ROOT = Path(__file__).parents[2]
+REQUEST_BYTES = 1 << 18
+
+
+class Job:
+    """As ``subprocess.Popen`` with its output in pipes."""
+
+    def __init__(self, status: socket.socket, stdout: TextIO, stderr: TextIO) -> None:
+        self.stdout, self.stderr = stdout, stderr
+        self.returncode: int | None = None
+        self._status = status
+        self.pid = int(status.recv(64))
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self.returncode = int(self._status.recv(64))
+            self._status.close()
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        deadline = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                self.kill()
+                raise AssertionError(f"the job still runs after {timeout:.0f} s")
+            time.sleep(0.005)
+        return code
+
+    def communicate(self, timeout: float = 60) -> tuple[str, str]:
+        """All of its output that was not read yet, once it has ended."""
+        with ThreadPoolExecutor(2) as pool:
+            output, errors = pool.submit(self.stdout.read), pool.submit(self.stderr.read)
+            self.wait(timeout)
+            taken = output.result(timeout), errors.result(timeout)
+        self.stdout.close()
+        self.stderr.close()
+        return taken
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def start(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> Job:
+    """``python -m module arguments`` with this environment; the caller waits for it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    (out_read, out_write), (err_read, err_write) = os.pipe(), os.pipe()
+    request = json.dumps([module, list(arguments), dict(environment)]).encode()
+    socket.send_fds(_control(), [request], [theirs.fileno(), out_write, err_write])
+    theirs.close()
+    os.close(out_write)
+    os.close(err_write)
+    return Job(ours, os.fdopen(out_read), os.fdopen(err_read))
+
+
+def _control() -> socket.socket:
+    """To the nursery, which ends when this process does, and with it the other end."""
+    return _open_nursery()[0]
+
+
+@cache
+def _open_nursery() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-u", "-m", __name__, str(theirs.fileno())]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with theirs:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+        )
+    return ours, process
+
+
+def serve(control: socket.socket) -> tuple[str, list[str]] | None:
+    """Returns in each job, with its module and arguments; in the nursery when there are no more jobs: ``None``."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        request, files, _, _ = socket.recv_fds(control, REQUEST_BYTES, 3)
+        if not request:
+            return None
+        if os.fork() == 0:
+            control.close()
+            return _begin(request, *files)
+        for file in files:
+            os.close(file)
+
+
+def _begin(request: bytes, status: int, output: int, errors: int) -> tuple[str, list[str]]:
+    """Returns in the job; its parent waits for it, tells how it ended, and ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    job = os.fork()
+    if job != 0:
+        os.close(output)
+        os.close(errors)
+        os.write(status, b"%d" % job)
+        os.write(status, b"%d" % os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+        os._exit(0)
+    os.close(status)
+    for file, place in ((output, 1), (errors, 2)):
+        os.dup2(file, place)
+        os.close(file)
+    module, arguments, environment = json.loads(request)
+    os.environ.clear()
+    os.environ.update(environment)
+    return module, arguments
+
+
+def main() -> None:
+    import_module("torch.utils.data")  # what all jobs share
+    # The interpreter of a job that ends with an error goes through all objects, and shared memory is copied by that.
+    gc.freeze()
+    job = serve(socket.socket(fileno=int(sys.argv[1])))
+    if job is not None:
+        module, arguments = job
+        sys.argv = [module, *arguments]
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        _end()
+
+
+def _end() -> None:
+    """As the interpreter ends, but for the second it takes to tear torch's modules down."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

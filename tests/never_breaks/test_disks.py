@@ -1,0 +1,188 @@
+"""A disk that is full, read-only or gone costs the training nothing; what it cost the recording is counted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.jobs import run_job, start_job
+from tests.fakes.nursery import Job
+from tests.fakes.service import Service, wait_until
+from tests.fakes.traces import collectors_of
+from tests.never_breaks.evidence import (
+    assert_accounted_for,
+    assert_all_arrived,
+    assert_untouched,
+    delivered,
+    end,
+    missing_windows,
+    push,
+    wait_for_companion,
+)
+
+SIZE = "1m"
+LONG = ("--length", "4000", "--work-ms", "4", "--epochs", "1")
+LONG_STEPS = 1000
+
+
+@pytest.fixture
+def disk(tmp_path: Path, guest: None) -> Iterator[Path]:
+    """A small one that the data directory lies on."""
+    place = tmp_path / "data"
+    place.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=700", "tmpfs", place], capture_output=True, check=False
+    )
+    if mount.returncode != 0:
+        pytest.skip(f"a disk cannot be mounted here: {mount.stderr.decode().strip()}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Until it takes nothing more."""
+    with (disk / "filler").open("ab", buffering=0) as file:
+        for size in (65536, 512, 1):
+            try:
+                while file.write(b"x" * size) == size:
+                    pass
+            except OSError:
+                continue
+
+
+def free(disk: Path) -> None:
+    (disk / "filler").unlink()
+
+
+def segments(directory: Path) -> list[Path]:
+    return sorted(directory.glob("**/*.segment"))
+
+
+def see_steps(job: Job, count: int) -> str:
+    """The training goes on for so many."""
+    lines = [job.stdout.readline() for _ in range(count)]
+    assert all(lines)
+    return "".join(lines)
+
+
+def test_a_full_disk_needs_no_more_than_a_service(service: Service, disk: Path) -> None:
+    fill(disk)
+    assert_untouched(run_job("--workers", "2"), "--workers", "2")
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service)
+    assert segments(disk) == []
+
+
+def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
+    service: Service, disk: Path, run_id: str, rings: Path
+) -> None:
+    fill(disk)
+    service.stop()
+    job = run_job()
+    assert_untouched(job)
+    assert "left to send" in job.stderr.splitlines()[-1]
+    wait_for_companion(run_id)
+    assert (len(segments(disk)), len(segments(rings))) == (0, 1)
+    service.start()
+    assert push().returncode == 0
+    assert_all_arrived(service)
+
+
+def test_a_disk_that_fills_up_and_is_cleared_has_all_in_order(
+    service: Service, disk: Path, run_id: str, rings: Path
+) -> None:
+    service.stop()
+    job = start_job(*LONG)
+    wait_until(lambda: segments(disk), "the first window is kept")
+    fill(disk)
+    wait_until(lambda: segments(rings), "another one is kept beside the rings")
+    free(disk)
+    wait_until(lambda: not segments(rings), "it is on the disk")
+    assert_untouched(end(job), *LONG)
+    wait_for_companion(run_id)
+    service.start()
+    assert push().returncode == 0
+    assert_all_arrived(service, LONG_STEPS)
+
+
+def test_where_nothing_can_be_kept_it_is_counted_and_goes_on_when_it_can(service: Service, disk: Path) -> None:
+    """Rings and spool on one disk: the rings are there, and not a byte more is to be had."""
+    rings = disk / "rings"
+    rings.mkdir(mode=0o700)
+    job = start_job(*LONG, UNDERFED_RINGS=str(rings))
+    wait_until(lambda: service.count_steps() > 0, "steps arrive")
+    fill(disk)
+    output = see_steps(job, 600)
+    free(disk)
+    done = end(job)
+    assert (done.returncode, len((output + done.stdout).splitlines())) == (0, LONG_STEPS)
+    wait_until(service.ends, "the end arrives")
+    losses = service.windows[-1]["losses"]
+    assert losses["dropped_windows"] == missing_windows(service) > 0
+    assert len(delivered(service)) < LONG_STEPS
+    assert (losses["dropped_steps"], losses["agent_errors"]) == (0, 0)
+    # What was lost may have been what the run is about, so that is told again.
+    hole = next(at for at, window in enumerate(service.windows) if window["window_index"] != at)
+    assert any("run" in window and window["loaders"] for window in service.windows[hole:])
+    assert service.epochs()["train", 0]["steps"] == LONG_STEPS
+
+
+def test_a_disk_that_can_only_be_read_is_replaced(service: Service, disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    assert_untouched(run_job())
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service)
+
+
+def test_a_directory_that_cannot_be_made_is_replaced(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert_untouched(run_job(UNDERFED_DIR=str(tmp_path / "file" / "data")))
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service)
+
+
+def test_a_spool_that_somebody_removes_is_a_counted_loss(service: Service, tmp_path: Path) -> None:
+    service.stop()
+    job = start_job(*LONG)
+    wait_until(lambda: segments(tmp_path / "data"), "the first window is kept")
+    shutil.rmtree(tmp_path / "data")
+    wait_until(lambda: segments(tmp_path / "data"), "the next one is kept")
+    service.start()
+    assert_untouched(end(job), *LONG)
+    wait_until(service.ends, "the end arrives")
+    assert service.windows[-1]["losses"]["dropped_windows"] == missing_windows(service) > 0
+    assert any("run" in window for window in service.windows)
+    assert 0 < len(delivered(service)) < LONG_STEPS
+
+
+def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings: Path) -> None:
+    """As a host may do that clears /dev/shm when a user logs out. No more files can be made: the end is unmarked."""
+    job = start_job(*LONG, UNDERFED_STRICT="0")
+    wait_until(lambda: service.count_steps() > 0, "steps arrive")
+    shutil.rmtree(next(rings.iterdir()))
+    assert_untouched(end(job), *LONG)
+    wait_until(service.ends, "the end arrives")
+    assert delivered(service) == list(range(LONG_STEPS))
+
+
+def test_what_is_kept_beside_the_rings_outlives_the_companion(
+    service: Service, disk: Path, run_id: str, rings: Path
+) -> None:
+    service.stop()
+    fill(disk)
+    job = start_job(*LONG)
+    wait_until(lambda: segments(rings), "a window is kept beside the rings")
+    (collector,) = collectors_of(run_id)
+    os.kill(collector, signal.SIGKILL)
+    assert_untouched(end(job), *LONG)
+    wait_for_companion(run_id)
+    service.start()
+    free(disk)
+    assert push().returncode == 0
+    assert assert_accounted_for(service, LONG_STEPS) < 50

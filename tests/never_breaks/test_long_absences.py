@@ -1,0 +1,49 @@
+"""A service that is away for days: what fits is kept, the oldest goes first, and what went is counted."""
+
+from __future__ import annotations
+
+import statistics
+from itertools import pairwise
+from pathlib import Path
+
+from tests.fakes.jobs import run_job
+from tests.fakes.service import Service
+from tests.never_breaks.evidence import assert_all_arrived, push, wait_for_companion
+from underfed.collector.frames import Frame, read_segment
+from underfed.collector.place import BOUND_BYTES
+from underfed.collector.wire import decode
+
+DAYS_S = 48 * 3600
+STEPS_PER_S = 50
+"""Of 20 ms each."""
+
+
+def kept_frames(data: Path) -> list[tuple[Frame, int]]:
+    """With the bytes that each takes."""
+    (segment,) = data.glob("spool/*/*.segment")
+    frames = list(read_segment(segment, int(segment.stem)))
+    ends = [0, *(frame.end for frame in frames)]
+    return [(frame, end - start) for frame, (start, end) in zip(frames, pairwise(ends), strict=True)]
+
+
+def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
+    """At ``STEPS_PER_S``: a slow machine takes fewer steps, and each window has a part that does not grow with them."""
+    sizes = []
+    for frame, size in frames:
+        steps = sum(len(each["step_us"]) for each in decode(frame.body)["steps"])
+        if steps > STEPS_PER_S / 4:
+            sizes.append(size * max(1.0, STEPS_PER_S / steps))
+    return statistics.mean(sizes)
+
+
+def test_two_days_of_a_rank_fit_into_the_bound(service: Service, run_id: str, tmp_path: Path) -> None:
+    service.stop()
+    arguments = ("--length", "1200", "--work-ms", "19", "--epochs", "1", "--workers", "4")
+    assert run_job(*arguments).returncode == 0
+    wait_for_companion(run_id)
+    frames = kept_frames(tmp_path / "data")
+    assert len(frames) > 4
+    assert bytes_a_second(frames) * DAYS_S < BOUND_BYTES
+    service.start()
+    assert push().returncode == 0
+    assert_all_arrived(service, 300)
