@@ -22,7 +22,7 @@ check: $(VENV)/.dev frontend/node_modules/.stamp
 	$(BIN)/mypy
 	npm --prefix frontend run check
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 $(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py $(shell find frontend/src frontend/index.html frontend/package-lock.json 2>/dev/null)
@@ -32,6 +32,10 @@ $(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py $(shell find fronte
 
 $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) install --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) install --constraint constraints.txt --editable ".[bench]"
 	touch $@
 
 frontend/node_modules/.stamp: frontend/package-lock.json
