@@ -78,10 +78,7 @@ def why_no_loader(news: Mapping[str, list[str]]) -> str:
         return "no loader seen: PyTorch was not imported"
     if OLD_PYTHON in news:
         return f"no loader seen: Python {news[OLD_PYTHON][0]} is too old, 3.10 is the oldest that can be measured"
-    return (
-        "no loader seen: no Python ran here, or only such that does not read PYTHONPATH "
-        "(python -I, -E or -S, another host, a container)"
-    )
+    return "no loader seen: no Python ran here that reads PYTHONPATH (-I, -E and -S do not, nor does a container's)"
 
 
 def collector_words() -> list[str]:

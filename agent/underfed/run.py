@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from underfed import launched, procfs, rundir
-from underfed.advised import Service, take_advice
-from underfed.config import Config, is_disabled, read_config, read_tags
+from underfed.command import begin, name_of
+from underfed.config import Config, is_disabled, read_config
 from underfed.errors import ConfigError, RunDirectoryError
-from underfed.guard import Guard
 from underfed.launch import package_paths
+from underfed.orders import make_parser, read_orders
 from underfed.passthrough import exit_code_of, exit_like, replace_us, run_command
-from underfed.rank import make_run_id, read_rank
-from underfed.recording import say
-from underfed.tunable import NAMES, check_settings, format_settings, parse_settings
-from underfed.unseen import Beginning, name_of, record_unseen
 
 USAGE = 2
-MOST_BATCHES = 10_000
-"""Of ``--replay``: they are kept in memory."""
-
 LAUNCHES = "launch-"
+
 SITE = Path(__file__).with_name("site")
 """First on PYTHONPATH. Only our ``sitecustomize`` is in it."""
 
 
 def run_in_our_stead(arguments: Sequence[str]) -> int:
     """``underfed run``. Returns the command's exit code, or dies of the signal that the command died of."""
-    own, command = split(arguments)
+    own, words = split(arguments)
     parser = make_parser()
     options = parser.parse_args(own)
-    if not command:
+    if not words:
         parser.error("there is no command to run")
     try:
         if is_disabled(os.environ):
-            replace_us(command)
-        return exit_like(run_recorded(options, command))
+            replace_us(words)
+        return exit_like(run_recorded(read_orders(options), words))
     except ConfigError as error:
         print(f"underfed run: {error}", file=sys.stderr)
         return USAGE
     except OSError as error:
-        print(f"underfed run: {why_not_started(command, error)}", file=sys.stderr)
+        print(f"underfed run: {why_not_started(words[0], error)}", file=sys.stderr)
         return exit_code_of(error)
 
 
@@ -60,98 +52,31 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
             return words[:index], words[index + 1 :]
         if not word.startswith("-") or word == "-":
             break
-        # Every option but --help takes one value.
         index += 1 if "=" in word or word in ("-h", "--help") else 2
     return words[:index], words[index:]
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="underfed run",
-        usage="underfed run [OPTION …] -- COMMAND …",
-        description="Run a training command with every DataLoader in it and its children recorded, no line changed.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--name", help="what the run is called; default: the script's name")
-    parser.add_argument("--project", help="what it belongs to; runs of one project and name are compared")
-    parser.add_argument("--tag", metavar="KEY=VALUE", action="append", default=[], help="may be given several times")
-    parser.add_argument("--url", help="address of the service")
-    parser.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=f"another setting for the loader that is trained from; NAME is one of {', '.join(NAMES)}",
-    )
-    parser.add_argument("--apply", metavar="RUN", help="take the settings from this run's advice; an id, or latest")
-    parser.add_argument(
-        "--replay", metavar="N", help="feed N batches a second time at once, tell what instant data would gain, and end"
-    )
-    return parser
-
-
-def run_recorded(options: argparse.Namespace, command: Sequence[str]) -> int:
+def run_recorded(orders: Mapping[str, str], words: Sequence[str]) -> int:
     """The command's exit status as in ``subprocess``.
 
     Raises:
-        ConfigError: an option cannot be used. The command was not started.
+        ConfigError: a variable cannot be used. The command was not started.
         OSError: the command cannot be started.
     """
-    environ = {**os.environ, **orders(options)}
-    config = read_config(environ, name=environ.get("UNDERFED_NAME") or name_of(command))
+    environ = {**os.environ, **orders}
+    config = read_config(environ, name=environ.get("UNDERFED_NAME") or name_of(words))
     directory = make_launch_directory(config)
-    begun = Beginning.now()
+    command = begin(words)
     try:
-        status = run_command(command, {**environ, **surroundings(environ, config, directory)})
-        with suppress(OSError):
-            tell_of_the_end(config, command, begun, status, launched.told(directory))
+        status = run_command(words, {**environ, **surroundings(environ, directory)})
+        if directory.exists():
+            # Not before: what tells of the end would delay the beginning by a tenth of a second.
+            from underfed.unseen import tell_of_the_end
+
+            tell_of_the_end(config, command, status, launched.told(directory), environ.get(launched.SET))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return status
-
-
-def orders(options: argparse.Namespace) -> dict[str, str]:
-    """What the options say, as variables for the processes of the command.
-
-    Raises:
-        ConfigError: naming the option.
-    """
-    given = {"UNDERFED_NAME": options.name, "UNDERFED_PROJECT": options.project, "UNDERFED_URL": options.url}
-    variables = {name: value for name, value in given.items() if value is not None}
-    if options.tag:
-        variables["UNDERFED_TAGS"] = ",".join([*with_tags(options.tag)])
-    settings = parse_settings(options.set)
-    if options.apply is not None:
-        config = read_config({**os.environ, **variables})
-        service = Service(config.url, os.environ.get("UNDERFED_TOKEN"))
-        project, name = (variables.get(key, os.environ.get(key)) for key in ("UNDERFED_PROJECT", "UNDERFED_NAME"))
-        advised = take_advice(service, options.apply, project or None, name or None)
-        gain = f", predicted to be {advised.speedup:.2f} times as fast" if advised.speedup else ""
-        say(f"run {advised.run_id} advises {format_settings(advised.settings).replace(',', ', ')}{gain}")
-        settings = {**advised.settings, **settings}
-        variables[launched.ADVICE_OF] = advised.run_id
-    check_settings(settings)
-    if settings:
-        variables[launched.SET] = format_settings(settings)
-    if options.replay is not None:
-        variables[launched.REPLAY] = str(read_batches(options.replay))
-    return variables
-
-
-def with_tags(pairs: Sequence[str]) -> list[str]:
-    """Those of the environment, and these. A comma would be read as the end of one."""
-    for pair in pairs:
-        key, equals, _ = pair.partition("=")
-        if not equals or not key.strip() or "," in pair:
-            raise ConfigError(f"--tag {pair}: expected KEY=VALUE without a comma")
-    tags = read_tags(os.environ.get("UNDERFED_TAGS", "")) | read_tags(",".join(pairs))
-    return [f"{key}={value}" for key, value in tags.items()]
-
-
-def read_batches(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_BATCHES):
-        raise ConfigError(f"--replay {text}: expected a whole number from 1 to {MOST_BATCHES}")
-    return int(text)
 
 
 def make_launch_directory(config: Config) -> Path:
@@ -165,6 +90,8 @@ def make_launch_directory(config: Config) -> Path:
             return rundir.make_private(own / name)
         except RunDirectoryError as error:
             reason = error
+    from underfed.recording import say
+
     say(f"nothing is recorded: {reason}")
     return own / name
 
@@ -177,7 +104,7 @@ def clear_away(own: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def surroundings(environ: Mapping[str, str], config: Config, directory: Path) -> dict[str, str]:
+def surroundings(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
     """Variables that make every Python of the command ours to reach, and that keep it what it would be without us."""
     path = environ.get("PYTHONPATH", "")
     others = [place for place in path.split(os.pathsep) if place != str(SITE)] if path else []
@@ -186,32 +113,14 @@ def surroundings(environ: Mapping[str, str], config: Config, directory: Path) ->
         launched.LAUNCH: str(directory),
         launched.COLLECTOR: launched.collector_variable(package_paths()),
     }
-    rank = read_rank(os.environ)
-    if rank.world_size > 1 and config.run_id is None:
-        # Each rank has a launcher of its own here, and they would not find out that they belong together.
-        variables["UNDERFED_RUN_ID"] = make_run_id(config.name, rank)
     if environ.get("JPY_PARENT_PID") == str(os.getppid()):
         # A notebook's kernel ends when its parent is another than it was told.
         variables["JPY_PARENT_PID"] = str(os.getpid())
     return variables
 
 
-def tell_of_the_end(
-    config: Config, command: Sequence[str], begun: Beginning, status: int, news: Mapping[str, list[str]]
-) -> None:
-    """What nobody else can tell: that there was no loader, or none to set anything of."""
-    try:
-        if launched.RECORDING not in news:
-            run_id = record_unseen(config, command, begun, status, launched.why_no_loader(news))
-            launched.tell(os.environ, launched.RECORDING, run_id)
-            return
-        launched.tell(os.environ, launched.RECORDING, news[launched.RECORDING][0])
-    except Exception as error:
-        Guard().failed("end of the command", error)
-
-
-def why_not_started(command: Sequence[str], error: OSError) -> str:
-    hint = f"; to run a Python file: underfed run -- python {command[0]}" if command[0].endswith(".py") else ""
+def why_not_started(word: str, error: OSError) -> str:
+    hint = f"; to run a Python file: underfed run -- python {word}" if word.endswith(".py") else ""
     if isinstance(error, FileNotFoundError):
-        return f"{command[0]}: there is no such command{hint}"
-    return f"{command[0]}: {error.strerror or error}{hint}"
+        return f"{word}: there is no such command{hint}"
+    return f"{word}: {error.strerror or error}{hint}"

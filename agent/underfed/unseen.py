@@ -1,34 +1,39 @@
-"""The run of a command in which no loader was seen: who ran what, how it ended, and why nothing was measured."""
+"""What only the launcher can tell when a command has ended: that no loader was seen, or none to set anything of."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 
-from underfed import rundir
-from underfed.clock import now_ns, wall_clock
+from underfed import launched, procfs, rundir
+from underfed.command import Command
 from underfed.config import Config
 from underfed.facts import End, write_facts
+from underfed.guard import Guard
+from underfed.overrides import NOT_YET
 from underfed.rank import make_run_id, read_rank
 from underfed.recording import Recording, make_directory, say
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """When the command was started, on both clocks."""
+def tell_of_the_end(
+    config: Config, command: Command, status: int, news: Mapping[str, list[str]], settings: str | None
+) -> None:
+    """``settings``: what ``--set`` said. An outer launcher learns of the run, too. Raises nothing."""
+    try:
+        begun = news.get(launched.RECORDING)
+        if begun is None:
+            begun = [record_unseen(config, command, status, launched.why_no_loader(news))]
+        elif settings and launched.SETTLED not in news:
+            say(f"--set {settings}: {NOT_YET}, so nothing was set")
+        launched.tell(os.environ, launched.RECORDING, begun[0])
+    except Exception as error:
+        Guard().failed("end of the command", error)
 
-    started_at: str
-    origin_ns: int
 
-    @classmethod
-    def now(cls) -> Beginning:
-        return cls(wall_clock(), now_ns())
-
-
-def record_unseen(config: Config, command: Sequence[str], begun: Beginning, status: int, reason: str) -> str:
-    """Through a collector, as any run, and with one line for the person who trains. Returns the run's id.
+def record_unseen(config: Config, command: Command, status: int, reason: str) -> str:
+    """A run of who ran what, how it ended, and why nothing was measured; through a collector as any, and with one line
+    for the person who trains. Returns its id.
 
     Raises:
         OSError: there is no place to record it.
@@ -36,8 +41,8 @@ def record_unseen(config: Config, command: Sequence[str], begun: Beginning, stat
     rank = read_rank(os.environ)
     run_id = config.run_id or make_run_id(config.name, rank)
     recording = Recording(config, rank, run_id, make_directory(config, rank, run_id), "run")
-    recording.origin = replace(recording.origin, started_at=begun.started_at, origin_ns=begun.origin_ns)
-    recording.facts = replace(recording.facts, command=list(command), script=None, not_measured={"loader": reason})
+    recording.origin = replace(recording.origin, started_at=command.started_at, origin_ns=command.origin_ns)
+    recording.facts = replace(recording.facts, command=command.words, script=None, not_measured={"loader": reason})
     write_facts(recording.directory / rundir.RUN, origin=recording.origin, run=recording.facts)
     say(f"run {config.name} at {config.url}/runs/{run_id}: {reason}")
     recording.begin()
@@ -49,20 +54,5 @@ def end_of(status: int) -> End:
     """From an exit status as in ``subprocess``."""
     if status == 0:
         return End("finished", None, 0)
-    return End("crashed", describe(status), status)
-
-
-def describe(status: int) -> str:
-    from underfed.procfs import describe_exit
-
-    return describe_exit(status) if status < 0 else f"the command ended with exit code {status}"
-
-
-def name_of(command: Sequence[str]) -> str:
-    """What a run of this command would call itself: its Python program, wherever that stands, else its first word."""
-    for word, following in zip(command, [*command[1:], ""], strict=True):
-        if word == "-m" and following:
-            return following.rpartition(".")[2]
-        if word.endswith(".py"):
-            return Path(word).stem
-    return Path(command[0]).name or "command"
+    reason = procfs.describe_exit(status) if status < 0 else f"the command ended with exit code {status}"
+    return End("crashed", reason, status)

@@ -16,8 +16,10 @@ from tests.fakes.jobs import ROOT
 from tests.fakes.launching import UNDERFED, finish, others, own_lines, run_under, start, start_under
 from tests.fakes.service import Service, wait_until
 from underfed import launched, procfs
+from underfed.command import begin, name_of
+from underfed.config import read_config
 from underfed.run import split
-from underfed.unseen import name_of
+from underfed.unseen import tell_of_the_end
 
 COUNTING = """
 import signal, sys, time
@@ -214,12 +216,11 @@ print("exit code", os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]), flush=True)
         os.execv(sys.executable, [sys.executable, "-c", shell])
     seen = read_until(terminal, b"begun")
     os.write(terminal, b"\x1a")
-    seen += read_until(terminal, b"stopped by")
+    seen += read_until(terminal, f"stopped by {int(signal.SIGTSTP)}".encode())
     os.write(terminal, b"word\n")
     seen += read_until(terminal, b"exit code 9")
     os.close(terminal)
     os.waitpid(pid, 0)
-    assert f"stopped by {int(signal.SIGTSTP)}".encode() in seen
     assert b"got word" in seen
 
 
@@ -376,6 +377,28 @@ def test_launchers_leave_nothing_and_clear_up_after_those_that_were_killed() -> 
     assert left.exists()
     run_under("--", "true")
     assert list(own.glob("launch-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "news", "said"),
+    [
+        ("num_workers=2", {}, ["--set num_workers=2: no training loader was iterated, so nothing was set"]),
+        ("num_workers=2", {launched.SETTLED: [""]}, []),
+        (None, {}, []),
+    ],
+)
+def test_settings_that_came_to_no_loader_are_told_of(
+    settings: str | None,
+    news: dict[str, list[str]],
+    said: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(launched.LAUNCH, str(tmp_path))
+    tell_of_the_end(read_config({}), begin(["train"]), 0, {launched.RECORDING: ["run-1"], **news}, settings)
+    assert capsys.readouterr().err.splitlines() == [f"underfed: {line}" for line in said]
+    assert launched.told(tmp_path) == {launched.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
 
 
 def test_news_have_a_bound(tmp_path: Path) -> None:

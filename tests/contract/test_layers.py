@@ -33,7 +33,20 @@ AGENT_LINE = (
     ("recording", "control"),
     ("prefetcher",),
     ("__init__",),
-    ("push", "doctor", "advised", "witness", "passthrough", "unseen", "run", "autoload", "site", "cli"),
+    (
+        "push",
+        "doctor",
+        "advised",
+        "command",
+        "orders",
+        "witness",
+        "passthrough",
+        "unseen",
+        "run",
+        "autoload",
+        "site",
+        "cli",
+    ),
 )
 PURE = ("diagnosis", "advice")
 IMPURE_LIBRARIES = {"fastapi", "starlette", "uvicorn", "sqlalchemy", "alembic", "socket", "urllib", "http", "time"}
