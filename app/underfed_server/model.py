@@ -375,10 +375,10 @@ class WorkerLife(Model):
     epoch_index: int | None
     """In which its iterator began."""
     pid: int | None
-    start_us: int
+    start_us: int | None
     end_us: int | None
     ended: WorkerEnd | None
-    """``died``: gone without a word while training lived on. ``None``: still there, or not seen to end."""
+    """``died``: gone without a word while training lived on. ``None``: still there, or gone with training."""
 
 
 class DiedWorker(WorkerLife):

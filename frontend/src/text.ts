@@ -72,6 +72,16 @@ export const banner = {
   crashed: (steps: string) => `Crashed after ${steps} steps.`,
   crashedDetail: 'The verdict is of the steps before. Its last words:',
   crashedSilently: 'The verdict is of the steps before. It left no last words.',
+  died: (worker: number, loader: string, rank: number) =>
+    `Worker ${worker} of ${loader}${rank > 0 ? ` on rank ${rank}` : ''} died.`,
+  diedSome: (count: number) => `${plural(count, 'worker')} died.`,
+  diedDetail: (facts: readonly string[]) =>
+    `${facts.join(', ')}: gone without a word while training lived on. So the kernel ends a process when memory runs out.`,
+  diedProcess: (pid: number) => `process ${pid}`,
+  diedAfter: (age: string) => `${age} into the run`,
+  diedEpoch: (epoch: number) => `in epoch ${epoch}`,
+  diedMemory: (bytes: string) => `last seen with ${bytes}`,
+  diedLast: 'The last of them:',
   trouble: (what: string) => `${what} could not be read.`,
   request: (requestId: string) => `Request ${requestId}.`,
   ours: 'This page stumbled.',
@@ -172,6 +182,8 @@ export const run = {
   ranks: (count: number) => plural(count, 'rank'),
   gpus: (count: number, name: string | null) => `${count} × ${name ?? 'GPU'}`,
   noGpu: 'no GPU',
+  restarted: (count: number) => (count === 1 ? 'restarted once' : `restarted ${plural(count, 'time')}`),
+  noLoaderDetail: 'Input that is no PyTorch DataLoader can be watched too, in the script itself:',
   advised: 'carries the advice of',
   overrides: 'Set for this run:',
   confidence: (level: string, steps: string, ranks: number) =>
@@ -182,6 +194,9 @@ export const run = {
   withChange: (change: string, to: Setting) =>
     to === null ? `With ${change}` : `With ${change}=${formatSetting(to)}`,
   parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
+  within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
+  idle: (us: string) => `${us} with the GPU idle`,
+  sampler: (us: string) => `${us} drawing indices`,
   lost: (used: string, isRunning: boolean) => `lost to waiting${isRunning ? ' so far' : ''}, of ${used} used`,
   rate: (ideal: string) => `now; ${ideal} if no step waited`,
   saved: 'less for the same steps, with the first fix',
@@ -298,7 +313,25 @@ export const workers = {
     runqueue: 'No CPU free',
     blocked: 'Blocked',
     read: 'Read',
+    memory: 'Memory',
+    own: 'Its own',
+    growth: 'Grows an hour',
+    threads: 'Threads',
+    died: 'Died',
+    raised: 'Raised',
   },
+  noBatch: 'no batch',
+  memory: (size: string, own: string | null, threads: string | null) =>
+    `${size} of memory each${own ? ` (${own} unshared)` : ''}${threads ? `, ${threads}` : ''}.`,
+  threads: (low: number, high: number) =>
+    low === high ? plural(low, 'thread') : `${low} to ${high} threads`,
+  range: (low: string, high: string) => (low === high ? low : `${low} to ${high}`),
+  grows: (name: string, perHour: string, isAlive: boolean) =>
+    `${name} ${isAlive ? 'grows' : 'grew'} by ${perHour} an hour.`,
+  died: (name: string, count: number) => `${name} died${count > 1 ? ` ${count} times` : ''}.`,
+  raised: (name: string, count: number) =>
+    `${name} ended with an exception${count > 1 ? ` ${count} times` : ''}.`,
+  pin: (us: string) => `A thread of the training process then pins each batch: ${us}.`,
   what: 'The workers',
 }
 
@@ -314,6 +347,19 @@ export const settings = {
   transforms: 'transforms',
   watchedAt: 'watched_at',
   batch: 'batch',
+  storage: 'storage',
+  placeOn: (system: string | null, device: string | null) =>
+    [system, device && `on ${device}`].filter(Boolean).join(' '),
+  kinds: {
+    nvme: 'NVMe',
+    ssd: 'SSD',
+    hdd: 'hard disk',
+    network: 'network',
+    memory: 'in memory',
+    overlay: 'container layer',
+    unknown: '',
+  },
+  files: (count: number) => `${plural(count, 'file')} seen`,
   batchOf: (tensors: string | null, bytes: string) => (tensors ? `${tensors}, ${bytes}` : bytes),
 }
 
@@ -337,11 +383,14 @@ export const gantt = {
   pan: 'pan',
   fit: 'all',
   more: (hidden: number) => `${plural(hidden, 'more worker')} not drawn.`,
+  pinned: (us: string) => `then pinned in ${us}`,
+  idle: (us: string) => `the GPU idle for ${us} of it`,
   split: 'Within a bar: shares of its time, not their order.',
   label: (workers: number, s: string) =>
     `Timeline of ${workers === 0 ? 'loading in the training process' : plural(workers, 'worker')} and the training loop over the last ${s}`,
   batch: (index: number, lane: string, load: string) => `batch ${index}, ${lane}: ${load}`,
-  step: (index: number, wait: string, step: string) => `step ${index}: waits ${wait} of ${step}`,
+  step: (index: number, wait: string, step: string, idle: string | null) =>
+    `step ${index}: waits ${wait} of ${step}${idle ? `, ${gantt.idle(idle)}` : ''}`,
   open: 'a step that is not over',
   columns: {
     batch: 'Batch',
@@ -351,6 +400,7 @@ export const gantt = {
     cpu: 'On a CPU',
     runqueue: 'No CPU free',
     blocked: 'Blocked',
+    pin: 'Pinned in',
     wait: 'Waited for it',
   },
   what: 'The timeline',
@@ -373,6 +423,9 @@ export const footnote = {
   cores: (usable: string, all: string | null) => `${usable}${all ? ` of ${all}` : ''} CPU cores`,
   memory: (size: string) => `${size} memory`,
   shm: (size: string) => `${size} /dev/shm`,
+  numa: (nodes: number) => plural(nodes, 'NUMA node'),
+  openFiles: (count: string) => `${count} open files at most`,
+  launched: (by: string) => `launched by ${by}`,
 }
 
 export const keys = {

@@ -4,6 +4,8 @@ import type { Bound, Level, Status } from './api/names'
 export interface Judged {
   bound: Bound
   level: Level
+  /** Why nothing was recorded, of a run in which no loader was seen. */
+  no_loader?: string | null
 }
 
 export function isOpen({ bound, level }: Judged): boolean {
@@ -16,6 +18,7 @@ export function hasSomeWait({ bound, level }: Judged): boolean {
 }
 
 export function verdictWord(judged: Judged, status: Status): string {
+  if (judged.no_loader) return 'no loader seen'
   if (isOpen(judged)) return status === 'running' ? 'measuring' : 'no verdict'
   return hasSomeWait(judged) ? 'some wait' : `${judged.bound}-bound`
 }

@@ -1,5 +1,15 @@
 /** Runs, verdicts and series for tests: plausible unless a test says otherwise. */
-import type { Advice, Diagnosis, Run, RunSummary, Series, SeriesPage, Week } from '../src/api/names'
+import type {
+  Advice,
+  Diagnosis,
+  Run,
+  RunSummary,
+  Series,
+  SeriesPage,
+  Week,
+  WorkerInfo,
+  WorkersPage,
+} from '../src/api/names'
 
 export function summary(changes: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -32,6 +42,7 @@ export function summary(changes: Partial<RunSummary> = {}): RunSummary {
     last_seen_at: '2026-11-21T13:06:00Z',
     ended_at: null,
     exit_reason: null,
+    no_loader: null,
     ...changes,
   }
 }
@@ -44,6 +55,9 @@ export function run(changes: Partial<Run> = {}): Run {
     config: {},
     overrides: {},
     advice_of: null,
+    started_by: 'watch',
+    launcher: null,
+    restart_count: null,
     agent_version: '0.1.0',
     python_version: '3.11.4',
     torch_version: '2.13.0',
@@ -68,6 +82,8 @@ export function run(changes: Partial<Run> = {}): Run {
     hosts: [],
     devices: [],
     epochs: [],
+    storage: [],
+    died_workers: [],
     losses: {
       dropped_steps: 0,
       dropped_batches: 0,
@@ -78,6 +94,46 @@ export function run(changes: Partial<Run> = {}): Run {
     overhead_us: 3.6,
     not_measured: {},
     notes: '',
+    ...changes,
+  }
+}
+
+export function worker(changes: Partial<WorkerInfo> = {}): WorkerInfo {
+  return {
+    worker: 0,
+    batches: 10,
+    load_us_p5: 1_000,
+    load_us_p50: 2_000,
+    load_us_p95: 3_000,
+    load_us_mean: 2_000,
+    cpu_fraction: null,
+    runqueue_fraction: 0.02,
+    blocked_fraction: 0.04,
+    collate_fraction: null,
+    read_bytes_per_s: null,
+    lives: [],
+    died: 0,
+    raised: 0,
+    rss_bytes: null,
+    pss_bytes: null,
+    rss_bytes_per_hour: null,
+    pss_bytes_per_hour: null,
+    is_growing: null,
+    threads: null,
+    ...changes,
+  }
+}
+
+export function workersPage(changes: Partial<WorkersPage> = {}): WorkersPage {
+  return {
+    run_id: 'run-1',
+    rank: 0,
+    loader: 'train',
+    workers: [],
+    pin_us_p50: null,
+    limit_us: null,
+    heatmap: null,
+    missing: null,
     ...changes,
   }
 }

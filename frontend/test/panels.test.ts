@@ -5,7 +5,7 @@ import { sparkPath } from '../src/charts/spark'
 import { lineColumns, type StepColumns, stepColumns } from '../src/store/columns'
 import { frameOf, heatmapOf, queuePanel, readout, stepPanel } from '../src/ui/panels'
 import { rowWindow } from '../src/ui/rowWindow'
-import { run, series, seriesPage } from './made'
+import { run, series, seriesPage, workersPage } from './made'
 
 const page = seriesPage(
   series('step_us', [400_000, 410_000, 405_000]),
@@ -47,6 +47,7 @@ test('epochs of this rank and loader are marked, in order', () => {
   const epoch = {
     iterator_us: null,
     startup_us: null,
+    sampler_us: null,
     first_step_index: 0,
     steps: null,
     end_us: null,
@@ -96,15 +97,7 @@ test('a heat map names the newest median and the limit', () => {
       [0, 4],
     ],
   }
-  const workers = {
-    run_id: 'r',
-    rank: 0,
-    loader: 'train',
-    workers: [],
-    limit_us: 1_500,
-    heatmap,
-    missing: null,
-  }
+  const workers = workersPage({ limit_us: 1_500, heatmap })
   const map = heatmapOf(frame, workers)
   expect(map?.medianLabel).toBe('2.8 ms now')
   expect(map?.limitLabel).toBe('1.5 ms limit')

@@ -2,20 +2,22 @@ import { signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../src/api/client'
-import type { Week } from '../src/api/names'
+import type { HostFacts, Week, WorkerInfo } from '../src/api/names'
 import { service } from '../src/store/connection'
 import { AdviceList } from '../src/ui/AdviceList'
-import { CrashBanner, NoSignalBanner, TroubleBanner } from '../src/ui/Banner'
+import { AnatomyBars } from '../src/ui/AnatomyBars'
+import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../src/ui/Banner'
 import { Empty } from '../src/ui/Empty'
 import { Footnote } from '../src/ui/Footnote'
 import { Ledger } from '../src/ui/Ledger'
 import { LoaderSettings } from '../src/ui/LoaderSettings'
+import { RunHead } from '../src/ui/RunHead'
 import { RunRow } from '../src/ui/RunRow'
 import { SignalsPanel } from '../src/ui/SignalsPanel'
 import { Verdict } from '../src/ui/Verdict'
 import { WeekHead } from '../src/ui/WeekHead'
 import { WorkersPanel } from '../src/ui/WorkersPanel'
-import { advice, diagnosis, run, summary, undecided, week } from './made'
+import { advice, diagnosis, run, summary, undecided, week, worker, workersPage } from './made'
 
 afterEach(cleanup)
 const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
@@ -279,32 +281,149 @@ test('the footnote tells cost, losses and what was not measured', () => {
   expect(seen()).toContain('gpu_util_fraction no NVIDIA driver')
 })
 
-test('workers can be read as a table', () => {
-  const worker = {
-    worker: 0,
-    batches: 10,
-    load_us_p5: 1_000,
-    load_us_p50: 2_000,
-    load_us_p95: 3_000,
-    load_us_mean: 2_000,
-    cpu_fraction: null,
-    runqueue_fraction: 0.02,
-    blocked_fraction: 0.04,
-    collate_fraction: null,
-    read_bytes_per_s: null,
-  }
-  const page = {
-    run_id: 'r',
+describe('workers', () => {
+  const show = (...workers: WorkerInfo[]) =>
+    render(<WorkersPanel page={workersPage({ workers, limit_us: 900 })} run={run({ gpus: 0 })} />)
+
+  test('can be read as a table', () => {
+    show(worker({ rss_bytes: 2 ** 30, rss_bytes_per_hour: -(2 ** 20), threads: 4, died: 1 }))
+    expect(seen()).toContain('Above 900 µs a batch the training loop waits.')
+    fireEvent.click(screen.getByRole('button'))
+    const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
+    expect(cells.slice(0, 8)).toEqual(['10', '1 ms', '2 ms', '3 ms', '–', '2.0%', '4.0%', '–'])
+    expect(cells.slice(8)).toEqual(['1 GiB', '–', '−1 MiB', '4', '1', '0'])
+  })
+
+  test('that grow or ended badly stand above what they take', () => {
+    const memory = { rss_bytes: 2 ** 30, pss_bytes: 2 ** 28, threads: 5, is_growing: false }
+    show(
+      worker({ ...memory, raised: 2 }),
+      worker({ ...memory, worker: 1, rss_bytes: 2 ** 31, is_growing: true, pss_bytes_per_hour: 2 ** 29 }),
+    )
+    const notes = [...document.querySelectorAll('.worker-notes li')].map(note => note.textContent)
+    expect(notes).toEqual([
+      'Worker 0 ended with an exception 2 times.',
+      'Worker 1 grows by 512 MiB an hour.',
+      '1 GiB to 2 GiB of memory each (256 MiB unshared), 5 threads.',
+    ])
+  })
+
+  test('of which nothing was sampled say nothing', () => {
+    show(worker())
+    expect(document.querySelectorAll('.worker-notes li').length).toBe(0)
+  })
+
+  test('that loaded nothing have a row without figures', () => {
+    const none = { load_us_p5: null, load_us_p50: null, load_us_p95: null, load_us_mean: null }
+    show(worker(), worker({ ...none, worker: 1, batches: 0 }))
+    expect(seen()).toContain('worker 1no batch')
+    cleanup()
+    const idle = worker({ ...none, worker: 1, batches: 0, died: 1 })
+    const page = workersPage({ workers: [idle], missing: 'no batch was recorded' })
+    render(<WorkersPanel page={page} run={run()} />)
+    expect(seen()).toContain('No batch was recorded.Worker 1 died.')
+  })
+
+  test('are followed by the thread that pins', () => {
+    render(<WorkersPanel page={workersPage({ workers: [worker()], pin_us_p50: 1_400 })} run={run()} />)
+    expect(seen()).toContain('A thread of the training process then pins each batch: 1.4 ms.')
+  })
+})
+
+describe('a worker that died', () => {
+  const death = {
     rank: 0,
-    loader: 't',
-    workers: [worker],
-    limit_us: 900,
-    heatmap: null,
-    missing: null,
+    loader: 'train',
+    worker: 2,
+    iterator_index: 1,
+    epoch_index: 1,
+    pid: 4711,
+    start_us: 5,
+    end_us: 192_000_000,
+    ended: 'died' as const,
   }
-  render(<WorkersPanel page={page} run={run({ gpus: 0 })} />)
-  expect(seen()).toContain('Above 900 µs a batch the training loop waits.')
-  fireEvent.click(screen.getByRole('button'))
-  const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
-  expect(cells).toEqual(['10', '1 ms', '2 ms', '3 ms', '–', '2.0%', '4.0%', '–'])
+  const lives = [{ ...death, rank: undefined, loader: undefined, worker: undefined }]
+
+  test('is told with when, and what it took last', () => {
+    const page = workersPage({ workers: [worker({ worker: 2, rss_bytes: 3 * 2 ** 30, lives })] })
+    render(<DiedBanner run={run({ died_workers: [death] })} page={page} />)
+    expect(seen()).toContain('Worker 2 of train died.')
+    expect(seen()).toContain('Process 4711, 3 min into the run, in epoch 1, last seen with 3 GiB: gone')
+  })
+
+  test('has no memory told that is a later process’s', () => {
+    const page = workersPage({
+      workers: [worker({ worker: 2, rss_bytes: 5, lives: [{ ...death, start_us: 9 }] })],
+    })
+    render(<DiedBanner run={run({ died_workers: [death] })} page={page} />)
+    expect(seen()).not.toContain('last seen')
+  })
+
+  test('is counted where it was not alone', () => {
+    render(<DiedBanner run={run({ died_workers: [death, { ...death, rank: 3 }] })} page={null} />)
+    expect(seen()).toContain('2 workers died. The last of them: Worker 2 of train on rank 3 died.')
+  })
+})
+
+describe('a run without a loader', () => {
+  const why = 'no loader seen: PyTorch was not imported'
+  test('is a sentence, its reason, and what can be watched instead', () => {
+    const none = undecided({
+      status: 'finished',
+      sentence: 'No loader was seen in this run.',
+      reason: 'PyTorch was not imported',
+    })
+    render(<Verdict run={run({ status: 'finished', no_loader: why })} diagnosis={none} />)
+    expect(screen.getByRole('heading').textContent).toBe('No loader was seen in this run.')
+    expect(seen()).toContain('No verdictNo loader was seen in this run.PyTorch was not imported.')
+    expect(seen()).toContain('underfed.watch(loader)')
+    expect(screen.queryByRole('progressbar')).toBeNull()
+  })
+})
+
+test('the wait says how much of it the GPU idled, and what drawing indices took', () => {
+  const anatomy = { step_us: 100, data_wait_us: 40, h2d_exposed_us: null, compute_us: 60 }
+  const { rerender } = render(
+    <AnatomyBars now={{ ...anatomy, gpu_idle_us: 0, sampler_us: 7 }} advice={null} />,
+  )
+  expect(seen()).toContain('Of the data wait: 0 µs with the GPU idle, 7 µs drawing indices.')
+  rerender(<AnatomyBars now={anatomy} advice={null} />)
+  expect(seen()).not.toContain('Of the data wait')
+})
+
+test('settings say where the data lie, the place with most files first', () => {
+  const place = { hostname: 'gpu-03', loader: 'train', example: null, device: null, file_system: 'nfs4' }
+  const storage = [
+    { ...place, mount: '/few', kind: 'network' as const, files_seen: 1 },
+    {
+      ...place,
+      mount: '/data',
+      kind: 'nvme' as const,
+      files_seen: 1_204,
+      device: 'nvme0n1',
+      file_system: 'ext4',
+    },
+    { ...place, mount: '/other', kind: 'ssd' as const, files_seen: 9, loader: 'val' },
+  ]
+  render(<LoaderSettings run={run({ storage })} diagnosis={null} chosen={null} />)
+  expect(seen()).toContain(
+    'storage/dataext4 on nvme0n1, NVMe, 1,204 files seenstorage/fewnfs4, network, 1 file seen',
+  )
+  expect(seen()).not.toContain('/other')
+})
+
+test('who launched a run, how often it was started again, and what its host allows', () => {
+  const host = { memory_available_bytes: null, open_files_limit: 1_024, numa_nodes: 2 }
+  const facts = Object.fromEntries(
+    ['cpu_model', 'cpu_count', 'allowed_cpus', 'quota_cores', 'usable_cores', 'memory_total_bytes'].map(
+      name => [name, null],
+    ),
+  )
+  const hosts = [{ ...facts, ...host, hostname: 'gpu-03', memory_limit_bytes: null } as HostFacts]
+  render(<Footnote run={run({ launcher: 'torchrun', hosts })} />)
+  expect(seen()).toContain('launched by torchrun')
+  expect(seen()).toContain('2 NUMA nodes, 1,024 open files at most')
+  cleanup()
+  render(<RunHead run={run({ restart_count: 2 })} />)
+  expect(seen()).toContain('restarted 2 times')
 })

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis.limits import LIMITS
-from underfed_server.diagnosis.sentence import no_loader, no_verdict
+from underfed_server.diagnosis.sentence import no_loader, no_verdict, why_no_loader
 from underfed_server.model import Diagnosis, RunSummary
 
 
 def unjudged(run: RunSummary) -> Diagnosis:
     """No verdict and no figure, but the reason."""
     needed = LIMITS.warmup_steps + LIMITS.needed_steps
+    reason = f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}"
     return Diagnosis(
         run_id=run.run_id,
         status=run.status,
@@ -19,7 +20,7 @@ def unjudged(run: RunSummary) -> Diagnosis:
         clock="host",
         level="unknown",
         confidence=None,
-        reason=run.no_loader or f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}",
+        reason=why_no_loader(run.no_loader) if run.no_loader else reason,
         sentence=no_loader() if run.no_loader else no_verdict(run.status != "running"),
         why=None,
         judged_steps=0,

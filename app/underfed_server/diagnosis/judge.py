@@ -62,12 +62,14 @@ def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
     needed = limits.warmup_steps + limits.needed_steps
     ended = facts.status != "running"
     reason = sentence.too_short(facts, needed) if ended else sentence.still_measuring(facts, needed)
+    if facts.no_loader:
+        reason = sentence.why_no_loader(facts.no_loader)
     return Verdict(
         bound="unknown",
         clock="host",
         level="unknown",
         confidence=None,
-        reason=facts.no_loader or reason,
+        reason=reason,
         sentence=sentence.no_loader() if facts.no_loader else sentence.no_verdict(ended),
         why=None,
         judged_steps=facts.judged_steps,

@@ -53,6 +53,11 @@ def no_loader() -> str:
     return "No loader was seen in this run."
 
 
+def why_no_loader(reason: str) -> str:
+    """The agent's reason stands by itself, too; below the sentence it would say it twice."""
+    return reason.removeprefix("no loader seen: ")
+
+
 def no_verdict(ended: bool) -> str:
     return "The run ended before a verdict was possible." if ended else "A verdict needs a few more steps."
 

@@ -40,11 +40,11 @@ def _wait_signals(rank: RankFacts, limits: Limits) -> list[Signal]:
     rows = [
         _wait_signal("GPU idle while the loop waits", rank.stall_fraction, "gpu_idle_us", limits),
         _signal(
-            "Waiting for a batch, idle or not",
+            "Waiting for a batch, by the host's clock",
             Evidence(
                 what="of step time", value=rank.data_wait_us / rank.step_us, unit="fraction", series="data_wait_us"
             ),
-            f"under {whole_percent(limits.watch_fraction)} idle",
+            "while the GPU works",
             _symptom(rank.stall_fraction >= limits.watch_fraction),
             "starved" if rank.stall_fraction >= limits.limited_fraction else "some wait",
         ),

@@ -164,7 +164,7 @@ class Worker(Part, frozen=True, kw_only=True):
     loader: LoaderName
     iterator_index: Count
     worker: Count
-    start_us: Count
+    start_us: Count | None = None
     pid: Count | None = None
     epoch_index: Count | None = None
     end_us: Count | None = None

@@ -222,7 +222,7 @@ worker_life = Table(
     _key("worker", BigInteger),
     Column("epoch_index", BigInteger),
     Column("pid", BigInteger),
-    Column("start_us", BigInteger, nullable=False),
+    Column("start_us", BigInteger),
     Column("end_us", BigInteger),
     Column("ended", Text),
     sqlite_with_rowid=False,

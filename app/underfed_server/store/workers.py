@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Select, and_, func, select, type_coerce
+from sqlalchemy import Connection, RowMapping, Select, and_, func, select
 
 from underfed_server.model import DiedWorker, WorkerLife
 from underfed_server.store import tables
@@ -29,8 +29,8 @@ _life, _stream = tables.worker_life.c, tables.stream.c
 _of_its_stream = and_(
     _life.run_id == _stream.run_id, _life.rank == _stream.rank, _life.incarnation == _stream.incarnation
 )
-# By when it really was: each incarnation has a run clock of its own.
-_began: ColumnElement[int] = type_coerce(_stream.started_at, BigInteger) + _life.start_us
+# Iterators are counted, where an instant may not have been seen; each incarnation counts its own.
+_newest_first = (_stream.started_at.desc(), _life.iterator_index.desc())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,11 +47,15 @@ class WorkerRecord:
     @property
     def newest_samples(self) -> WorkerRows:
         """Of the process that lives, or lived last."""
-        if not self.lives:
-            return self.samples
-        inside = self.samples.at_us >= self.lives[-1].start_us
-        columns = {name: getattr(self.samples, name)[inside] for name in WorkerRows.__slots__}
-        return WorkerRows(**columns)
+        inside = self.samples.at_us >= self._newest_began_us()
+        return WorkerRows(**{each.name: getattr(self.samples, each.name)[inside] for each in fields(WorkerRows)})
+
+    def _newest_began_us(self) -> int:
+        """Where that was not seen: when the one before it was last heard of."""
+        if self.lives and self.lives[-1].start_us is not None:
+            return self.lives[-1].start_us
+        heard = [instant for life in self.lives[:-1] for instant in (life.start_us, life.end_us)]
+        return max((instant for instant in heard if instant is not None), default=0)
 
 
 def read_workers(reader: Reader, run_id: str, rank: int, loader: str, run_started_at: datetime) -> list[WorkerRecord]:
@@ -73,14 +77,14 @@ def read_workers(reader: Reader, run_id: str, rank: int, loader: str, run_starte
 def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
     """The loader whose workers started last; ``None``: none had workers."""
     statement = select(_life.loader).join(tables.stream, _of_its_stream)
-    statement = statement.where(_life.run_id == run_id, _life.rank == rank).order_by(_began.desc()).limit(1)
+    statement = statement.where(_life.run_id == run_id, _life.rank == rank).order_by(*_newest_first).limit(1)
     return connection.execute(statement).scalar()
 
 
 def read_died(connection: Connection, run_id: str, run_started_at: datetime) -> list[DiedWorker]:
     """Of all ranks and loaders, the newest, oldest first."""
     statement = _with_start().where(_life.run_id == run_id, _life.ended == "died")
-    rows = connection.execute(statement.order_by(_began.desc()).limit(NEWEST_DIED)).mappings().all()
+    rows = connection.execute(statement.order_by(*_newest_first).limit(NEWEST_DIED)).mappings().all()
     return [
         DiedWorker(rank=row["rank"], loader=row["loader"], worker=row["worker"], **_life_of(row, run_started_at))
         for row in reversed(rows)
@@ -93,7 +97,7 @@ def _lives(
     """By worker, the newest first."""
     statement = _with_start().where(_life.run_id == run_id, _life.rank == rank, _life.loader == loader)
     found: dict[int, list[WorkerLife]] = defaultdict(list)
-    for row in connection.execute(statement.order_by(_began.desc()).limit(NEWEST_LIVES)).mappings():
+    for row in connection.execute(statement.order_by(*_newest_first).limit(NEWEST_LIVES)).mappings():
         found[row["worker"]].append(WorkerLife(**_life_of(row, run_started_at)))
     return found
 
@@ -114,9 +118,5 @@ def _with_start() -> Select[Any]:
 
 def _life_of(row: RowMapping, run_started_at: datetime) -> dict[str, Any]:
     shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
-    end_us = row["end_us"]
-    return {
-        **{name: row[name] for name in ("iterator_index", "epoch_index", "pid", "ended")},
-        "start_us": row["start_us"] + shift,
-        "end_us": None if end_us is None else end_us + shift,
-    }
+    instants = {name: None if row[name] is None else row[name] + shift for name in ("start_us", "end_us")}
+    return {name: row[name] for name in ("iterator_index", "epoch_index", "pid", "ended")} | instants

@@ -52,7 +52,7 @@ def _workers(workers: Sequence[WorkerInfo]) -> Iterator[tuple[str, str]]:
     if sampled:
         own = [worker.pss_bytes for worker in sampled if worker.pss_bytes is not None]
         parts = [f"{figures.span([worker.rss_bytes for worker in sampled], figures.size)} resident"]
-        parts += [f"{figures.span(own, figures.size)} of it their own"] if len(own) == len(sampled) else []
+        parts += [f"{figures.span(own, figures.size)} of it their own"] if own else []
         threads = [worker.threads for worker in sampled if worker.threads is not None]
         parts += [f"{figures.span(threads, figures.amount)} threads"] if threads else []
         yield "Each worker", ", ".join(parts)
@@ -74,7 +74,7 @@ def _times(run: Run, page: WorkersPage) -> Iterator[tuple[str, str]]:
 
 
 def _places(places: Sequence[StoragePlace]) -> Iterator[tuple[str, str]]:
-    for place in places:
+    for place in sorted(places, key=lambda place: -place.files_seen):
         medium = " on ".join(filter(None, (KINDS.get(place.kind), place.device)))
         what = ", ".join(filter(None, (place.file_system, medium)))
         files = f"{place.files_seen:,} file{'' if place.files_seen == 1 else 's'} seen"
@@ -83,6 +83,6 @@ def _places(places: Sequence[StoragePlace]) -> Iterator[tuple[str, str]]:
 
 def _launch(run: Run) -> Iterator[tuple[str, str]]:
     restarts = run.restart_count or 0
-    again = f"restarted {restarts} time{'' if restarts == 1 else 's'}" if restarts else ""
+    again = "" if not restarts else "restarted once" if restarts == 1 else f"restarted {restarts} times"
     if run.launcher or again:
         yield "Launched", ", ".join(filter(None, (f"by {run.launcher}" if run.launcher else "", again)))

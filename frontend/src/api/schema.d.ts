@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 b994f9a9a36ce384d75b89459456153e3e511682a0d48829223721bd1ae21cc2. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 1c1452e5e6c4bef100421404537d3ac4a2e000eeabfcb6bb3e2ae7edfeacc7b6. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -463,7 +463,7 @@ export interface components {
             /** Rank */
             rank: number;
             /** Start Us */
-            start_us: number;
+            start_us: number | null;
             /** Worker */
             worker: number;
         };
@@ -1205,7 +1205,7 @@ export interface components {
             /** Pid */
             pid: number | null;
             /** Start Us */
-            start_us: number;
+            start_us: number | null;
         };
         /** WorkersPage */
         WorkersPage: {

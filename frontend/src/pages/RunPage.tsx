@@ -1,6 +1,6 @@
 /** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import type { Run } from '../api/names'
+import type { Diagnosis, Run } from '../api/names'
 import { capital, formatFraction } from '../format'
 import { navigate, runHref, runsHref } from '../router'
 import { bind } from '../shortcuts'
@@ -9,7 +9,7 @@ import { openRun, type Part, type RunStore } from '../store/run'
 import { isLoaded, load, order } from '../store/runs'
 import * as say from '../text'
 import { AdviceList } from '../ui/AdviceList'
-import { CrashBanner, NoSignalBanner, TroubleBanner } from '../ui/Banner'
+import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/Banner'
 import { Footnote } from '../ui/Footnote'
 import { GanttPanel } from '../ui/GanttPanel'
 import { Ledger } from '../ui/Ledger'
@@ -61,25 +61,35 @@ function Loaded({ store, run }: { store: RunStore; run: Run }) {
     <>
       <RunHead run={run} />
       {run.status === 'lost' && <NoSignalBanner run={run} />}
+      <DiedBanner run={run} page={store.workers.value} />
       {run.status === 'crashed' && <CrashBanner run={run} />}
       <div class={run.status === 'lost' ? 'stale' : ''}>
         {diagnosis && <Verdict run={run} diagnosis={diagnosis} />}
-        {diagnosis && diagnosis.ledger.length > 0 && <Ledger run={run} entries={diagnosis.ledger} />}
-        <div class="columns">
-          <div class="do">{diagnosis && <AdviceList run={run} diagnosis={diagnosis} />}</div>
-          <div class="seen">
-            <TimePanels store={store} run={run} />
-            {diagnosis && diagnosis.signals.length > 0 && <SignalsPanel signals={diagnosis.signals} />}
-            <LoaderSettings run={run} diagnosis={diagnosis} chosen={store.selection.value.loader} />
-          </div>
-          <div class="compared">
-            <WorkersPanel page={store.workers.value} run={run} />
-            {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel ranks={diagnosis.ranks} />}
-          </div>
-        </div>
-        <GanttPanel timeline={store.timeline.value} run={run} />
+        {run.no_loader === null && <Recorded store={store} run={run} diagnosis={diagnosis} />}
         <Footnote run={run} />
       </div>
+    </>
+  )
+}
+
+/** Everything that needs a loader: without one it would be a page of empty panels. */
+function Recorded({ store, run, diagnosis }: { store: RunStore; run: Run; diagnosis: Diagnosis | null }) {
+  return (
+    <>
+      {diagnosis && diagnosis.ledger.length > 0 && <Ledger run={run} entries={diagnosis.ledger} />}
+      <div class="columns">
+        <div class="do">{diagnosis && <AdviceList run={run} diagnosis={diagnosis} />}</div>
+        <div class="seen">
+          <TimePanels store={store} run={run} />
+          {diagnosis && diagnosis.signals.length > 0 && <SignalsPanel signals={diagnosis.signals} />}
+          <LoaderSettings run={run} diagnosis={diagnosis} chosen={store.selection.value.loader} />
+        </div>
+        <div class="compared">
+          <WorkersPanel page={store.workers.value} run={run} />
+          {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel ranks={diagnosis.ranks} />}
+        </div>
+      </div>
+      <GanttPanel timeline={store.timeline.value} run={run} />
     </>
   )
 }

@@ -17,8 +17,21 @@ export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | nu
           gain={advice.predicted_speedup}
         />
       )}
+      <Within anatomy={now} />
     </div>
   )
+}
+
+/** What of the wait is known to consist of what: not parts of the bar, which is of the host's clock. */
+function Within({ anatomy }: { anatomy: Anatomy }) {
+  const parts = [
+    [anatomy.gpu_idle_us, say.idle],
+    [anatomy.sampler_us, say.sampler],
+  ] as const
+  const known = parts.flatMap(([us, said]) =>
+    us === null || us === undefined ? [] : [said(formatDuration(us))],
+  )
+  return known.length > 0 ? <p class="anatomy-note">{say.within(known)}</p> : null
 }
 
 interface BarProps {

@@ -1,16 +1,23 @@
 /** What is wrong, in a thin bar above what still holds. */
 import type { ComponentChildren } from 'preact'
 import { type ServiceError, serviceNow } from '../api/client'
-import type { Run } from '../api/names'
-import { formatClockSeconds, formatNumber } from '../format'
+import type { DiedWorker, Run, WorkersPage } from '../api/names'
+import { capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../format'
 import { now } from '../store/clock'
 import { lastHeardAt, link, retryAt, retryNow } from '../store/connection'
 import { banner, text } from '../text'
 import { CopyButton } from './CopyButton'
 
-export function Banner({ title, children }: { title: string; children?: ComponentChildren }) {
+interface BannerProps {
+  title: string
+  /** What ended a run, or will. */
+  isGrave?: boolean
+  children?: ComponentChildren
+}
+
+export function Banner({ title, isGrave = false, children }: BannerProps) {
   return (
-    <div class="banner" role="status">
+    <div class={`banner ${isGrave ? 'grave' : ''}`} role="status">
       <b>{title}</b> {children}
     </div>
   )
@@ -54,6 +61,41 @@ export function CrashBanner({ run }: { run: Run }) {
       )}
     </Banner>
   )
+}
+
+/** Workers that were killed: what they left undone explains how the run ended better than any verdict. */
+export function DiedBanner({ run, page }: { run: Run; page: WorkersPage | null }) {
+  const last = run.died_workers.at(-1)
+  if (!last) return null
+  const count = run.died_workers.length
+  return (
+    <Banner
+      title={count === 1 ? banner.died(last.worker, last.loader, last.rank) : banner.diedSome(count)}
+      isGrave
+    >
+      {count > 1 && `${banner.diedLast} ${banner.died(last.worker, last.loader, last.rank)} `}
+      {capital(banner.diedDetail(deathFacts(last, memoryOf(last, page))))}
+    </Banner>
+  )
+}
+
+function deathFacts(
+  { pid, end_us: endUs, epoch_index: epoch }: DiedWorker,
+  memory: number | null,
+): readonly string[] {
+  return [
+    pid === null ? '' : banner.diedProcess(pid),
+    endUs === null ? '' : banner.diedAfter(formatAge(endUs / 1e6)),
+    epoch === null ? '' : banner.diedEpoch(epoch),
+    memory === null ? '' : banner.diedMemory(formatBytes(memory)),
+  ].filter(Boolean)
+}
+
+/** The page of workers is of one rank and loader; a later process with its number is not the one that died. */
+function memoryOf({ rank, loader, worker, start_us }: DiedWorker, page: WorkersPage | null): number | null {
+  const same = page?.rank === rank && page.loader === loader
+  const seen = same ? page.workers.find(one => one.worker === worker) : undefined
+  return seen?.lives.at(-1)?.start_us === start_us ? (seen?.rss_bytes ?? null) : null
 }
 
 /** A part that the service failed to give; the rest of the page stands. */

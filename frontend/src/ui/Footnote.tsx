@@ -30,6 +30,7 @@ function versions(run: Run): readonly string[] {
     run.agent_version ? say.agent(run.agent_version) : '',
     run.python_version ? say.python(run.python_version) : '',
     run.torch_version ? say.torch(run.torch_version) : '',
+    run.launcher ? say.launched(run.launcher) : '',
   ]
 }
 
@@ -54,6 +55,8 @@ function hostLine(host: HostFacts): string {
     cores === null ? null : say.cores(formatNumber(cores), all),
     memory === null ? null : say.memory(formatBytes(memory)),
     host.shm_total_bytes === null ? null : say.shm(formatBytes(host.shm_total_bytes)),
+    host.numa_nodes !== null && host.numa_nodes > 1 ? say.numa(host.numa_nodes) : null,
+    host.open_files_limit === null ? null : say.openFiles(formatNumber(host.open_files_limit)),
   ]
   return `${host.hostname}: ${facts.filter(Boolean).join(', ')}`
 }

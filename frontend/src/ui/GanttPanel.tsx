@@ -101,7 +101,8 @@ function press(event: KeyboardEvent, handle: GanttHandle | null): void {
 function pointedText(target: TimelineBatch | TimelineStep): string {
   if ('data_wait_us' in target) {
     const whole = target.step_us === null ? say.open : formatDuration(target.step_us)
-    return say.step(target.step_index, formatDuration(target.data_wait_us), whole)
+    const idle = target.gpu_idle_us === null ? null : formatDuration(target.gpu_idle_us)
+    return say.step(target.step_index, formatDuration(target.data_wait_us), whole, idle)
   }
   const parts = [
     [target.cpu_us, say.cpu],
@@ -110,7 +111,8 @@ function pointedText(target: TimelineBatch | TimelineStep): string {
   ] as const
   const split = parts.flatMap(([us, name]) => (us === null ? [] : [`${formatDuration(us)} ${name}`]))
   const lane = workers.name(target.worker)
-  return [say.batch(target.batch_index, lane, formatDuration(target.load_us)), ...split].join(', ')
+  const pinned = target.pin_us === null ? [] : [say.pinned(formatDuration(target.pin_us))]
+  return [say.batch(target.batch_index, lane, formatDuration(target.load_us)), ...split, ...pinned].join(', ')
 }
 
 function Legend({ gpus }: { gpus: number | null }) {
@@ -155,6 +157,7 @@ function TimelineTable({ timeline }: { timeline: Timeline }) {
       formatDuration(batch.cpu_us),
       formatDuration(batch.runqueue_us),
       formatDuration(batch.blocked_us),
+      formatDuration(batch.pin_us),
       formatDuration(waits.get(`${batch.epoch_index}/${batch.batch_index}`) ?? null),
     ])
   return <DataTable caption={say.what} columns={Object.values(say.columns)} rows={rows} isNumeric />

@@ -1,5 +1,5 @@
 /** The judged loader as it was found in the process; what the advice would change is marked. */
-import type { Diagnosis, LoaderInfo, Run } from '../api/names'
+import type { Diagnosis, LoaderInfo, Run, StoragePlace } from '../api/names'
 import { formatBytes, formatNumber, formatSetting, plural } from '../format'
 import { settings as say } from '../text'
 import { Diamond } from './Glyph'
@@ -42,9 +42,35 @@ export function LoaderSettings({ run, diagnosis, chosen }: LoaderSettingsProps) 
             <dd>{value}</dd>
           </div>
         ))}
+        {placesOf(run, loader).map(place => (
+          <div key={`${place.hostname} ${place.mount}`}>
+            <dt>{say.storage}</dt>
+            <dd title={place.example ?? undefined}>
+              {place.mount}
+              <small>{placeDetail(place, run.hosts.length > 1)}</small>
+            </dd>
+          </div>
+        ))}
       </dl>
     </Panel>
   )
+}
+
+/** Where most files were seen comes first. */
+function placesOf(run: Run, loader: LoaderInfo): readonly StoragePlace[] {
+  return run.storage
+    .filter(place => place.loader === loader.loader)
+    .toSorted((a, b) => b.files_seen - a.files_seen)
+}
+
+function placeDetail(place: StoragePlace, hasHosts: boolean): string {
+  const parts = [
+    say.placeOn(place.file_system, place.device),
+    say.kinds[place.kind],
+    say.files(place.files_seen),
+    hasHosts ? place.hostname : null,
+  ]
+  return parts.filter(Boolean).join(', ')
 }
 
 /** Only what is known: an absent row is better than one that says nothing. */

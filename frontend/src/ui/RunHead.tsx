@@ -22,6 +22,9 @@ export function RunHead({ run }: { run: Run }) {
           {run.hostnames.join(', ')}, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
         </span>
         {run.world_size > 1 && <span>{say.ranks(run.world_size)}</span>}
+        {run.restart_count !== null && run.restart_count > 0 && (
+          <span>{say.restarted(run.restart_count)}</span>
+        )}
         <span>{run.user}</span>
         <span>{run.project}</span>
       </span>

@@ -80,7 +80,7 @@ function hosts(names: readonly string[]): string {
 function Verdict({ run, isShort = false }: { run: RunSummary; isShort?: boolean }) {
   const word = verdictWord(run, run.status)
   return (
-    <span class={`with-glyph verdict-word ${verdictTone(run)}`}>
+    <span class={`with-glyph verdict-word ${verdictTone(run)}`} title={run.no_loader ?? undefined}>
       <VerdictGlyph judged={run} />
       {word} {run.cause && !isShort && <small class="faint">{causeWord[run.cause]}</small>}
     </span>

@@ -1,10 +1,11 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
 import type { Diagnosis, Run } from '../api/names'
 import { asSentence, capital, formatHours, formatNumber } from '../format'
-import { hourNoun, run as say } from '../text'
+import { empty, hourNoun, run as say } from '../text'
 import { isOpen, verdictTone, verdictWord } from '../verdict'
 import { AnatomyBars } from './AnatomyBars'
 import { VerdictGlyph } from './Glyph'
+import { Snippet } from './Snippet'
 
 interface VerdictProps {
   run: Run
@@ -19,7 +20,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
         <p class={`kind ${verdictTone(diagnosis)}`}>
           <VerdictGlyph judged={diagnosis} />
           {capital(verdictWord(diagnosis, diagnosis.status))}
-          <span>{kindDetail(diagnosis)}</span>
+          {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
         </p>
         <h2 id="verdict-sentence" class="verdict-sentence">
           {diagnosis.sentence}
@@ -28,11 +29,25 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
         {diagnosis.reason && (
           <p class={isUndecided ? 'why' : 'reservation'}>{asSentence(diagnosis.reason)}</p>
         )}
-        {isUndecided && run.status === 'running' && <Progress diagnosis={diagnosis} />}
+        {run.no_loader !== null ? (
+          <Watchable />
+        ) : (
+          isUndecided && run.status === 'running' && <Progress diagnosis={diagnosis} />
+        )}
         {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
       </div>
       {!isUndecided && <Cost diagnosis={diagnosis} />}
     </section>
+  )
+}
+
+/** What to do about a run that fed itself in a way that is not seen without a word. */
+function Watchable() {
+  return (
+    <div class="watchable">
+      <p class="reservation">{say.noLoaderDetail}</p>
+      <Snippet code={empty.snippet} />
+    </div>
   )
 }
 

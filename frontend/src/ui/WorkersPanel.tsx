@@ -1,4 +1,4 @@
-/** Is one worker to blame? Their load times side by side, with the limit above which training waits. */
+/** Is one worker to blame? Load times side by side, with the limit above which training waits; and their processes. */
 import type { Run, WorkerInfo, WorkersPage } from '../api/names'
 import {
   asSentence,
@@ -8,9 +8,10 @@ import {
   formatNumber,
   NOT_MEASURED,
 } from '../format'
-import { workers as say, text } from '../text'
+import { workers as say } from '../text'
 import { DataTable } from './DataTable'
 import { Panel } from './Panel'
+import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
 
 export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run }) {
   if (!page || (page.workers.length === 0 && !page.missing)) return null
@@ -20,11 +21,9 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run
       detail={say.detail}
       table={page.workers.length > 0 ? () => <WorkersTable page={page} /> : undefined}
     >
-      {page.workers.length === 0 ? (
-        <p class="missing">{asSentence(page.missing ?? text.notMeasured)}</p>
-      ) : (
-        <Strips page={page} run={run} />
-      )}
+      {page.missing !== null && <p class="missing">{asSentence(page.missing)}</p>}
+      {page.workers.some(hasLoaded) && <Strips page={page} run={run} />}
+      <WorkerNotes page={page} />
     </Panel>
   )
 }
@@ -36,12 +35,13 @@ function isAlone(page: WorkersPage): boolean {
 
 function Strips({ page, run }: { page: WorkersPage; run: Run }) {
   const { workers, limit_us: limitUs } = page
-  const endUs = axisEnd(Math.max(...workers.map(worker => worker.load_us_p95), (limitUs ?? 0) * 1.1))
+  const loaded = workers.filter(hasLoaded)
+  const endUs = axisEnd(Math.max(...loaded.map(worker => worker.load_us_p95), (limitUs ?? 0) * 1.1))
   const at = (us: number) => `${(100 * us) / endUs}%`
   const ticks = [0, 1, 2, 3, 4].map(quarter => (endUs * quarter) / 4)
-  const medians = workers.map(worker => worker.load_us_p50)
+  const medians = loaded.map(worker => worker.load_us_p50)
   const label = say.label(
-    workers.length,
+    loaded.length,
     formatDuration(Math.min(...medians)),
     formatDuration(Math.max(...medians)),
   )
@@ -73,15 +73,26 @@ function Strip({ worker, at }: { worker: WorkerInfo; at(us: number): string }) {
     <div class="strip">
       <span>{say.name(worker.worker)}</span>
       <div>
-        <i
-          class="strip-span"
-          style={{ left: at(worker.load_us_p5), right: `calc(100% - ${at(worker.load_us_p95)})` }}
-        />
-        <i class="strip-median" style={{ left: at(worker.load_us_p50) }} />
+        {hasLoaded(worker) && (
+          <>
+            <i
+              class="strip-span"
+              style={{ left: at(worker.load_us_p5), right: `calc(100% - ${at(worker.load_us_p95)})` }}
+            />
+            <i class="strip-median" style={{ left: at(worker.load_us_p50) }} />
+          </>
+        )}
       </div>
-      <span class="strip-figure">{formatDuration(worker.load_us_p50)}</span>
+      <span class="strip-figure">{hasLoaded(worker) ? formatDuration(worker.load_us_p50) : say.noBatch}</span>
     </div>
   )
+}
+
+type Loaded = WorkerInfo & { load_us_p5: number; load_us_p50: number; load_us_p95: number }
+
+/** A worker may die, or sit idle, before it has loaded a single batch. */
+function hasLoaded(worker: WorkerInfo): worker is Loaded {
+  return worker.load_us_p50 !== null
 }
 
 /** The next 1, 2, 4 or 8 of a power of ten, so that quarters are round. */
@@ -101,6 +112,12 @@ function WorkersTable({ page }: { page: WorkersPage }) {
     formatFraction(worker.runqueue_fraction),
     formatFraction(worker.blocked_fraction),
     worker.read_bytes_per_s === null ? NOT_MEASURED : `${formatBytes(worker.read_bytes_per_s)}/s`,
+    formatBytes(worker.rss_bytes),
+    formatBytes(worker.pss_bytes),
+    formatGrowth(growthOf(worker)),
+    formatNumber(worker.threads),
+    formatNumber(worker.died),
+    formatNumber(worker.raised),
   ])
   return <DataTable caption={say.title} columns={Object.values(say.columns)} rows={rows} isNumeric />
 }

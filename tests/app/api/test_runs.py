@@ -201,7 +201,10 @@ def test_a_run_without_a_loader_says_so_in_every_part(client: TestClient, store:
     for part in ("workers", "timeline"):
         assert client.get(f"/api/v1/runs/run-1/{part}").json()["missing"] == why
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis").json())
-    assert (diagnosis.sentence, diagnosis.reason) == ("No loader was seen in this run.", why)
+    assert (diagnosis.sentence, diagnosis.reason) == (
+        "No loader was seen in this run.",
+        "the command made none",
+    )
     assert client.get("/api/v1/runs").json()["runs"][0]["no_loader"] == why
 
 

@@ -102,7 +102,7 @@ def test_not_measured_and_zero_are_two_things() -> None:
         ({"host": {"at_us": [1], "memory_pressure_us": [-1]}}, "host.memory_pressure_us[0]"),
         ({"run": {"restart_count": -1}}, "run.restart_count"),
         ({"run": {"host": {"numa_nodes": "2"}}}, "run.host.numa_nodes"),
-        ({"workers": [{"loader": "a", "iterator_index": 0, "worker": 0}]}, "workers[0].start_us"),
+        ({"workers": [{"loader": "a", "worker": 0, "start_us": 1}]}, "workers[0].iterator_index"),
         ({"workers": [{"loader": "a", "iterator_index": 0, "worker": 0, "start_us": 1, "ended": "lost"}]},
          "workers[0].ended"),
         ({"worker_samples": [{"loader": "a", "worker": 0, "at_us": [1, 2], "rss_bytes": [1]}]},

@@ -75,6 +75,14 @@ def test_samples_are_those_of_the_process_that_lives_now(store: Store) -> None:
     assert np.isnan(only.newest_samples.pss_bytes).all()
 
 
+def test_a_life_whose_beginning_was_not_seen_begins_after_the_one_before(store: Store) -> None:
+    begun = [life(0, end_us=600, ended="returned"), life(0, 1, start_us=None)]
+    post(store, [made_window(0, workers=begun, worker_samples=[samples(0, [10, 500, 900], cpu_us=[1, 90, 2])])])
+    (only,) = store.workers("run-1", 0, "train")
+    assert [one.start_us for one in only.lives] == [0, None]
+    assert only.newest_samples.cpu_us.tolist() == [2]
+
+
 def test_lives_of_a_restarted_rank_are_on_the_clock_of_the_run(store: Store) -> None:
     post(store, [made_window(0, workers=[life(0, end_us=50, ended="died")])])
     later = {"incarnation": 2, "started_at": "2026-11-20T11:00:00Z"}

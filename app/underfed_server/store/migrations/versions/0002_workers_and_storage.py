@@ -38,7 +38,7 @@ def upgrade() -> None:
         sa.Column("worker", sa.BigInteger(), nullable=False),
         sa.Column("epoch_index", sa.BigInteger(), nullable=True),
         sa.Column("pid", sa.BigInteger(), nullable=True),
-        sa.Column("start_us", sa.BigInteger(), nullable=False),
+        sa.Column("start_us", sa.BigInteger(), nullable=True),
         sa.Column("end_us", sa.BigInteger(), nullable=True),
         sa.Column("ended", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint(
