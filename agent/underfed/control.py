@@ -19,7 +19,9 @@ from underfed.guard import Guard
 from underfed.hooks.install import WORKER_FACTS, Hooks
 from underfed.hooks.iterable import is_stand_in, stand_in
 from underfed.hooks.session import WatchedLoader
+from underfed.overrides import Overrides, read_overrides
 from underfed.recording import Recording, open_recording, say
+from underfed.replay import Replay, read_replay
 
 CALLER = 3
 """Frames from ``_site`` to the user's line: over ``control.watch`` and ``underfed.watch``."""
@@ -31,6 +33,8 @@ class _State:
     def __init__(self) -> None:
         self.watches_all = False
         """Started by ``underfed run``: nobody names the loaders."""
+        self.overrides: Overrides | None = None
+        self.replay: Replay | None = None
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -84,9 +88,24 @@ def attach() -> None:
     with _state.lock:
         _state.watches_all = True
         try:
+            _take_orders()
             _installed_hooks()
         except Exception as error:
             Guard().failed("attach", error)
+
+
+def _take_orders() -> None:
+    """``--set``, ``--apply`` and ``--replay`` of the launcher."""
+    _state.replay = read_replay(os.environ, say)
+    _state.overrides = read_overrides(os.environ, say)
+    if _state.overrides is not None:
+        _state.overrides.changed = _tell_overrides
+
+
+def _tell_overrides() -> None:
+    """They may come before the run begins: with its loader's first iterator."""
+    if _state.overrides is not None and _state.recording is not None:
+        _state.recording.note_overrides(_state.overrides.applied, _state.overrides.refused)
 
 
 def cover(module: ModuleType) -> None:
@@ -170,7 +189,8 @@ def _recording(config: Callable[[], Config]) -> Recording | None:
         if _state.recording is None and not _state.has_failed:
             wanted = config()
             try:
-                _state.recording = open_recording(wanted, started_by="run" if _state.watches_all else "watch")
+                _state.recording = open_recording(wanted)
+                _tell_overrides()
             except Exception as error:
                 _state.has_failed = True
                 say(f"nothing is recorded: {error}")
@@ -182,7 +202,7 @@ def _recording(config: Callable[[], Config]) -> Recording | None:
 def _installed_hooks() -> Hooks:
     with _state.lock:
         if _state.hooks is None:
-            _state.hooks = Hooks(_find)
+            _state.hooks = Hooks(_find, _state.overrides, _state.replay)
         if not _state.hooks.is_installed:
             _state.hooks.install()
         return _state.hooks
@@ -201,6 +221,8 @@ def _find(loader: Any) -> WatchedLoader | None:
         watched = recording.registry.find(loader)
         if watched is None and _state.watches_all and not is_worker():
             watched = recording.watch(loader, None, iterating_site(), hooks.reasons(loader))
+        if watched is not None and _state.overrides is not None:
+            watched.threads_per_worker = _state.overrides.threads_for(loader)
     except Exception as error:
         (recording.guard if recording is not None else Guard()).failed("find", error)
         return None

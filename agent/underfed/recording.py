@@ -21,9 +21,9 @@ from multiprocessing import parent_process, util
 from pathlib import Path
 from typing import Any
 
-from underfed import procfs, rundir
+from underfed import launched, procfs, rundir
 from underfed.clock import now_ns, wall_clock, wall_clock_ms
-from underfed.config import Config, is_interactive, script_path
+from underfed.config import Config, Value, is_interactive, script_path
 from underfed.errors import RunDirectoryError
 from underfed.facts import End, LoaderFacts, Origin, RunFacts, write_facts
 from underfed.guard import Guard, note_failure
@@ -130,6 +130,13 @@ class Recording:
             note_failure(str(self.directory / rundir.FAILURES), "watch", excess)
         return watched
 
+    def note_overrides(self, applied: Mapping[str, Value], refused: Mapping[str, str]) -> None:
+        """What ``--set`` and ``--apply`` changed, and what they could not."""
+        reasons = {f"set:{name}": reason for name, reason in refused.items()}
+        others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
+        self.facts = replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons})
+        self._write()
+
     def _tell(self, watched: WatchedLoader, facts: LoaderFacts) -> None:
         self.loaders[watched.index] = facts
         write_facts(rundir.loader_facts(self.directory, watched.index), loader=facts)
@@ -197,7 +204,7 @@ class Recording:
         write_facts(self.directory / rundir.RUN, origin=self.origin, run=self.facts)
 
 
-def open_recording(config: Config, started_by: str = "watch") -> Recording:
+def open_recording(config: Config) -> Recording:
     """Make this process's directory and begin.
 
     Raises:
@@ -207,11 +214,12 @@ def open_recording(config: Config, started_by: str = "watch") -> Recording:
     run_id = config.run_id or make_run_id(config.name, rank)
     directory = make_directory(config, rank, run_id)
     try:
-        recording = Recording(config, rank, run_id, directory, started_by)
+        recording = Recording(config, rank, run_id, directory, launched.started_by(os.environ))
     except OSError as error:
         shutil.rmtree(directory, ignore_errors=True)
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
+    launched.tell(os.environ, launched.RECORDING, run_id)
     if rank.rank == 0:
         say(f"run {config.name} at {config.url}/runs/{run_id}")
     return recording
@@ -267,6 +275,10 @@ def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
         started_by=started_by,
         tags=dict(config.tags),
         config=dict(config.config),
+        launcher=rank.launcher,
+        restart_count=rank.restart_count,
+        advice_of=launched.advice_of(os.environ),
+        not_measured={} if rank.why_apart is None else {"other_hosts": rank.why_apart},
     )
 
 

@@ -6,14 +6,14 @@ import platform
 import sys
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
 from underfed.hooks.ahead import fetches_ahead, why_no_steps
 from underfed.hooks.collate import splice_fetchers
-from underfed.hooks.loader import KEY, LoaderHooks, Settings
+from underfed.hooks.loader import KEY, LoaderHooks, Replaying, Settings
 from underfed.hooks.session import PINNING, Session, WatchedLoader
 from underfed.hooks.splice import Around, AtCall, Spliced, splice
 from underfed.hooks.worker import ARGUMENTS, WorkerEntry, parameter_names
@@ -67,13 +67,14 @@ class Find(Protocol):
 class Hooks:
     """In torch while anything may be recorded. Only iterators of loaders that ``find`` knows get a session."""
 
-    def __init__(self, find: Find, settings: Settings | None = None) -> None:
+    def __init__(self, find: Find, settings: Settings | None = None, replay: Replaying | None = None) -> None:
         self.not_measured: dict[str, str] = {}
         """What this torch or system cannot tell, with the reason."""
         self.is_installed = False
         self._find = find
-        self._edges = LoaderHooks(self._open, settings)
-        self._has_settings = settings is not None
+        self._edges = LoaderHooks(self._open, settings, replay)
+        self._has_orders = settings is not None or replay is not None
+        self._next = NEXT if replay is None else replace(NEXT, instead="instead")
         self._changes: list[Spliced | Replaced] = []
         self._covered: set[str] = set()
         self._recorded: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -87,7 +88,7 @@ class Hooks:
         self.not_measured = system_limits()
         self._covered.add(dataloader.__name__)
         for kind, method, seam, facts in WITH_ITERATOR:
-            self._splice(getattr(dataloader, kind, None), method, seam, facts)
+            self._splice(getattr(dataloader, kind, None), method, self._next if seam is NEXT else seam, facts)
         self._splice(pin_memory, "_pin_memory_loop", PIN_THREAD, ("pin_us",))
         fetchers = splice_fetchers()
         self._changes += fetchers
@@ -95,7 +96,7 @@ class Hooks:
             self._lacks("its fetchers", ("collate_us", "samples"))
         if not self._replace_loop(worker):
             self._lacks("_worker_loop", WORKER_FACTS)
-        if self._has_settings:
+        if self._has_orders:
             self._splice(dataloader.DataLoader, "__iter__", ITERATE, ("overrides",))
 
     def cover(self, module: ModuleType) -> None:
@@ -106,7 +107,7 @@ class Hooks:
         for kind in list(vars(module).values()):
             if not isinstance(kind, type) or kind.__module__ != module.__name__:
                 continue
-            for method, seam in cut_of(kind, self._has_settings):
+            for method, seam in cut_of(kind, self._has_orders):
                 if method in vars(kind):
                     self._splice(kind, method, seam, ())
         if "_worker_loop" in vars(module):
@@ -205,7 +206,7 @@ class Hooks:
         self.not_measured |= dict.fromkeys(facts, f"torch {torch.__version__} has no {name} as we know it")
 
 
-def cut_of(kind: type, has_settings: bool) -> Iterator[tuple[str, Around | AtCall]]:
+def cut_of(kind: type, has_orders: bool) -> Iterator[tuple[str, Around | AtCall]]:
     """What is put into which methods of a class that another package derived from torch's."""
     if issubclass(kind, _torch("_BaseDataLoaderIter")):
         # Within it litdata puts a loop of its own in torch's place: where torch's own follows, we come after that.
@@ -214,7 +215,7 @@ def cut_of(kind: type, has_settings: bool) -> Iterator[tuple[str, Around | AtCal
         yield "_reset", RESET
         yield "_get_data", RECEIVE
         yield "_next_data", PIN_HERE
-    elif issubclass(kind, _torch("DataLoader")) and has_settings:
+    elif issubclass(kind, _torch("DataLoader")) and has_orders:
         yield "__iter__", ITERATE
 
 

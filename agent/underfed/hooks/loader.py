@@ -40,14 +40,34 @@ class Settings(Protocol):
         """A loader is about to make or reset an iterator."""
 
 
+class Replaying(Settings, Protocol):
+    """``--replay``."""
+
+    def adopt(self, iterator: Any, loader: Any) -> None:
+        """This iterator was made."""
+
+    def instead(self, iterator: Any) -> Any:
+        """A batch to hand out in place of a loaded one, or ``None``. Raises ``SystemExit`` when all is over."""
+
+    def loaded(self, iterator: Any, batch: Any) -> None:
+        """This batch is about to be handed out."""
+
+
 class LoaderHooks:
     """The object whose methods are spliced into torch."""
 
-    __slots__ = ("_now", "_open", "_settings")
+    __slots__ = ("_now", "_open", "_replay", "_settings")
 
-    def __init__(self, open_session: OpenSession, settings: Settings | None = None, now: Clock = now_ns) -> None:
+    def __init__(
+        self,
+        open_session: OpenSession,
+        settings: Settings | None = None,
+        replay: Replaying | None = None,
+        now: Clock = now_ns,
+    ) -> None:
         self._open = open_session
         self._settings = settings
+        self._replay = replay
         self._now = now
 
     # DataLoader.__iter__
@@ -55,6 +75,8 @@ class LoaderHooks:
     def iterating(self, loader: Any) -> None:
         if self._settings is not None:
             self._settings.before_iter(loader)
+        if self._replay is not None:
+            self._replay.before_iter(loader)
 
     # __init__ of an iterator class. Those of its bases run within: the outermost counts.
 
@@ -73,6 +95,8 @@ class LoaderHooks:
         try:
             if session is not None:
                 session.made(iterator)
+                if self._replay is not None:
+                    self._replay.adopt(iterator, loader)
         except Exception as error:
             give_up(iterator, "iterator", error)
         return result
@@ -155,6 +179,10 @@ class LoaderHooks:
 
     # __next__. Written out: every call here would cost more than a clock read
 
+    def instead(self, iterator: Any) -> Any:
+        """Only put in for ``--replay``."""
+        return self._replay.instead(iterator) if self._replay is not None else None
+
     def entered(self, iterator: Any) -> Request | None:
         session: Session | None = iterator.__dict__.get(KEY)
         if session is None:
@@ -212,6 +240,8 @@ class LoaderHooks:
                 session.end_watch(batch, index, entered_ns, left_ns)
             elif not (step + 1) % SAMPLED_OVERHEAD or left_ns >= session.due_ns:
                 session.is_watchful = True
+            if self._replay is not None:
+                self._replay.loaded(iterator, batch)
         except Exception as error:
             give_up(iterator, "step", error)
         return batch
