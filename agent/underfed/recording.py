@@ -103,7 +103,7 @@ class Recording:
     def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
         """The device may have come into use since the last epoch, and the collector may have been killed."""
         self._see_torch()
-        self._ensure_collector()
+        self.see_companion()
         reason = device_reason()
         self.lacks(loader, dict.fromkeys(DEVICE_FACTS, reason))
         if reason is not None:
@@ -141,7 +141,8 @@ class Recording:
         self.loaders[watched.index] = facts
         write_facts(rundir.loader_facts(self.directory, watched.index), loader=facts)
 
-    def _ensure_collector(self, is_end: bool = False) -> None:
+    def see_companion(self, is_end: bool = False) -> None:
+        """Start another where it was killed, looking once a second. ``is_end``: for the last time, so now."""
         try:
             ensure_collector(self.directory.parent, is_end)
         except OSError as error:
@@ -164,7 +165,7 @@ class Recording:
         atexit.unregister(self.end_as_seen)
         try:
             write_facts(self.directory / rundir.END, end=end)
-            self._ensure_collector(is_end=True)
+            self.see_companion(is_end=True)
             self._tell_what_is_left()
         except Exception as error:
             self.guard.failed("end", error)

@@ -45,6 +45,9 @@ class Reporter(Protocol):
     def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
         """At the start of an epoch, on the training thread: the device clock to use in it, if there is one."""
 
+    def see_companion(self) -> None:
+        """Now and then, on the training thread: start another companion where this run's was killed."""
+
     def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
         """These facts of the loader are not measured, for these reasons; ``None``: they are now."""
 
@@ -208,6 +211,7 @@ class Session:
 
     def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int) -> None:
         """After it: how the batch was loaded, if that happened here, and what we ourselves cost."""
+        self.loader.reporter.see_companion()
         self.is_watchful = self.loader.steps < EARLY_STEPS
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
