@@ -127,6 +127,19 @@ def test_the_work_of_a_step_is_seen_where_the_host_runs_ahead(loop: Loop) -> Non
     assert measured[4].work_ns == NOT_MEASURED, "nothing tells when it ended"
 
 
+def test_the_work_of_a_step_is_seen_though_the_wait_before_it_was_complete_long_ago(loop: Loop) -> None:
+    for step in range(10):
+        loop.clock.entered(step, must=True)
+        loop.device.host(20.0)
+        loop.clock.left()
+        loop.device.host(0.1)
+        loop.clock.poll()
+        loop.device.work(3.0)
+    loop.steps = 10
+    measured = loop.finish()
+    assert [measured[step].work_ns / 1e6 for step in range(9)] == pytest.approx([3.0] * 9, rel=0.05)
+
+
 def test_the_work_of_a_step_is_not_told_where_the_device_was_done_before_the_next(loop: Loop) -> None:
     loop.run(10, wait_ms=2.0, work_ms=5.0, host_ms=0.1, sync=True)
     assert {timed.work_ns for timed in loop.finish().values()} == {NOT_MEASURED}

@@ -193,6 +193,28 @@ def test_leaving_with_an_error_in_hand_lets_go_of_everything_too(machine: Machin
         gc.enable()
 
 
+def test_batches_that_nobody_took_cost_no_events(machine: Machine) -> None:
+    def failing(batch: SimulatedTensor) -> SimulatedTensor:
+        raise ValueError(int(batch))
+
+    made = []
+    for _ in range(10):
+        next(machine.prefetch(machine.plain(3)))
+        with pytest.raises(ValueError, match="0"):
+            next(machine.prefetch(machine.plain(3), failing))
+        machine.device.host(100.0)
+        made.append(machine.device.events)
+    assert made[-1] == made[1]
+
+
+def test_a_pass_that_ends_while_a_graph_is_captured_leaves_it_alone(machine: Machine) -> None:
+    prefetched = machine.prefetch(machine.plain(3))
+    next(prefetched)
+    with machine.device.capturing():
+        prefetched.close()
+    assert not machine.device.capture_is_broken
+
+
 def test_a_closed_pass_gives_nothing_more(machine: Machine) -> None:
     prefetched = machine.prefetch(machine.plain(10))
     next(prefetched)

@@ -180,15 +180,32 @@ def test_batches_that_are_on_the_device_already_are_waited_for_by_a_transform(ma
     assert machine.torn_reads() == 0
 
 
+def test_what_a_transform_reads_on_the_device_is_not_given_away_meanwhile(machine: Machine) -> None:
+    def loader() -> Iterator[Any]:
+        for number in range(20):
+            tensor = machine.memory.tensor(number, "device")
+            tensor.block.write(*machine.device.current.run(ns(0.1)))
+            yield tensor
+
+    def transform(tensor: SimulatedTensor) -> Any:
+        machine.device.work(5.0, reads=(tensor,))
+        return int(tensor)
+
+    assert list(machine.prefetch(loader(), transform)) == list(range(20))
+    assert machine.torn_reads() == 0
+
+
 # Memory
 
 
 @pytest.mark.parametrize("sync", [False, True])
 @pytest.mark.parametrize("place", ["pageable", "pinned"])
 @pytest.mark.parametrize("work_ms", [0.5, 3.0, 20.0])
+@pytest.mark.parametrize("call_ns", [0, 70_000, 900_000])
 def test_no_memory_is_used_again_before_the_device_is_done_with_it(
-    machine: Machine, work_ms: float, place: str, sync: bool
+    machine: Machine, call_ns: int, work_ms: float, place: str, sync: bool
 ) -> None:
+    machine.device.call_ns = call_ns
     loader = machine.plain(60, 0.1, place)
     assert machine.train(machine.prefetch(loader), work_ms, sync) == list(range(60))
     assert machine.torn_reads() == 0

@@ -46,6 +46,9 @@ class Reporter:
         assert loader.ring is not None
         return DeviceClock(loader.ring, Events(self.device))
 
+    def see_companion(self) -> None:
+        pass
+
     def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
         self.lacking |= reasons
 
@@ -172,6 +175,12 @@ def test_a_request_that_finds_a_batch_in_hand_did_not_find_nothing(machine: Mach
     assert [step.depth for step in watched.records()] == [2, 1, 0, 1]
 
 
+def test_a_request_that_cannot_block_is_timed_as_a_sample_only(machine: Machine, watched: Watched) -> None:
+    worked = watched.open([0.0] * 40)
+    machine.train(machine.prefetch(worked), 5.0, sync=True)
+    assert [step for step, seen in enumerate(watched.records()) if seen.is_timed] == [0, 16, 32]
+
+
 def test_steps_are_the_consumers_and_not_our_looking_ahead(machine: Machine, watched: Watched) -> None:
     worked = watched.open([0.0] * 10)
     asked = []
@@ -192,9 +201,13 @@ def test_an_iterator_that_is_no_longer_prefetched_tells_of_its_steps_itself(mach
     prefetched = machine.prefetch(worked)
     next(prefetched)
     session: Session = worked.__dict__["_underfed"]
-    assert session.is_passive
+
+    def tells_and_times() -> tuple[bool, bool]:
+        return not session.is_passive, session.device is not None
+
+    assert tells_and_times() == (False, False), "its own requests are not the consumer's"
     prefetched.close()
-    assert not session.is_passive
+    assert tells_and_times() == (True, True)
 
 
 def test_a_failure_of_ours_ends_the_recording_and_not_the_training(
@@ -214,7 +227,7 @@ def test_a_failure_of_ours_ends_the_recording_and_not_the_training(
 
 # The whole way: a real loader and its workers, a device in real time, the collector and a service.
 
-COPY_MS, WORK_MS = 4.0, 10.0
+COPY_MS = 12.0
 
 
 class Cargo:
@@ -268,17 +281,19 @@ def known_median(values: list[Any]) -> float:
 
 
 def test_the_copies_of_a_fed_device_arrive_as_hidden(service: Service, live: LiveDevice) -> None:
-    columns = recorded(service, live, load_s=0.0, work_ms=WORK_MS)
-    assert known_median(columns["h2d_us"]) == pytest.approx(1000 * COPY_MS, rel=0.2)
-    assert known_median(columns["h2d_exposed_us"]) < 500 * COPY_MS
-    untimed = columns["gpu_idle_us"].count(None)
-    assert untimed > 30, "most steps found a batch and could not block"
+    columns = recorded(service, live, load_s=0.0, work_ms=30.0)
+    copy_us = known_median(columns["h2d_us"])
+    assert copy_us == pytest.approx(1000 * COPY_MS, rel=0.2)
+    assert known_median(columns["h2d_exposed_us"]) < 0.3 * copy_us
+    assert columns["gpu_idle_us"].count(None) > 30, "most steps found a batch and could not block"
 
 
 def test_the_idle_time_of_a_starved_device_arrives(service: Service, live: LiveDevice) -> None:
-    columns = recorded(service, live, load_s=0.02, work_ms=1.0)
-    assert known_median(columns["h2d_exposed_us"]) == pytest.approx(1000 * COPY_MS, rel=0.2)
+    columns = recorded(service, live, load_s=0.05, work_ms=1.0)
+    copy_us = known_median(columns["h2d_us"])
+    # A host that is preempted between launching a copy and handing out its batch hides a part of it.
+    assert known_median(columns["h2d_exposed_us"]) > 0.3 * copy_us
     waited = [(idle, wait) for idle, wait in zip(columns["gpu_idle_us"], columns["data_wait_us"], strict=True) if idle]
-    assert len(waited) > 20
-    beside = known_median([idle - wait for idle, wait in waited])
-    assert beside == pytest.approx(1000 * COPY_MS, rel=0.5), "the wait, and the copy after it"
+    assert len(waited) > 10
+    after_us = known_median([idle - wait for idle, wait in waited])
+    assert 0.3 * copy_us < after_us < 1.5 * copy_us, "idle in the wait, and in the copy after it"

@@ -34,6 +34,8 @@ class Device:
 
     def __init__(self) -> None:
         self.now = 0
+        self.call_ns = 0
+        """What each call of the driver takes the host; the device goes on meanwhile."""
         self.default = self.current = Stream(self)
         self.events = 0
         """Made, in all."""
@@ -85,6 +87,7 @@ class Device:
 
     def touch(self) -> None:
         """What every call of the driver goes through."""
+        self.now += self.call_ns
         if self.is_capturing:
             self.capture_is_broken = True
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing")

@@ -48,7 +48,7 @@ class Transfer:
         """In the consumer's stream: before and after it waits for the lane."""
         self.batch: Any = None
         self.source: Any = None
-        """Page-locked memory that the copy reads, held until it is done."""
+        """What copy and transform read, held until they are done."""
         self.number = 0
         """Of the batch, as its loader counts them."""
         self.is_dropped = False
@@ -102,6 +102,8 @@ class Lane:
     def drop(self, transfer: Transfer) -> None:
         """It will not be asked for."""
         transfer.batch, transfer.is_dropped = None, True
+        if transfer.source is None:
+            self._free.append(transfer)
 
     def settle(self) -> None:
         """Let go of what the device is done with, and report it."""
@@ -112,7 +114,8 @@ class Lane:
             transfer.source = None
             if transfer.is_dropped:
                 self._free.append(transfer)
-        while self._waited and self._waited[0].passed.query():
+        # Only what was let go of above: the device goes on meanwhile.
+        while self._waited and self._waited[0].source is None and self._waited[0].passed.query():
             transfer = self._waited.popleft()
             report, transfer.report = transfer.report, None
             if report is not None:
@@ -121,11 +124,8 @@ class Lane:
 
     def _see_what_is_there(self, tensors: list[Any]) -> None:
         """What the consumer's stream has made, and what it may still use unseen, is waited for in the lane."""
-        present = [tensor for tensor in tensors if tensor.device.type != "cpu"]
-        if present or self._is_cautious:
+        if self._is_cautious or any(tensor.device.type != "cpu" for tensor in tensors):
             self.stream.wait_stream(self.streams.stream())
-        for tensor in present:
-            batches.hand_over(tensor, self.stream, is_foreign=False)
 
 
 def copy_times(transfer: Transfer) -> tuple[int, int]:

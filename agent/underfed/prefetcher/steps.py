@@ -107,7 +107,7 @@ class Steps:
         iterator, self._iterator = self._iterator, None
         if session is None:
             return
-        session.is_passive = False
+        session.is_passive, session.device = False, self._device
         if isinstance(iterator, WatchedIterator):
             iterator._session = session
 
