@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -297,3 +298,26 @@ def test_the_idle_time_of_a_starved_device_arrives(service: Service, live: LiveD
     assert len(waited) > 10
     after_us = known_median([idle - wait for idle, wait in waited])
     assert 0.3 * copy_us < after_us < 1.5 * copy_us, "idle in the wait, and in the copy after it"
+
+
+class Crates:
+    """An iterable of batches that is no DataLoader."""
+
+    def __iter__(self) -> Iterator[Cargo]:
+        for number in range(20):
+            time.sleep(0.01)
+            yield Cargo([torch.tensor([number])])
+
+
+def test_what_is_no_dataloader_is_prefetched_and_watched_at_once(service: Service, live: LiveDevice) -> None:
+    watched = underfed.watch(Crates(), name="train")
+    for _ in range(2):
+        for number, batch in enumerate(Pass(iter(watched), SimulatedStreams(live), None)):
+            assert batch.number == number
+            live.work(5.0)
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+    assert service.count_steps() == 40, "one is fetched ahead, and still each is told of once"
+    assert [epoch["steps"] for epoch in service.epochs().values()] == [20, 20]
+    copies = [value for part in service.steps() for value in part.get("h2d_us", []) if value is not None]
+    assert len(copies) > 30
