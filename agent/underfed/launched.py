@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from underfed.rank import read_rank
 
 LAUNCH = "UNDERFED_LAUNCH"
 """The directory. Set in every process below ``underfed run``."""
@@ -31,6 +33,8 @@ PYTHON, OLD_PYTHON, TORCH, UNHOOKED, SETTLED, RECORDING = (
 NEWS_BYTES = 4096
 """A file of so many is not added to: a command may start a hundred thousand processes."""
 
+Say = Callable[[str], None]
+
 
 def started_by(environ: Mapping[str, str]) -> str:
     """``run`` below ``underfed run``, else ``watch``."""
@@ -40,6 +44,11 @@ def started_by(environ: Mapping[str, str]) -> str:
 def advice_of(environ: Mapping[str, str]) -> str | None:
     """The run whose advice ``--apply`` took."""
     return environ.get(ADVICE_OF) or None
+
+
+def first_rank_only(environ: Mapping[str, str], say: Say) -> Say:
+    """What every rank would say alike, one says."""
+    return say if read_rank(environ).rank == 0 else lambda _line: None
 
 
 def tell(environ: Mapping[str, str], news: str, detail: str = "") -> None:

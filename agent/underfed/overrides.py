@@ -11,6 +11,7 @@ from typing import Any
 
 from underfed import launched
 from underfed.config import Value
+from underfed.launched import Say, first_rank_only
 from underfed.sharding import why_unsharded
 from underfed.trainers import TrainingLoaders
 from underfed.tunable import NAMES, format_value, needs_workers, parse_settings
@@ -19,8 +20,6 @@ PREFETCH_FACTOR = 2
 """What ``DataLoader.__init__`` makes of none, with workers."""
 
 NOT_YET = "no training loader was iterated"
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Overrides:
 def read_overrides(environ: Mapping[str, str], say: Say) -> Overrides | None:
     """What the launcher found to be right; ``None`` where nothing is to be set."""
     words = environ.get(launched.SET)
-    return Overrides(parse_settings(words.split(",")), say) if words else None
+    return Overrides(parse_settings(words.split(",")), first_rank_only(environ, say)) if words else None
 
 
 def decide(loader: Any, settings: Mapping[str, Value], *, was_iterated: bool) -> Decision:

@@ -13,13 +13,14 @@ import sys
 import threading
 import weakref
 from collections import UserDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from underfed import launched
 from underfed.clock import Clock, now_ns
+from underfed.launched import Say, first_rank_only
 from underfed.trainers import TrainingLoaders
 
 KEY = "_underfed_replay"
@@ -34,8 +35,6 @@ comes with every fourth batch, as with four workers, is in all of them. A median
 
 IDLE = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
 """An iterator that is made when batches are handed out again must not begin to load."""
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ class Replay:
 def read_replay(environ: Mapping[str, str], say: Say) -> Replay | None:
     """What the launcher found to be right; ``None`` where nothing is to be replayed."""
     batches = environ.get(launched.REPLAY)
-    return Replay(int(batches), say) if batches else None
+    return Replay(int(batches), first_rank_only(environ, say)) if batches else None
 
 
 def sentence(rates: Rates, batches: int) -> str:

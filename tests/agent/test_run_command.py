@@ -186,8 +186,9 @@ def test_killing_the_launcher_kills_the_command() -> None:
     assert job.stdout is not None
     command = int(job.stdout.readline())
     job.kill()
-    assert finish(job).returncode == -signal.SIGKILL
+    assert job.wait() == -signal.SIGKILL
     wait_until(lambda: not procfs.is_running(command, None), "the command is gone")
+    finish(job)
     run_under("--", "true")  # clears up
 
 

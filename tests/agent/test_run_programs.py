@@ -1,0 +1,139 @@
+"""Programs that train, started by ``underfed run``: each is recorded, and does what it does without."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.launching import finish, others, own_lines, run_under, start
+from tests.fakes.service import Service, wait_until
+
+PLAIN = (sys.executable, "-m", "tests.fakes.plain")
+TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "tests.fakes.plain")
+STEPS = 10
+"""An epoch."""
+
+
+def recorded(service: Service, *words: str, ends: int = 1, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """``words`` as for ``underfed run``; everything that was recorded has arrived."""
+    done = run_under(*words, **options)
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: len(service.ends()) == ends, f"{ends} ends arrive")
+    return done
+
+
+def facts(service: Service) -> list[dict[str, Any]]:
+    """What the last word of each stream about its run was."""
+    told = {
+        (window["run_id"], window["rank"], window["incarnation"]): window["run"]
+        for window in service.windows
+        if "run" in window
+    }
+    return list(told.values())
+
+
+@pytest.fixture
+def own_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs find their ids themselves."""
+    monkeypatch.delenv("UNDERFED_RUN_ID")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--workers", "2"],
+        ["--workers", "1", "--context", "spawn"],
+        ["--workers", "1", "--context", "forkserver"],
+        ["--epochs", "2"],
+    ],
+)
+def test_a_program_is_recorded_and_does_what_it_does_without(service: Service, options: list[str]) -> None:
+    bare = finish(start(*PLAIN, *options))
+    done = recorded(service, "--", *PLAIN, *options)
+    assert (done.stdout, others(done.stderr)) == (bare.stdout, bare.stderr)
+    assert service.count_steps() == (2 * STEPS if "--epochs" in options else STEPS)
+    (run,) = facts(service)
+    assert (run["name"], run["started_by"], run["overrides"]) == ("plain", "run", {})
+    assert len(own_lines(done.stderr)) == 1, "where its page is"
+
+
+def test_a_script_of_two_programs_is_two_runs(service: Service, own_ids: None, tmp_path: Path) -> None:
+    script = tmp_path / "both.sh"
+    script.write_text(f"#!/bin/sh\nset -e\n{' '.join(PLAIN)}\ncd /\n{' '.join(PLAIN)} --workers 1\n")
+    script.chmod(0o755)
+    done = recorded(service, "--", str(script), ends=2)
+    assert len(done.stdout.splitlines()) == 2
+    assert len({window["run_id"] for window in service.windows}) == 2
+    assert service.count_steps() == 2 * STEPS
+
+
+def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
+    done = recorded(service, "--set", "num_workers=1", "--", *TORCHRUN, ends=2)
+    assert len(done.stdout.splitlines()) == 2
+    assert {(window["rank"], window["run_id"]) for window in service.windows} == {
+        (rank, service.windows[0]["run_id"]) for rank in (0, 1)
+    }
+    assert [sum(len(steps["step_us"]) for steps in service.steps(rank=rank)) for rank in (0, 1)] == [STEPS, STEPS]
+    assert [run["overrides"] for run in facts(service)] == [{"num_workers": 1}] * 2
+    assert len([line for line in own_lines(done.stderr) if "num_workers" in line]) == 1, "one rank speaks for all"
+
+
+def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, own_ids: None) -> None:
+    done = recorded(service, "--", *PLAIN, "--processes", "2", "--workers", "1", "--context", "spawn", ends=2)
+    assert sorted(line.split(b":")[0] for line in done.stdout.splitlines()) == [b"rank 0", b"rank 1"]
+    assert service.count_steps() == 2 * STEPS
+
+
+# Settings from outside
+
+
+def test_settings_are_those_of_the_run(service: Service) -> None:
+    words = ["num_workers=2", "prefetch_factor=3", "persistent_workers=true", "threads_per_worker=2"]
+    done = recorded(service, *(part for word in words for part in ("--set", word)), "--", *PLAIN)
+    assert b"threads [2], by workers {True}" in done.stdout
+    (run,) = facts(service)
+    expected = {"num_workers": 2, "prefetch_factor": 3, "persistent_workers": True, "threads_per_worker": 2}
+    assert run["overrides"] == expected
+    settings = next(window["loaders"][0]["settings"] for window in service.windows if window.get("loaders"))
+    assert {name: settings[name] for name in list(expected)[:3]} == {
+        name: expected[name] for name in list(expected)[:3]
+    }
+
+
+def test_batches_are_the_same_with_other_settings(service: Service) -> None:
+    bare = finish(start(*PLAIN))
+    done = recorded(service, "--set", "num_workers=2", "--", *PLAIN)
+    assert re.findall(rb"steps, (\d+)", done.stdout) == re.findall(rb"steps, (\d+)", bare.stdout)
+
+
+def test_what_is_refused_is_said_and_recorded_and_nothing_changes(service: Service) -> None:
+    bare = finish(start(*PLAIN, "--iterable"))
+    done = recorded(service, "--set", "num_workers=2", "--set", "pin_memory=false", "--", *PLAIN, "--iterable")
+    assert done.stdout == bare.stdout
+    (run,) = facts(service)
+    assert run["overrides"] == {"pin_memory": False}
+    assert "does not ask get_worker_info()" in run["not_measured"]["set:num_workers"]
+    assert any(line.startswith("underfed: --set num_workers=2 is refused: Endless") for line in own_lines(done.stderr))
+
+
+# Replay
+
+
+def test_a_replay_ends_every_rank_after_as_many_steps(service: Service, own_ids: None) -> None:
+    done = recorded(service, "--replay", "7", "--", *TORCHRUN, "--epochs", "3", ends=2)
+    assert done.stdout == b""
+    assert [sum(len(steps["data_wait_us"]) for steps in service.steps(rank=rank)) for rank in (0, 1)] == [7, 7]
+    assert len([line for line in own_lines(done.stderr) if "replay of 7 batches: " in line]) == 1
+    assert all(end["status"] == "finished" for end in service.ends())
+
+
+def test_a_replay_of_more_than_there_is_says_so(service: Service) -> None:
+    done = recorded(service, "--replay", "100", "--", *PLAIN)
+    assert done.stdout.startswith(b"rank 0: 10 steps")
+    assert any("the program ended after 10 of the 200 steps it takes" in line for line in own_lines(done.stderr))
