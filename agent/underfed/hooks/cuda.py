@@ -34,7 +34,7 @@ class CudaEvents:
         self.target = torch.device("cuda", device)
         self._home: int = torch.cuda.current_device()
         self.is_capturing: Callable[[], bool] = torch.cuda.is_current_stream_capturing
-        # The public functions make a new object at each call; these give numbers (torch 2.0 to 2.13).
+        # The public functions make a new object at each call; these give numbers.
         self._current_device = torch._C._cuda_getDevice
         self._current_stream = torch._C._cuda_getCurrentStream
         self.default: Any = torch.cuda.default_stream(device)
