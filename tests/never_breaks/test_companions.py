@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 from tests.fakes.jobs import run_job, start_job
 from tests.fakes.nursery import Job
@@ -52,11 +53,12 @@ def test_the_training_starts_another_one_where_it_was_killed(service: Service, r
     assert [epoch["ended"] for epoch in service.epochs().values()] == ["exhausted"] * 4
 
 
-def test_a_push_in_between_takes_nothing_from_the_next_one(service: Service, run_id: str) -> None:
-    job = start_long_job(service, *LONG)
+def test_a_push_in_between_takes_nothing_from_the_next_one(service: Service, run_id: str, tmp_path: Path) -> None:
+    job = start_long_job(service, *LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
     end_companion(run_id, signal.SIGKILL)
     wait_for_companion(run_id)
     assert "still runs, its rings are left to it" in push().stdout
+    (tmp_path / "pushed").touch()
     assert_untouched(end(job), *LONG)
     wait_for_companion(run_id)
     assert push().returncode == 0
@@ -87,10 +89,10 @@ def test_one_that_is_told_to_stop_serves_to_the_end(service: Service, run_id: st
 
 
 def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(service: Service, run_id: str) -> None:
-    steps = 30_000
+    steps = 16_000
     job = start_long_job(service, "--length", str(steps), "--batch", "1", "--work-ms", "0", "--epochs", "1")
     collector = end_companion(run_id, signal.SIGSTOP)
-    for _ in range(12_000):
+    for _ in range(7_000):
         assert job.stdout.readline()
     assert job.poll() is None
     os.kill(collector, signal.SIGCONT)
