@@ -41,7 +41,10 @@ DRAIN_S = 1.0
 
 POLL_S = 0.01
 REASON_LENGTH = 2000
-DEVICE_FACTS = ("gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us")
+DEVICE_FACTS, COPY_FACTS = ("gpu_idle_us", "gpu_work_us"), ("h2d_us", "h2d_exposed_us")
+NOT_PREFETCHED = "the copies are timed where underfed.prefetch makes them"
+LAST_POLLS = 8
+"""At the end the device has mostly done what it was given: each look reads what two requests left."""
 
 
 class Recording:
@@ -100,19 +103,21 @@ class Recording:
             return None
         return session
 
-    def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
-        """The device may have come into use since the last epoch, and the collector may have been killed."""
+    def began_epoch(self) -> None:
         self._see_torch()
         self.see_companion()
-        reason = device_reason()
-        self.lacks(loader, dict.fromkeys(DEVICE_FACTS, reason))
+
+    def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
+        """The loader's, once its device is in use; until then, and after an error of the device, the reason is told."""
+        clock = self.clocks.get(loader.index)
+        reason = device_reason() if clock is None else clock.reason
+        no_copies = NOT_PREFETCHED if reason is None and not loader.is_prefetched else reason
+        self.lacks(loader, {**dict.fromkeys(DEVICE_FACTS, reason), **dict.fromkeys(COPY_FACTS, no_copies)})
         if reason is not None:
             return None
-        if loader.index not in self.clocks and loader.ring is not None:
-            clock = open_device_clock(loader.ring)
-            if clock is not None:
-                self.clocks[loader.index] = clock
-        return self.clocks.get(loader.index)
+        if clock is None and loader.ring is not None and (clock := open_device_clock(loader.ring)) is not None:
+            self.clocks[loader.index] = clock
+        return clock
 
     def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
         facts = self.loaders.get(loader.index)
@@ -164,6 +169,9 @@ class Recording:
         self.has_ended = True
         atexit.unregister(self.end_as_seen)
         try:
+            for clock in self.clocks.values():
+                for _ in range(LAST_POLLS):
+                    clock.poll()
             write_facts(self.directory / rundir.END, end=end)
             self.see_companion(is_end=True)
             self._tell_what_is_left()

@@ -43,7 +43,10 @@ class Reporter:
         self.device = device
         self.lacking: dict[str, str | None] = {}
 
-    def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
+    def began_epoch(self) -> None:
+        pass
+
+    def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
         assert loader.ring is not None
         return DeviceClock(loader.ring, Events(self.device))
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from underfed import record
 from underfed.clock import Clock, now_ns
-from underfed.hooks.session import PINNING, SAMPLED_OVERHEAD, Session
+from underfed.hooks.session import LONG_WAIT_NS, PINNING, SAMPLED_OVERHEAD, Session
 from underfed.hooks.worker import WorkerPlan, is_no_batch, planned
 from underfed.record import DEEPEST, DEPTH_BITS
 from underfed.ring import HEADER_BYTES, RECORD_SHIFT
@@ -196,8 +196,11 @@ class LoaderHooks:
             if session.qsize is not None:
                 depth = session.qsize() + session.arrived - iterator._num_yielded + 1
                 depth = 0 if depth < 0 else DEEPEST if depth > DEEPEST else depth
-            if session.device is not None and session.device.entered(session.loader.steps, depth <= 1):
-                depth |= TIMED
+            if session.device is not None:
+                # The queue was empty, or there is none and the last batch took its time.
+                must = depth == 1 or (depth == 0 and session.has_waited)
+                if session.device.entered(session.loader.steps, must):
+                    depth |= TIMED
         except Exception as error:
             give_up(iterator, "request", error)
             return None
@@ -209,33 +212,35 @@ class LoaderHooks:
         try:
             loader = session.loader
             step = loader.steps
-            if depth & TIMED and session.device is not None and not session.device.left():
-                depth ^= TIMED
+            if session.device is not None:
+                session.has_waited = left_ns - entered_ns > LONG_WAIT_NS
+                if depth & TIMED and not session.device.left():
+                    depth ^= TIMED
             if session.probe is not None:
                 index = iterator._num_yielded - 1
             else:
                 index = iterator._rcvd_idx - 1 if session.in_order else session.batch_index
             if session.is_passive:
-                came_ns = max(entered_ns, session.received_ns)
-                session.ring.write(record.head(record.ARRIVAL, session.epoch), index, came_ns)
-                return batch
-            loader.steps = step + 1
-            number = session.next_number()
-            session.pack(
-                session.memory,
-                HEADER_BYTES + ((number & session.mask) << RECORD_SHIFT),
-                session.step_head,
-                entered_ns,
-                left_ns,
-                depth | session.drawn_ns << DRAWN_SHIFT,
-                index,
-                step,
-                session.received_ns,
-                number,
-            )
-            session.drawn_ns = 0
-            if session.device is not None:
-                session.device.poll()
+                if session.received_ns >= entered_ns:
+                    session.ring.write(record.head(record.ARRIVAL, session.epoch), index, session.received_ns)
+            else:
+                loader.steps = step + 1
+                number = session.next_number()
+                session.pack(
+                    session.memory,
+                    HEADER_BYTES + ((number & session.mask) << RECORD_SHIFT),
+                    session.step_head,
+                    entered_ns,
+                    left_ns,
+                    depth | session.drawn_ns << DRAWN_SHIFT,
+                    index,
+                    step,
+                    session.received_ns,
+                    number,
+                )
+                session.drawn_ns = 0
+                if session.device is not None:
+                    session.device.poll()
             if session.is_watchful:
                 session.end_watch(batch, index, entered_ns, left_ns)
             elif not (step + 1) % SAMPLED_OVERHEAD or left_ns >= session.due_ns:

@@ -37,13 +37,18 @@ SAMPLED_OVERHEAD = 64
 """Our own time on the training thread is measured so often in steps that are not looked at closely otherwise."""
 
 NEVER_NS = 1 << 62
+LONG_WAIT_NS = 50_000
+"""A batch that is made within this time need not be watched for on the device each time."""
 
 
 class Reporter(Protocol):
     """The recording, as its loaders know it."""
 
-    def began_epoch(self, loader: WatchedLoader) -> DeviceClock | None:
-        """At the start of an epoch, on the training thread: the device clock to use in it, if there is one."""
+    def began_epoch(self) -> None:
+        """At the start of an epoch, on the training thread."""
+
+    def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
+        """Of the device that the loader's batches are for, if that can be read by now."""
 
     def see_companion(self) -> None:
         """Now and then, on the training thread: start another companion where this run's was killed."""
@@ -60,6 +65,7 @@ class WatchedLoader:
         "epochs",
         "guard",
         "index",
+        "is_prefetched",
         "iterators",
         "name",
         "reporter",
@@ -78,6 +84,8 @@ class WatchedLoader:
         self.ring: RingWriter | None = None
         self.steps = self.epochs = self.iterators = 0
         self.shape_is_known = False
+        self.is_prefetched = False
+        """By ``underfed.prefetch``."""
         self.threads_per_worker: int | None = None
         """As ``--set threads_per_worker`` asked."""
 
@@ -112,6 +120,7 @@ class Session:
         "due_ns",
         "epoch",
         "fetches_ahead",
+        "has_waited",
         "in_order",
         "is_made",
         "is_map",
@@ -147,6 +156,8 @@ class Session:
         """Someone else tells of the steps (``underfed.prefetch``), as this loader's consumer does not ask for them."""
         self.is_watchful = True
         """The next step is looked at closely: it is the first, one of a sample, or its batch is to be measured."""
+        self.has_waited = True
+        """The last request took long enough for the device to run dry. Known where there is a device."""
         self.is_probing = False
         """How this step's batch is loaded is being measured. Only without workers."""
         self.due_ns = NEVER_NS
@@ -171,7 +182,8 @@ class Session:
         """Batches that the training process holds or held, this pass."""
         self.received_ns = 0
         self.batch_index = NOT_MEASURED
-        self.device = self.loader.reporter.began_epoch(self.loader)
+        self.loader.reporter.began_epoch()
+        self.device = self.loader.reporter.device_clock(self.loader)
 
     def made(self, iterator: Any) -> None:
         """The iterator is complete, its workers are started: note when, and look at what it has."""
@@ -212,6 +224,8 @@ class Session:
     def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int) -> None:
         """After it: how the batch was loaded, if that happened here, and what we ourselves cost."""
         self.loader.reporter.see_companion()
+        if self.device is None and not self.is_passive:
+            self.device = self.loader.reporter.device_clock(self.loader)
         self.is_watchful = self.loader.steps < EARLY_STEPS
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
@@ -226,7 +240,8 @@ class Session:
     def stopped(self, iterator: Any, is_over: bool, entered_ns: int, left_ns: int) -> None:
         """``next()`` raised: there are no more batches, or something failed."""
         kind = record.EXHAUSTED if is_over else record.FAILED
-        self.ring.write(record.head(kind, self.epoch), entered_ns, left_ns)
+        if not self.is_passive:
+            self.ring.write(record.head(kind, self.epoch), entered_ns, left_ns)
         self.is_watchful, self.is_probing = True, False
         self.drawn_ns = 0
         if kind == record.FAILED and self.qsize is not None:

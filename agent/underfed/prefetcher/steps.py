@@ -23,7 +23,7 @@ def take_over(iterator: Any) -> Session | None:
     else:
         session = getattr(iterator, "__dict__", {}).get(KEY)
     if session is not None:
-        session.is_passive = True
+        session.is_passive = session.loader.is_prefetched = True
     return session
 
 
