@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.fakes.environment import clean_environment
-from tests.fakes.service import Service, running_service
+from tests.fakes.service import Service, Stream, Window, running_service
 from tests.pytorch_suite.outcomes import Difference, Outcomes, differences, read_outcomes, summary
 
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:timeout", "-c", os.devnull)
@@ -106,11 +106,14 @@ def wait_until_quiet(service: Service, quiet_s: float = 3.0) -> None:
 
 def count_records(service: Service) -> str:
     steps, batches = service.count_steps(), sum(len(batches["load_us"]) for batches in service.batches())
-    with_steps = [window for window in service.windows if window.get("steps")]
-    processes = {(window["run_id"], window["rank"], window["incarnation"]) for window in with_steps}
-    errors = sum(window["losses"]["agent_errors"] for window in service.windows)
+    processes = {stream(window) for window in service.windows if window.get("steps")}
+    errors = sum({stream(window): window["losses"]["agent_errors"] for window in service.windows}.values())
     told = f"{steps} steps and {batches} loaded batches in {len(processes)} processes, {errors} failures of the agent"
     return told if steps and batches else ""
+
+
+def stream(window: Window) -> Stream:
+    return window["run_id"], window["rank"], window["incarnation"]
 
 
 def is_lasting(difference: Difference, options: argparse.Namespace) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,12 +14,15 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.jobs import run_python
+from tests.fakes.jobs import ROOT, environment
 from tests.fakes.service import Service, running_service, wait_until
 from tests.torch_versions.wheels import newest_release, sources
 
 NEWEST = "newest"
 RELEASES = ("2.1.2", "2.4.1", "2.6.0", "2.8.0", "2.10.0", NEWEST)
+
+LONGEST_S = 150
+"""Eight seconds are usual. A test with the fixtures before it may take 180."""
 
 Drawn = dict[str, list[Any]]
 """By the loader's name."""
@@ -64,16 +69,17 @@ def sources_of(release: str) -> Path:
 def run_on(root: Path, *loaders: str) -> Run:
     """Draw from these loaders (from all, where none is named) on the sources in ``root``."""
     with running_service() as service, TemporaryDirectory(prefix="underfed-test-", dir="/dev/shm") as rings:
-        job = run_python(
-            "-m",
-            "tests.torch_versions.job",
-            *loaders,
+        variables = environment(
             TORCH_DATA_SOURCES=str(root),
             UNDERFED_DIR=rings,
             UNDERFED_RINGS=rings,
             UNDERFED_URL=service.url,
             UNDERFED_LINGER_S="0",
             UNDERFED_STRICT="1",
+        )
+        command = [sys.executable, "-m", "tests.torch_versions.job", *loaders]
+        job = subprocess.run(
+            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=LONGEST_S, check=False
         )
         assert job.returncode == 0, job.stderr
         printed = json.loads(job.stdout.splitlines()[-1])
