@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 
 PROC = Path("/proc")
+STAT_BYTES = 4096
+"""One read: a second one could tell of another moment. It is some 300 bytes long."""
+
 SWAPS = PROC / "swaps"
 STATE, PARENT, USER_TICKS, SYSTEM_TICKS, THREADS, START_TICKS, RESIDENT_PAGES, EXIT_CODE = 0, 1, 11, 12, 17, 19, 21, 49
 """Positions after the command name in /proc/PID/stat; proc_pid_stat(5) counts them from 3."""
@@ -166,7 +169,14 @@ def is_here() -> bool:
 
 
 def _stat(pid: int) -> list[str] | None:
-    text = _read(PROC / str(pid) / "stat")
+    try:
+        file = os.open(f"{PROC}/{pid}/stat", os.O_RDONLY)
+        try:
+            text = os.read(file, STAT_BYTES).decode(errors="replace")
+        finally:
+            os.close(file)
+    except OSError:
+        return None
     # The command name may hold spaces and brackets: fields are counted from the last bracket.
     return text[text.rindex(")") + 1 :].split() if text else None
 

@@ -92,9 +92,9 @@ class RingReader:
         self._memory.close()
 
     @property
-    def has_marked(self) -> bool:
-        """Whether ``drain()`` would give anything."""
-        return self._marked >= self.next
+    def marked(self) -> int:
+        """How many records ``drain()`` would give, or count as lost."""
+        return self._marked - self.next + 1
 
     def mark(self) -> None:
         """Note the newest record."""

@@ -73,11 +73,18 @@ def test_what_a_process_uses_is_read() -> None:
     assert abs(usage.cpu_us / 1e6 - time.process_time()) < 0.1
 
 
-def test_a_page_that_two_processes_share_counts_half_for_each(tmp_path: Path) -> None:
+SHARING = """
+import os, time
+block = bytearray(b"1" * SIZE)
+os.fork()
+os.write(1, f"{os.getpid()}\\n".encode())
+time.sleep(60)
+"""
+
+
+def test_a_page_that_two_processes_share_counts_half_for_each() -> None:
     size = 64 << 20
-    program = (
-        f"block = bytearray(b'1' * {size}); import os, time; os.fork(); print(os.getpid(), flush=True); time.sleep(60)"
-    )
+    program = SHARING.replace("SIZE", str(size))
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     pids = [int(process.stdout.readline()) for _ in range(2)]

@@ -6,7 +6,7 @@ import json
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -40,7 +40,8 @@ class Frame:
 
 def encode(label: Label, body: bytes) -> bytes:
     # Uncompressed it would be a quarter of what is kept.
-    text = zlib.compress(json.dumps(asdict(label), separators=(",", ":")).encode(), 1)
+    named = {each.name: getattr(label, each.name) for each in fields(label)}
+    text = zlib.compress(json.dumps(named, separators=(",", ":")).encode(), 1)
     return HEAD.pack(MAGIC, len(text), len(body), zlib.crc32(body, zlib.crc32(text))) + text + body
 
 

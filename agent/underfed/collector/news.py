@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from underfed import rundir
+from underfed.collector.directory import Directory
 from underfed.collector.wire import Device, HostFacts, Run
 from underfed.facts import LoaderFacts, RunFacts, parse, read_facts
 
@@ -31,6 +32,7 @@ class News:
         """``is_run_told``: an earlier collector told of the run while it ran, and better than could be done now."""
         self._directory = directory
         self._is_run_told = is_run_told
+        self._changes = Directory(directory)
         self._read_at: dict[Path, int] = {}
         self._run: RunFacts | None = None
         self.loaders: dict[int, LoaderFacts] = {}
@@ -40,13 +42,17 @@ class News:
 
     def read(self) -> dict[int, str]:
         """Read what changed; return the name of each loader."""
+        if self._changes.has_changed():
+            self._read_changed()
+        return {index: facts.loader for index, facts in self.loaders.items()}
+
+    def _read_changed(self) -> None:
         if self._has_changed(self._directory / rundir.RUN):
             self._run = parse(RunFacts, read_facts(self._directory / rundir.RUN)["run"])
         for path in self._directory.glob("loader-*.json"):
             found = re.fullmatch(r"loader-(\d+)\.json", path.name)
             if found and self._has_changed(path):
                 self.loaders[int(found[1])] = parse(LoaderFacts, read_facts(path)["loader"])
-        return {index: facts.loader for index, facts in self.loaders.items()}
 
     def tell_again(self) -> None:
         """The service asked for everything."""

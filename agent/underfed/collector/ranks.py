@@ -65,18 +65,22 @@ class Ranks:
         streams = self._active()
         self._end_marks = [stream.end_mark for stream in streams]
         # Asked before the rings are marked: what was written before the end is then read too.
-        ends = {stream.directory: self._try(stream, stream.seen_end) for stream in streams}
+        # Nobody waits for the word that a process without one is gone: that may take until the next window.
+        asked = [stream for stream in streams if is_due or stream.end_mark.exists()]
+        ends = {stream.directory: self._try(stream, stream.seen_end) for stream in asked}
         for stream in streams:
-            if ends[stream.directory] is not None:
+            if ends.get(stream.directory) is not None:
                 self._try(stream, stream.look_last)
-            self._try(stream, stream.mark)
-        time.sleep(SETTLE_S)
-        for stream in streams:
+        # A rank with few records is drained for its windows alone: waking up for each of them is what costs.
+        drained = [stream for stream in streams if self._try(stream, stream.mark) or is_due or stream in asked]
+        if drained:
+            time.sleep(SETTLE_S)
+        for stream in drained:
             self._try(stream, stream.drain)
         if is_due:
             self._sample([stream for stream in streams if ends[stream.directory] is None])
         for stream in streams:
-            end = ends[stream.directory]
+            end = ends.get(stream.directory)
             if is_due or end is not None:
                 self._try(stream, partial(self._close_window, stream, end))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from underfed.collector.steps import OpenEpoch
@@ -18,6 +18,11 @@ class LoaderResume:
     """``(iterator, its pass, epoch)``."""
     shape: tuple[int, int] | None = None
     """Tensors and bytes of a first batch."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Without the requests whose steps are not over: they are lost with this process."""
+        unfinished = {"pending": None, "ahead": None}
+        return {**_shallow(self), "open_epochs": [{**_shallow(epoch), **unfinished} for epoch in self.open_epochs]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,9 @@ class Resume:
     """With what this collector had read and not put into a window: lost if it is killed."""
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        loaders = {index: loader.as_json() for index, loader in self.loaders.items()}
+        workers = [_shallow(worker) for worker in self.workers]
+        return {**_shallow(self), "loaders": loaders, "workers": workers, "losses": _shallow(self.losses)}
 
 
 def from_json(part: Mapping[str, Any]) -> Resume:
@@ -57,8 +64,13 @@ def from_json(part: Mapping[str, Any]) -> Resume:
     return Resume(**{**part, "loaders": loaders, "workers": workers, "losses": Losses(**part["losses"])})
 
 
+def _shallow(part: Any) -> dict[str, Any]:
+    """``asdict`` copies all the way down, which took a quarter of the collector's time."""
+    return {each.name: getattr(part, each.name) for each in fields(part)}
+
+
 def _loader(part: Mapping[str, Any]) -> LoaderResume:
-    open_epochs = [OpenEpoch(**{**epoch, "pending": None, "ahead": None}) for epoch in part["open_epochs"]]
+    open_epochs = [OpenEpoch(**epoch) for epoch in part["open_epochs"]]
     passes = [(iterator, pass_index, epoch) for iterator, pass_index, epoch in part["passes"]]
     shape = (part["shape"][0], part["shape"][1]) if part["shape"] is not None else None
     return LoaderResume(part["next_step"], open_epochs, passes, shape)

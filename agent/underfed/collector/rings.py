@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from underfed.collector.directory import Directory
 from underfed.errors import RingError
 from underfed.record import Record
 from underfed.ring import RingReader
 from underfed.rundir import RingName, ring_name
+
+FILLING = 8
+"""A ring with an eighth of it unread is drained at once, not with the next window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +34,21 @@ class RankRings:
         self._positions = dict(positions)
         self._readers: dict[RingName, tuple[Path, RingReader]] = {}
         self._refused: set[str] = set()
+        self._changes = Directory(directory)
         self.failures = 0
         """Files that are called like rings and are none."""
 
-    def mark(self) -> None:
-        """Note what is there. Step rings first: then every arrival in them finds its batch in a worker's ring."""
-        self._find()
-        for ring in sorted(self._readers, key=_steps_first):
-            self._readers[ring][1].mark()
+    def mark(self) -> bool:
+        """Note what is there, and return whether one fills so fast that it should be drained soon.
+
+        Step rings first: then every arrival in them finds its batch in a worker's ring.
+        """
+        if self._changes.has_changed():
+            self._find()
+        readers = [self._readers[ring][1] for ring in sorted(self._readers, key=_steps_first)]
+        for reader in readers:
+            reader.mark()
+        return any(reader.marked > reader.capacity // FILLING for reader in readers)
 
     def drain(self) -> list[Drained]:
         """What was marked, the workers' rings first."""
@@ -60,7 +71,7 @@ class RankRings:
         for ring in filter(is_over, self.worker_pids()):
             path, reader = self._readers[ring]
             reader.mark()
-            if not reader.has_marked:
+            if not reader.marked:
                 reader.close()
                 del self._readers[ring]
                 path.unlink(missing_ok=True)

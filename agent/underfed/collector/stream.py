@@ -100,8 +100,9 @@ class RankStream:
         if self._is_ours:
             self._workers.look(self.now_us, self._is_waited_for)
 
-    def mark(self) -> None:
-        self._rings.mark()
+    def mark(self) -> bool:
+        """Whether its rings fill so fast that they should be drained soon."""
+        return self._rings.mark()
 
     def drain(self) -> None:
         """``mark()`` was called, and the records had time to settle."""
