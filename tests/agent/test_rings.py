@@ -1,9 +1,10 @@
-"""The rings of a rank: found when they are made, drained soon when they fill fast, kept until their worker's end is told."""
+"""The rings of a rank: found when made, drained soon when they fill fast, kept until their worker's end is told."""
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,12 +107,5 @@ def test_what_the_next_collector_must_know_survives_the_disk(epoch_index: int) -
     )
     read = from_json(json.loads(json.dumps(resume.as_json())))
     unfinished = OpenEpoch(epoch_index, 10, None, 5, steps=2)
-    assert read == Resume(
-        **{
-            **resume.as_json(),
-            "loaders": {0: LoaderResume(6, [unfinished], [(0, 0, epoch_index)], (1, 32))},
-            "workers": resume.workers,
-            "losses": resume.losses,
-        }
-    )
+    assert read == replace(resume, loaders={0: replace(loader, open_epochs=[unfinished])})
     assert epoch.pending is request, "what goes on here is untouched"
