@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from underfed import launched
 from underfed.config import Value, read_config, read_tags
 from underfed.errors import ConfigError
+from underfed.launched import first_rank_only
 from underfed.tunable import NAMES, check_settings, format_settings, parse_settings
 
 MOST_BATCHES = 10_000
@@ -73,7 +74,8 @@ def ask_for_advice(wanted: str, environ: Mapping[str, str]) -> tuple[str, dict[s
     project, name = (environ.get(variable) or None for variable in ("UNDERFED_PROJECT", "UNDERFED_NAME"))
     advised = take_advice(service, wanted, project, name)
     gain = f", predicted to be {advised.speedup:.2f} times as fast" if advised.speedup else ""
-    say(f"run {advised.run_id} advises {format_settings(advised.settings).replace(',', ', ')}{gain}")
+    settings = format_settings(advised.settings).replace(",", ", ")
+    first_rank_only(environ, say)(f"run {advised.run_id} advises {settings}{gain}")
     return advised.run_id, advised.settings
 
 

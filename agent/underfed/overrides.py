@@ -42,6 +42,7 @@ class Overrides:
         """Called when ``applied`` or ``refused`` are another than before."""
         self._settings = dict(settings)
         self._say = say
+        self._said: set[str] = set()
         self._training = TrainingLoaders()
         self._settled: dict[int, tuple[weakref.ref[Any], Decision | None]] = {}
 
@@ -75,16 +76,23 @@ class Overrides:
         return decision
 
     def _note(self, loader: Any, decision: Decision, before: Mapping[str, Value]) -> None:
+        known = dict(self.applied), self.refused
         self.applied |= decision.accepted
         self.refused = {name: why for name, why in self.refused.items() if why != NOT_YET} | decision.refused
         for name, why in decision.refused.items():
-            self._say(f"--set {name}={format_value(self._settings[name])} is refused: {why}")
+            self._say_once(f"--set {name}={format_value(self._settings[name])} is refused: {why}")
         news = [f"{name} {_was(before, name, value)}{format_value(value)}" for name, value in decision.accepted.items()]
         if news:
-            self._say(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(news)}")
+            self._say_once(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(news)}")
         launched.tell(os.environ, launched.SETTLED)
-        if self.changed is not None:
+        if self.changed is not None and known != (self.applied, self.refused):
             self.changed()
+
+    def _say_once(self, line: str) -> None:
+        """A program may make its loader anew for each epoch."""
+        if line not in self._said:
+            self._said.add(line)
+            self._say(line)
 
 
 def read_overrides(environ: Mapping[str, str], say: Say) -> Overrides | None:

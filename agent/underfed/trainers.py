@@ -13,25 +13,35 @@ IN_ORDER = ("SequentialSampler", "_InfiniteConstantSampler", "range")
 
 
 class TrainingLoaders:
-    """Those whose sampler does more than count, and the first loader, of those iterated with gradients enabled."""
+    """Of those iterated with gradients enabled: the first one, and every one whose sampler does more than count.
+
+    Where the first one draws, what only counts validates: Hugging Face's Trainer iterates both with gradients.
+    """
 
     def __init__(self) -> None:
         self._first: weakref.ref[Any] | None = None
         self._first_kind: type | None = None
+        self._first_counts = False
 
     def has(self, loader: Any) -> bool:
         """Asked when the loader is about to make an iterator. Runs none of the user's code."""
         import torch
 
-        return torch.is_grad_enabled() and (not goes_in_order(loader) or self._is_first(loader))
-
-    def _is_first(self, loader: Any) -> bool:
-        """Also another one over its data set, or one that a program makes anew for each epoch."""
-        first = self._first() if self._first is not None else None
-        if first is None and self._first_kind in (None, type(loader.dataset)):
-            self._first, self._first_kind = weakref.ref(loader), type(loader.dataset)
+        if not torch.is_grad_enabled():
+            return False
+        counts = goes_in_order(loader)
+        if self._first is None:
+            self._first, self._first_kind, self._first_counts = weakref.ref(loader), type(loader.dataset), counts
             return True
-        return first is not None and loader.dataset is first.dataset
+        return not counts or (self._first_counts and self._is_first_again(loader))
+
+    def _is_first_again(self, loader: Any) -> bool:
+        """Another one over its data set, or one that a program makes anew for each epoch."""
+        first = self._first() if self._first is not None else None
+        if first is None and type(loader.dataset) is self._first_kind:
+            self._first = weakref.ref(loader)
+            return True
+        return first is not None and (loader is first or loader.dataset is first.dataset)
 
 
 def goes_in_order(loader: Any) -> bool:

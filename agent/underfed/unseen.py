@@ -25,7 +25,7 @@ def tell_of_the_end(
         if begun is None:
             begun = [record_unseen(config, command, status, launched.why_no_loader(news))]
         elif settings and launched.SETTLED not in news:
-            say(f"--set {settings}: {NOT_YET}, so nothing was set")
+            launched.first_rank_only(os.environ, say)(f"--set {settings}: {NOT_YET}, so nothing was set")
         launched.tell(os.environ, launched.RECORDING, begun[0])
     except Exception as error:
         Guard().failed("end of the command", error)
@@ -44,7 +44,7 @@ def record_unseen(config: Config, command: Command, status: int, reason: str) ->
     recording.origin = replace(recording.origin, started_at=command.started_at, origin_ns=command.origin_ns)
     recording.facts = replace(recording.facts, command=command.words, script=None, not_measured={"loader": reason})
     write_facts(recording.directory / rundir.RUN, origin=recording.origin, run=recording.facts)
-    say(f"run {config.name} at {config.url}/runs/{run_id}: {reason}")
+    launched.first_rank_only(os.environ, say)(f"run {config.name} at {config.url}/runs/{run_id}: {reason}")
     recording.begin()
     recording.end(end_of(status))
     return run_id

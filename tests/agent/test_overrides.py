@@ -161,12 +161,16 @@ def test_a_loader_is_changed_once_and_before_its_first_iterator(
     assert len(said) == 1
 
 
-def test_every_loader_that_is_made_anew_is_changed(override: Callable[..., Overrides]) -> None:
-    chosen = override(num_workers=2)
+def test_every_loader_that_is_made_anew_is_changed_and_told_of_once(
+    override: Callable[..., Overrides], said: list[str]
+) -> None:
+    chosen, changes = override(num_workers=2, pin_memory=True), list[bool]()
+    chosen.changed = lambda: changes.append(True)
     for _ in range(3):
         loader = shuffled()
         chosen.before_iter(loader)
         assert loader.num_workers == 2
+    assert (len(said), len(changes)) == (2, 1)
 
 
 def test_who_wants_to_know_is_told_of_each_change(override: Callable[..., Overrides]) -> None:
@@ -220,6 +224,14 @@ def test_one_that_draws_is_trained_from_wherever_it_stands(override: Callable[..
     chosen.before_iter(first)
     chosen.before_iter(second)
     assert (first.num_workers, second.num_workers) == (2, 2)
+
+
+def test_beside_one_that_draws_what_counts_validates(override: Callable[..., Overrides]) -> None:
+    """Also when the first was let go of."""
+    chosen, val = override(num_workers=2), DataLoader(Numbers())
+    chosen.before_iter(shuffled())
+    chosen.before_iter(val)
+    assert val.num_workers == 0
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
