@@ -1,0 +1,142 @@
+"""What a program of these tests does: the same training bare, with its loaders watched, and recorded without a word.
+
+It runs in a process of its own, one for a framework, since importing one takes seconds. One sample in each data set is
+slow, so that where a training loop waited can be told from where the record says it did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, IterableDataset, get_worker_info
+
+import underfed
+from underfed import control
+
+Watch = Callable[..., Any]
+"""Called with a loader and its name: ``underfed.watch``, or what does nothing."""
+
+Training = Callable[[Watch], Any]
+"""Returns what it saw, as JSON has it."""
+
+SAMPLES, SLOW = 8, 5
+SLOW_S = 0.12
+WORK_S = 0.01
+BARE, WATCHED, UNASKED = "bare", "watched", "unasked"
+COVERED = ("torchdata.stateful_dataloader.stateful_dataloader",)
+
+
+class Samples(Dataset[Tensor]):
+    """Its numbers, of which one is slow."""
+
+    def __init__(self, length: int = SAMPLES, slow: int = SLOW) -> None:
+        self.length = length
+        self.slow = slow
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Tensor:
+        time.sleep(SLOW_S if index == self.slow else 0)
+        return torch.tensor([float(index)])
+
+
+class Checks(Samples):
+    """For validation."""
+
+    def __init__(self) -> None:
+        super().__init__(3, 1)
+
+
+class Stream(IterableDataset[Tensor]):
+    """The same without a length."""
+
+    def __iter__(self) -> Iterator[Tensor]:
+        worker = get_worker_info()
+        start, step = (worker.id, worker.num_workers) if worker is not None else (0, 1)
+        samples = Samples()
+        return (samples[index] for index in range(start, SAMPLES, step))
+
+
+class Steps:
+    """When a training loop had a batch and when it was done with it: how long it waited for each."""
+
+    def __init__(self) -> None:
+        self.waits_s: list[float] = []
+        self._done_s = time.perf_counter()
+
+    def begin(self) -> None:
+        """Before an epoch."""
+        self._done_s = time.perf_counter()
+
+    def has_batch(self) -> None:
+        self.waits_s.append(round(time.perf_counter() - self._done_s, 4))
+
+    def is_done(self) -> None:
+        self._done_s = time.perf_counter()
+
+
+def draw(loader: Any, work_s: float = WORK_S) -> dict[str, Any]:
+    """A plain training loop: its batches, and how long it waited for each."""
+    steps, batches = Steps(), []
+    steps.begin()
+    for batch in loader:
+        steps.has_batch()
+        batches.append(_plain(batch))
+        time.sleep(work_s)
+        steps.is_done()
+    return {"batches": batches, "waits_s": steps.waits_s}
+
+
+def main(trainings: Mapping[str, Training]) -> None:
+    """Print what each training saw each time, after its name and one of ``BARE``, ``WATCHED``, ``UNASKED``.
+
+    All that are watched are one run, in which loaders have their training's name before their own.
+    """
+    seen = {name: {BARE: training(leave)} for name, training in trainings.items()}
+    os.environ["UNDERFED_RUN_ID"] = WATCHED
+    for name, training in trainings.items():
+        seen[name][WATCHED] = training(partial(watch_as, name))
+    underfed.finish()
+    for name, training in trainings.items():
+        os.environ["UNDERFED_RUN_ID"] = f"{UNASKED}-{name}"
+        with recording_everything():
+            seen[name][UNASKED] = training(leave)
+    print(json.dumps(seen))
+
+
+def leave(loader: Any, name: str) -> Any:
+    """Does nothing with it."""
+    return loader
+
+
+def watch_as(training: str, loader: Any, name: str) -> Any:
+    return underfed.watch(loader, name=f"{training}-{name}")
+
+
+@contextmanager
+def recording_everything() -> Iterator[None]:
+    """As ``underfed run`` does it."""
+    control.attach()
+    for module in filter(None, map(sys.modules.get, COVERED)):
+        control.cover(module)
+    yield
+    underfed.finish()
+    control._state.watches_all = False
+
+
+def _plain(batch: Any) -> Any:
+    if isinstance(batch, Tensor):
+        return batch.tolist()
+    if isinstance(batch, Mapping):
+        return {name: _plain(part) for name, part in batch.items()}
+    return [_plain(part) for part in batch] if isinstance(batch, (list, tuple)) else batch

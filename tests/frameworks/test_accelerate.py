@@ -1,0 +1,125 @@
+"""Accelerate's loaders ask for a batch ahead: each wait is recorded for the step in which the loop had it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader
+
+from tests.frameworks.conftest import Ran
+from tests.frameworks.program import SAMPLES, SLOW, Checks, Samples, Stream, Watch, draw, main
+
+# The program
+
+
+def shard(watch: Watch) -> Any:
+    loader = accelerator().prepare(watch(DataLoader(Samples()), name="train"))
+    return [draw(loader), draw(loader)]
+
+
+def shard_with_workers(watch: Watch) -> Any:
+    return draw(accelerator().prepare(watch(DataLoader(Samples(), num_workers=2), name="train")))
+
+
+def prepared_before(watch: Watch) -> Any:
+    loader = watch(accelerator().prepare(DataLoader(Samples())), name="train")
+    return [draw(loader), draw(loader)]
+
+
+def dispatched(watch: Watch) -> Any:
+    """What Accelerate does with an iterable data set."""
+    return draw(accelerator().prepare(watch(DataLoader(Stream()), name="train")))
+
+
+def resumed(watch: Watch) -> Any:
+    from accelerate import skip_first_batches
+
+    loader = accelerator().prepare(watch(DataLoader(Samples()), name="train"))
+    return [draw(skip_first_batches(loader, 2)), draw(loader)]
+
+
+def skipping(watch: Watch) -> Any:
+    """Without being prepared, batches are only left out."""
+    from accelerate import skip_first_batches
+
+    return draw(skip_first_batches(watch(DataLoader(Stream()), name="train"), 2))
+
+
+def nested(watch: Watch) -> Any:
+    """Each outer sample draws from another loader, whose batches nobody asks for ahead."""
+    inner = watch(DataLoader(Checks()), name="inner")
+    return draw(accelerator().prepare(watch(DataLoader(Outer(inner)), name="outer")))
+
+
+class Outer(Samples):
+    def __init__(self, inner: Any) -> None:
+        super().__init__(2, -1)
+        self.inner = inner
+
+    def __getitem__(self, index: int) -> Any:
+        return super().__getitem__(index) + sum(batch.sum() for batch in self.inner)
+
+
+def accelerator() -> Any:
+    from accelerate import Accelerator
+
+    return Accelerator(cpu=True)
+
+
+TRAININGS = {
+    training.__name__: training
+    for training in (shard, shard_with_workers, prepared_before, dispatched, resumed, skipping, nested)
+}
+
+if __name__ == "__main__":
+    main(TRAININGS)
+
+# The tests
+
+
+@pytest.mark.parametrize("training", TRAININGS)
+def test_the_batches_are_those_without_the_agent(ran: Ran, training: str) -> None:
+    assert ran.same(training)
+
+
+@pytest.mark.parametrize("training", ["shard", "prepared_before"])
+def test_the_first_the_slow_and_the_last_wait_are_those_of_the_loop(ran: Ran, training: str) -> None:
+    for told, seen in zip(ran.both(training, "train", "Samples"), ran.recorded(training), strict=True):
+        assert told.places == [(epoch, batch) for epoch in range(2) for batch in range(SAMPLES)]
+        for epoch, passed in enumerate(seen):
+            waits, last = told.waits_us[epoch * SAMPLES :][:SAMPLES], told.steps[(epoch + 1) * SAMPLES - 1]
+            assert waits.index(max(waits)) == passed["waits_s"].index(max(passed["waits_s"])) == SLOW - 1
+            assert all(wait <= 1e6 * there + 1 for wait, there in zip(waits, passed["waits_s"], strict=True))
+            assert last.step_us is None  # nobody sees for how long it is used
+
+
+def test_with_workers_every_batch_says_how_it_was_loaded(ran: Ran) -> None:
+    for told in ran.both("shard_with_workers", "train", "Samples"):
+        assert told.places == [(0, batch) for batch in range(SAMPLES)]
+        assert set(told.batches) == set(told.places)
+        assert {batch["worker"] for batch in told.batches.values()} == {0, 1}
+        assert max(told.batches, key=lambda place: told.batches[place]["load_us"]) == (0, SLOW)
+
+
+def test_a_dispatcher_asks_ahead_too(ran: Ran) -> None:
+    for told in ran.both("dispatched", "train", "Stream"):
+        assert told.places == [(0, batch) for batch in range(SAMPLES)]
+        assert told.waits_us.index(max(told.waits_us)) == SLOW - 1
+
+
+def test_a_resumed_loader_and_the_one_it_was_made_from_are_one(ran: Ran) -> None:
+    for told in ran.both("resumed", "train", "Samples"):
+        assert told.places == [(0, batch) for batch in range(SAMPLES - 2)] + [(1, batch) for batch in range(SAMPLES)]
+
+
+def test_who_only_leaves_batches_out_does_not_ask_ahead(ran: Ran) -> None:
+    for told in ran.both("skipping", "train", "Stream"):
+        assert len(told.steps) == SAMPLES
+        assert told.waits_us.index(max(told.waits_us)) == SLOW
+
+
+def test_nor_does_who_draws_from_a_loader_within(ran: Ran) -> None:
+    for told in ran.both("nested", "inner", "Checks"):
+        assert told.places == [(epoch, batch) for epoch in range(2) for batch in range(3)]
+        assert [waits.index(max(waits)) for waits in (told.waits_us[:3], told.waits_us[3:])] == [1, 1]

@@ -1,0 +1,179 @@
+"""Lightning makes loaders anew, iterates validation on its own, and asks for batches ahead where it knows no length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from tests.fakes.told import Place, Told
+from tests.frameworks.conftest import Ran
+from tests.frameworks.program import SAMPLES, SLOW, WATCHED, Checks, Samples, Steps, Stream, Watch, main
+
+VALIDATED = 3
+SANITY_CHECKED = 2
+
+# The program
+
+
+def fit(train: Any, val: Any = None, fits: int = 1, **settings: Any) -> dict[str, Any]:
+    """Two epochs of training; what it saw."""
+    import lightning
+
+    module = make_module()
+    for _ in range(fits):
+        trainer = lightning.Trainer(
+            **{
+                "accelerator": "cpu",
+                "max_epochs": 2,
+                "logger": False,
+                "enable_checkpointing": False,
+                "enable_progress_bar": False,
+                "enable_model_summary": False,
+                **settings,
+            }
+        )
+        loaders = {name: loader for name, loader in (("train", train), ("val", val)) if not callable(loader)}
+        hooks = {f"{name}_dataloader": loader for name, loader in (("train", train), ("val", val)) if callable(loader)}
+        vars(module).update(hooks)
+        trainer.fit(module, *loaders.values())
+    seen: dict[str, Any] = {"batches": module.batches, "waits_s": module.steps.waits_s}
+    return seen
+
+
+def make_module() -> Any:
+    from lightning import LightningModule
+
+    class Module(LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(1, 1)
+            self.batches: list[Any] = []
+            self.steps = Steps()
+
+        def training_step(self, batch: Any, index: int) -> Any:
+            self.steps.has_batch()
+            self.batches.append(["train", batch.tolist()])
+            return self.layer(batch).sum()
+
+        def on_train_batch_end(self, *_: Any) -> None:
+            self.steps.is_done()
+
+        def validation_step(self, batch: Any, index: int) -> None:
+            self.batches.append(["val", batch.tolist()])
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), 0.01)
+
+    return Module()
+
+
+def with_validation(watch: Watch) -> Any:
+    return fit(watch(DataLoader(Samples()), "train"), watch(DataLoader(Checks()), "val"))
+
+
+def with_workers(watch: Watch) -> Any:
+    return fit(watch(DataLoader(Samples(), num_workers=2), "train"), limit_val_batches=0)
+
+
+def from_hooks(watch: Watch) -> Any:
+    samples, checks = Samples(), Checks()
+
+    def val() -> Any:
+        return watch(DataLoader(checks), "val")
+
+    return fit(lambda: watch(DataLoader(samples), "train"), val, reload_dataloaders_every_n_epochs=1)
+
+
+def overfit(watch: Watch) -> Any:
+    return fit(watch(DataLoader(Samples(), shuffle=True), "train"), limit_val_batches=0, overfit_batches=3)
+
+
+def stream(watch: Watch) -> Any:
+    return fit(watch(DataLoader(Stream()), "train"), limit_val_batches=0)
+
+
+def limited_stream(watch: Watch) -> Any:
+    return fit(watch(DataLoader(Stream()), "train"), limit_val_batches=0, limit_train_batches=SAMPLES - 1)
+
+
+def fitted_twice(watch: Watch) -> Any:
+    """Whose sampler Lightning replaces, as for every distributed strategy."""
+    loader = watch(DataLoader(Samples()), "train")
+    return fit(loader, fits=2, limit_val_batches=0, max_epochs=1, strategy="ddp", devices=1)
+
+
+TRAININGS: dict[str, Callable[[Watch], Any]] = {
+    training.__name__: training
+    for training in (with_validation, with_workers, from_hooks, overfit, stream, limited_stream, fitted_twice)
+}
+
+if __name__ == "__main__":
+    main(TRAININGS)
+
+# The tests
+
+
+def epochs(*lengths: int) -> list[Place]:
+    return [(epoch, batch) for epoch, length in enumerate(lengths) for batch in range(length)]
+
+
+def longest(told: Told, epoch: int) -> int:
+    waits = [step.wait_us if step.epoch == epoch else 0 for _, step in sorted(told.steps.items())]
+    return told.places[waits.index(max(waits))][1]
+
+
+@pytest.mark.parametrize("training", [name for name in TRAININGS if name != "overfit"])
+def test_the_batches_are_those_without_the_agent(ran: Ran, training: str) -> None:
+    assert ran.same(training)
+
+
+def test_training_and_validation_are_told_apart(ran: Ran) -> None:
+    for train in ran.both("with_validation", "train", "Samples"):
+        assert train.places == epochs(SAMPLES, SAMPLES)
+        assert set(train.batches) == set(train.places)
+        assert longest(train, 1) == SLOW
+    for val in ran.both("with_validation", "val", "Checks"):
+        assert val.places == epochs(SANITY_CHECKED, VALIDATED, VALIDATED)
+        assert longest(val, 1) == 1
+
+
+def test_workers_are_seen(ran: Ran) -> None:
+    for told in ran.both("with_workers", "train", "Samples"):
+        assert told.places == epochs(SAMPLES, SAMPLES)
+        assert set(told.batches) == set(told.places)
+        assert {batch["worker"] for batch in told.batches.values()} == {0, 1}
+
+
+def test_loaders_made_anew_for_each_epoch_stay_one_each(ran: Ran) -> None:
+    for train in ran.both("from_hooks", "train", "Samples"):
+        assert [place[1] for place in train.places] == [*range(SAMPLES)] * 2
+    for val in ran.both("from_hooks", "val", "Checks"):
+        assert [place[1] for place in val.places] == [*range(SANITY_CHECKED), *range(VALIDATED), *range(VALIDATED)]
+
+
+def test_a_loader_that_lightning_makes_from_a_watched_one_is_watched(ran: Ran) -> None:
+    for told in ran.both("overfit", "train", "Samples"):
+        assert told.places == epochs(3, 3)
+        assert told.facts["sampler_type"] is not None
+    for told in ran.both("fitted_twice", "train", "Samples"):
+        assert told.places == epochs(SAMPLES, SAMPLES)
+
+
+def test_without_a_length_each_batch_is_asked_for_ahead(ran: Ran) -> None:
+    waits_s = ran.seen["stream"][WATCHED]["waits_s"][:SAMPLES]
+    assert waits_s.index(max(waits_s[1:])) == SLOW - 1
+    for told in ran.both("stream", "train", "Stream"):
+        assert told.places == epochs(SAMPLES, SAMPLES)
+        assert [longest(told, epoch) for epoch in range(2)] == [SLOW - 1] * 2
+
+
+def test_with_a_limit_it_is_not(ran: Ran) -> None:
+    waits_s = ran.seen["limited_stream"][WATCHED]["waits_s"][: SAMPLES - 1]
+    assert waits_s.index(max(waits_s[1:])) == SLOW
+    for told in ran.both("limited_stream", "train", "Stream"):
+        assert told.places == epochs(SAMPLES - 1, SAMPLES - 1)
+        assert [longest(told, epoch) for epoch in range(2)] == [SLOW] * 2

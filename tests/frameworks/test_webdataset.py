@@ -1,0 +1,92 @@
+"""webdataset's ``WebLoader`` is no DataLoader, but has one within: watched it tells how long training waits alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.frameworks.conftest import Ran
+from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Samples, Watch, draw, main
+from underfed.hooks.iterable import REASON, UNSEEN
+
+# The program
+
+
+def train(watch: Watch, num_workers: int) -> Any:
+    import webdataset
+
+    with TemporaryDirectory() as directory:
+        shards = [write(Path(directory) / f"{number}.tar", number) for number in range(2)]
+        data = webdataset.WebDataset(shards, shardshuffle=False, workersplitter=webdataset.split_by_worker)
+        data = data.decode().map(load)
+        loader = watch(webdataset.WebLoader(data, batch_size=None, num_workers=num_workers), "train")
+        assert isinstance(loader, webdataset.WebLoader)
+        return [draw(loader), draw(loader)]
+
+
+def write(path: Path, shard: int) -> str:
+    """Half of the samples."""
+    import webdataset
+
+    with webdataset.TarWriter(str(path)) as writer:
+        for number in range(shard * SAMPLES // 2, (shard + 1) * SAMPLES // 2):
+            writer.write({"__key__": f"{number:03}", "number.json": number})
+    return str(path)
+
+
+def load(sample: dict[str, Any]) -> Tensor:
+    return torch.as_tensor(Samples()[sample["number.json"]])
+
+
+def without_workers(watch: Watch) -> Any:
+    return train(watch, 0)
+
+
+def with_workers(watch: Watch) -> Any:
+    return train(watch, 2)
+
+
+TRAININGS = {training.__name__: training for training in (without_workers, with_workers)}
+EVERY_STEP = [(epoch, batch) for epoch in range(2) for batch in range(SAMPLES)]
+
+if __name__ == "__main__":
+    main(TRAININGS)
+
+# The tests
+
+
+@pytest.mark.parametrize("training", TRAININGS)
+def test_the_batches_are_those_without_the_agent(ran: Ran, training: str) -> None:
+    assert ran.same(training)
+
+
+@pytest.mark.parametrize("training", TRAININGS)
+def test_watched_wait_and_step_arrive_and_the_rest_says_why_not(ran: Ran, training: str) -> None:
+    told = ran.told(training, "train")
+    assert told.places == EVERY_STEP
+    assert told.batches == {}
+    assert {fact for fact, reason in told.not_measured.items() if reason == REASON} == set(UNSEEN)
+    assert told.facts["dataset_type"] == "WebLoader"
+
+
+def test_the_slow_batch_is_waited_for_where_the_loop_waited(ran: Ran) -> None:
+    for told in (ran.told("without_workers", "train"), ran.unasked("without_workers", "WebDataset")):
+        for epoch in range(2):
+            waits = told.waits_us[epoch * SAMPLES :][:SAMPLES]
+            assert waits.index(max(waits)) == SLOW
+            assert waits[SLOW] >= SLOW_S * 1e6
+
+
+@pytest.mark.parametrize("training", TRAININGS)
+def test_unasked_the_loader_within_tells_everything(ran: Ran, training: str) -> None:
+    told = ran.unasked(training, "WebDataset")
+    assert len(told.steps) == len(EVERY_STEP)
+    assert set(told.places) <= set(told.batches)
+    assert not {"load_us", "data_wait_us", "samples"} & set(told.not_measured)
+    workers = {batch.get("worker") for batch in told.batches.values()}
+    assert workers == ({0, 1} if training == "with_workers" else {None})
