@@ -36,6 +36,12 @@ from underfed.tunable import NAMES, check_settings, format_settings, parse_setti
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 
+@pytest.fixture(autouse=True)
+def no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever these tests run."""
+    monkeypatch.setattr(overrides, "has_accelerator", lambda: False)
+
+
 @pytest.fixture
 def said() -> list[str]:
     return []
@@ -342,7 +348,6 @@ def test_a_datapipe_is_asked_for_its_sharding_filter() -> None:
 
 
 def test_pinning_needs_an_accelerator(override: Callable[..., Overrides], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overrides, "has_accelerator", lambda: False)
     assert refusals(override, shuffled(), pin_memory=True) == {"pin_memory": "there is no accelerator to copy to"}
     monkeypatch.setattr(overrides, "has_accelerator", lambda: True)
     assert refusals(override, shuffled(), pin_memory=True) == {}
