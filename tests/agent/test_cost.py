@@ -1,0 +1,137 @@
+"""What the agent costs wherever it runs: nothing grows with steps or epochs, and what is heavy stays outside.
+
+How much time it takes is measured, not asserted: ``benchmarks/overhead``.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import tracemalloc
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader, dataloader
+
+import underfed
+from tests.fakes.jobs import run_python
+from underfed.hooks.session import KEPT_ITERATORS
+
+AGENT = Path(underfed.__file__).parent
+NOISE_BYTES = 2_000
+"""A dictionary or a deque grows by leaps; a byte kept for each step would be five times as much."""
+
+
+def kept_bytes() -> int:
+    """Of what lives: allocated by the agent's lines, or by those of torch's that ours were put into."""
+    gc.collect()
+    ours = [tracemalloc.Filter(True, str(AGENT / "*"), all_frames=False), tracemalloc.Filter(True, dataloader.__file__)]
+    snapshot = tracemalloc.take_snapshot().filter_traces(ours)
+    return sum(each.size for each in snapshot.statistics("filename"))
+
+
+def grown_bytes(work: Callable[[], object]) -> int:
+    """What doing the same twice keeps more than doing it once."""
+    tracemalloc.start()
+    try:
+        work()
+        before = kept_bytes()
+        work()
+        return kept_bytes() - before
+    finally:
+        tracemalloc.stop()
+
+
+def rings(run_id: str) -> dict[str, int]:
+    """Their names and sizes."""
+    directory = Path(os.environ["UNDERFED_RINGS"])
+    found = [path for kind in ("steps", "batches") for path in directory.glob(f"*/{run_id}/rank-*/*.{kind}")]
+    return {path.name: path.stat().st_size for path in found}
+
+
+def numbers(length: int, **settings: Any) -> DataLoader[int]:
+    return DataLoader(range(length), **settings)  # type: ignore[arg-type]
+
+
+def draw(batches: Any, steps: int) -> None:
+    assert sum(1 for _ in islice(batches, steps)) == steps
+
+
+@pytest.mark.parametrize(("num_workers", "steps"), [(0, 10_000), (2, 2_000)])
+def test_steps_keep_no_memory(num_workers: int, steps: int) -> None:
+    # Of one iterator: torch's own books are balanced again after each step.
+    batches = iter(underfed.watch(numbers(10**6, batch_size=None, num_workers=num_workers)))
+    draw(batches, 100)
+    assert grown_bytes(lambda: draw(batches, steps)) < NOISE_BYTES
+
+
+def test_steps_of_what_is_no_dataloader_keep_no_memory() -> None:
+    batches = iter(underfed.watch(iter(range(10**6))))
+    draw(batches, 100)
+    assert grown_bytes(lambda: draw(batches, 10_000)) < NOISE_BYTES
+
+
+def test_epochs_keep_no_memory() -> None:
+    loader = underfed.watch(numbers(8, batch_size=4))
+    assert grown_bytes(lambda: [list(loader) for _ in range(300)]) < NOISE_BYTES
+
+
+def test_files_do_not_grow_with_steps(run_id: str) -> None:
+    batches = iter(underfed.watch(numbers(10**6, batch_size=None, num_workers=2)))
+    draw(batches, 1)
+    at_first = rings(run_id)
+    draw(batches, 10_000)
+    assert rings(run_id) == at_first
+    assert len(at_first) == 3
+
+
+def test_files_of_workers_are_those_of_the_newest_iterators(run_id: str) -> None:
+    loader = underfed.watch(numbers(8, num_workers=2))
+    for _ in range(KEPT_ITERATORS + 3):
+        list(loader)
+    # The collector may have removed more.
+    assert len(rings(run_id)) <= 1 + 2 * KEPT_ITERATORS
+
+
+def test_an_iterators_open_files_end_with_it() -> None:
+    program = (
+        "import os, underfed; from torch.utils.data import DataLoader\n"
+        "files = lambda: len(os.listdir('/proc/self/fd'))\n"
+        "loader = underfed.watch(DataLoader(range(8))); list(loader); before = files()\n"
+        "iterators = [iter(loader) for _ in range(5)]; [next(iterator) for iterator in iterators]\n"
+        "print(files() - before); iterators.clear(); print(files() - before)"
+    )
+    meanwhile, afterwards = run_python("-c", program).stdout.split()
+    assert int(meanwhile) > 0
+    assert afterwards == "0"
+
+
+def test_with_workers_the_training_process_has_torchs_threads_only() -> None:
+    program = (
+        "import os, sys, threading, underfed; from torch.utils.data import DataLoader\n"
+        "def threads(loader):\n"
+        "    iterator = iter(loader); next(iterator)\n"
+        "    return len(os.listdir('/proc/self/task')), sorted(thread.name for thread in threading.enumerate())\n"
+        "bare, watched = (DataLoader(range(64), num_workers=2) for _ in range(2))\n"
+        "print(threads(bare) == threads(underfed.watch(watched)))"
+    )
+    assert run_python("-c", program).stdout == "True\n"
+
+
+def test_the_companions_modules_are_not_in_the_training_process() -> None:
+    program = (
+        "import sys; from torch.utils.data import DataLoader\n"
+        "list(DataLoader(range(8))); before = set(sys.modules)\n"
+        "import underfed; list(underfed.watch(DataLoader(range(8))))\n"
+        "new = set(sys.modules) - before\n"
+        "print('underfed.recording' in new, sorted({name.split('.')[0] for name in new} - {'underfed'}),"
+        " [name for name in new if name.startswith('underfed.collector')])"
+    )
+    is_recording, *rest = run_python("-c", program).stdout.split(maxsplit=1)
+    assert is_recording == "True"
+    heavy = {"psutil", "pynvml", "numpy", "asyncio", "ssl", "http", "sqlite3", "urllib", "email", "gzip"}
+    assert not [name for name in heavy if f"'{name}'" in rest[0]]
+    assert rest[0].endswith("[]\n")
