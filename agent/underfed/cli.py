@@ -60,7 +60,18 @@ def run(arguments: Sequence[str]) -> int:
     return run_in_our_stead(arguments)
 
 
-OWN: Mapping[str, Command] = {"push": push, "run": run}
+def doctor(arguments: Sequence[str]) -> int:
+    """Show what this host gives a DataLoader, and where PATHs lie."""
+    parser = argparse.ArgumentParser(prog="underfed doctor", description=doctor.__doc__)
+    parser.add_argument("path", nargs="*", help="of a data set, say: its mount, file system and device are told")
+    parser.add_argument("--json", action="store_true", help="print it as a JSON object")
+    options = parser.parse_args(arguments)
+    from underfed.doctor import doctor as examine
+
+    return examine(options.path, is_json=options.json)
+
+
+OWN: Mapping[str, Command] = {"doctor": doctor, "push": push, "run": run}
 
 
 def brought() -> dict[str, EntryPoint]:

@@ -35,6 +35,7 @@ AGENT_LINE = (
     ("__init__",),
     (
         "push",
+        "checkup",
         "doctor",
         "advised",
         "command",
