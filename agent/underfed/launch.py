@@ -51,7 +51,12 @@ class Watch:
     """Not again before."""
     is_seen: bool = False
     """The one started last has served."""
-    pause_s: float = PAUSE_S
+    starts: int = 0
+    """Since one stayed."""
+
+    @property
+    def pause_s(self) -> float:
+        return min(LONGEST_PAUSE_S, PAUSE_S * 2.0 ** (min(self.starts, 16) - 1))
 
     def is_starting(self, now: int) -> bool:
         return not self.is_seen and now - self.started_ns < STARTING_S * 1e9
@@ -59,7 +64,7 @@ class Watch:
     def see(self, now: int) -> None:
         self.is_seen = True
         if now - self.started_ns > STAYED_S * 1e9:
-            self.pause_s = PAUSE_S
+            self.starts = 0
 
     def may_start(self, now: int, is_end: bool) -> bool:
         if is_end:
@@ -69,7 +74,7 @@ class Watch:
     def start(self, now: int) -> None:
         self.started_ns = now
         self.is_seen = False
-        self.pause_s = min(2 * self.pause_s, LONGEST_PAUSE_S)
+        self.starts += 1
 
 
 _watches: dict[Path, Watch] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -99,3 +100,14 @@ def test_data_lie_where_the_environment_says() -> None:
 
 def test_tags_may_hold_equals_signs_and_empty_values() -> None:
     assert read_tags("a=b=c,,d=") == {"a": "b=c", "d": ""}
+
+
+def test_without_a_home_data_lie_where_temporary_files_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    assert data_directory({}) == Path(f"/tmp/underfed-{os.getuid()}")
+    assert data_directory({"TMPDIR": "/scratch"}) == Path(f"/scratch/underfed-{os.getuid()}")
+    assert data_directory({"XDG_DATA_HOME": "/data"}) == Path("/data/underfed")
+    assert data_directory({"UNDERFED_DIR": "/mine"}) == Path("/mine")

@@ -109,3 +109,24 @@ def test_a_rank_counts_from_when_it_told_who_it_is(tmp_path: Path) -> None:
     silent.mkdir()
     rundir.write_atomically(told / rundir.RUN, "{}")
     assert list(rundir.rank_directories(tmp_path)) == [told]
+
+
+def test_incarnations_grow_though_the_clock_is_set_back(tmp_path: Path) -> None:
+    names = [rundir.make_rank_directory(tmp_path, "run-1", 0, now_ms).name for now_ms in (5_000, 6_000, 2_000, 6_000)]
+    assert names == ["rank-0-5000", "rank-0-6000", "rank-0-6001", "rank-0-6002"]
+    # Of another run too: its directory may be gone, and come again.
+    assert rundir.make_rank_directory(tmp_path, "run-2", 0, 1).name == "rank-0-6003"
+
+
+@pytest.mark.parametrize("harm", ["", "soon", "\0"])
+def test_a_last_incarnation_that_cannot_be_read_is_none(tmp_path: Path, harm: str) -> None:
+    rundir.make_rank_directory(tmp_path, "run-1", 0, 5_000)
+    (rundir.owner_directory(tmp_path) / "newest").write_text(harm)
+    assert rundir.make_rank_directory(tmp_path, "run-1", 0, 6_000).name == "rank-0-6000"
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "facts.json").mkdir()
+    with pytest.raises(OSError):
+        rundir.write_atomically(tmp_path / "facts.json", "{}")
+    assert [path.name for path in tmp_path.iterdir()] == ["facts.json"]

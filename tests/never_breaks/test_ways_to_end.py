@@ -93,7 +93,7 @@ def test_a_worker_that_is_killed_ends_the_job_as_torch_says(service: Service) ->
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_every_step_up_to_a_kill_arrives(service: Service, workers: int) -> None:
-    """The process kills itself, so what it printed is exactly what it drew; the rings hold it, whenever they are read."""
+    """The process kills itself, so what it printed is exactly what it drew. The rings hold so much unread."""
     at = 400
     job = end(
         start_job("--length", "8000", "--work-ms", "0.2", "--workers", str(workers), "--end", "kill", "--at", str(at))
