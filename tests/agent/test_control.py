@@ -168,7 +168,7 @@ def test_a_failure_of_ours_is_counted_and_not_raised(service: Service, monkeypat
     assert service.windows[-1]["losses"]["agent_errors"] == 1
 
 
-@pytest.mark.parametrize("broken", ["end_watch", "begin_watch", "stopped", "made"])
+@pytest.mark.parametrize("broken", ["end_watch", "begin_probing", "stopped", "made"])
 def test_a_failure_in_a_hook_ends_the_recording_and_not_the_training(
     service: Service, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:

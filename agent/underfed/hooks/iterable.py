@@ -154,7 +154,7 @@ def _begin(session: Session) -> bool:
     """Whether the device is watched in this step."""
     try:
         if session.is_watchful:
-            session.begin_watch()
+            session.began_ns = now_ns()
         return session.device is not None and session.device.entered(session.loader.steps, True)
     except Exception as error:
         session.loader.guard.failed("request", error)
@@ -173,7 +173,7 @@ def _left(session: Session, batch: Any, index: int, entered_ns: int, is_timed: b
         if device is not None:
             device.poll()
         if session.is_watchful:
-            session.end_watch(batch, index, entered_ns, left_ns)
+            session.end_watch(batch, index, entered_ns, left_ns, now_ns())
         elif not (step + 1) % SAMPLED_OVERHEAD:
             session.is_watchful = True
     except Exception as error:

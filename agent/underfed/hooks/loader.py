@@ -192,7 +192,10 @@ class LoaderHooks:
             if session.is_watchful:
                 if not session.is_made:
                     return None  # torchdata asks for batches within the making, to skip those that were seen before
-                session.begin_watch()
+                # Read here, and not in a method of the session: what runs in few steps only is slow when it does.
+                session.began_ns = self._now()
+                if session.began_ns >= session.due_ns:
+                    session.begin_probing()
             if session.qsize is not None:
                 depth = session.qsize() + session.arrived - iterator._num_yielded + 1
                 depth = 0 if depth < 0 else DEEPEST if depth > DEEPEST else depth
@@ -242,7 +245,7 @@ class LoaderHooks:
                 if session.device is not None:
                     session.device.poll()
             if session.is_watchful:
-                session.end_watch(batch, index, entered_ns, left_ns)
+                session.end_watch(batch, index, entered_ns, left_ns, self._now())
             elif not (step + 1) % SAMPLED_OVERHEAD or left_ns >= session.due_ns:
                 session.is_watchful = True
             if self._replay is not None:

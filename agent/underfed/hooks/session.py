@@ -33,8 +33,14 @@ MEASURING_SHARE = 500
 """Later at most one part in so many of the training's time goes into measuring how batches are loaded. One batch
 takes from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
 
-SAMPLED_OVERHEAD = 64
-"""Our own time on the training thread is measured so often in steps that are not looked at closely otherwise."""
+SAMPLED_OVERHEAD = 61
+"""Our own time on the training thread is measured so often in steps that are not looked at closely otherwise. A prime
+number: else it would always, or never, be a step in which the device is timed too."""
+
+TIMED_SHARE = 0.6
+"""So much of our own time in a step lies between the readings of the clock. The rest is the calls from torch's code
+into ours, and what we do at the drawing of an index and at a batch's arrival: about as much with workers as without
+(``benchmarks/overhead``). What the device clock costs lies between the readings altogether."""
 
 NEVER_NS = 1 << 62
 LONG_WAIT_NS = 50_000
@@ -213,16 +219,15 @@ class Session:
         self.is_made = True
         self._write_epoch(NOT_MEASURED)
 
-    def begin_watch(self) -> None:
-        """Before the request of a step that is looked at closely."""
-        self.began_ns = now_ns()
-        if self.probe is not None and self.collate is not None and self.began_ns >= self.due_ns:
+    def begin_probing(self) -> None:
+        """Before the request of a step whose batch is to be measured."""
+        if self.probe is not None and self.collate is not None:
             self.is_probing = True
             self.collate.restart()
             self.probe.begin()
 
-    def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int) -> None:
-        """After it: how the batch was loaded, if that happened here, and what we ourselves cost."""
+    def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
+        """After it: how the batch was loaded, if that happened here, and what we ourselves cost up to ``done_ns``."""
         self.loader.reporter.see_companion()
         if self.device is None and not self.is_passive:
             self.device = self.loader.reporter.device_clock(self.loader)
@@ -234,7 +239,8 @@ class Session:
             self.is_probing = False
             self._write_batch(self.probe.end(), self.collate, index, entered_ns, left_ns)
         else:
-            own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
+            timed_ns = (entered_ns - self.began_ns) + (done_ns - left_ns)
+            own_ns = timed_ns if self.device is not None else round(timed_ns / TIMED_SHARE)
             self.ring.write(record.head(record.OVERHEAD, self.epoch), own_ns)
 
     def stopped(self, iterator: Any, is_over: bool, entered_ns: int, left_ns: int) -> None:
