@@ -87,5 +87,5 @@ def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
         assert job.returncode == 0, job.stderr
         seen = json.loads(job.stdout.splitlines()[-1])
         wait_until(lambda: len(service.ends()) == 1 + len(seen), "all ends arrive")
-        assert agent_errors(service) == 0
+        assert agent_errors(service) == 0, [window["losses"] for window in service.windows]
         yield Ran(seen, service)
