@@ -185,6 +185,8 @@ def test_killing_the_launcher_kills_the_command() -> None:
     job = start_under("--", "sh", "-c", "echo $$; exec sleep 30")
     assert job.stdout is not None
     command = int(job.stdout.readline())
+    # Only then is it more than just about to wait.
+    wait_until(lambda: str(Path(f"/proc/{job.pid}/fd/0").readlink()) == os.devnull, "it let go of its pipes")
     job.kill()
     assert job.wait() == -signal.SIGKILL
     wait_until(lambda: not procfs.is_running(command, None), "the command is gone")
