@@ -11,6 +11,7 @@ from typing import Any
 
 from underfed import launched
 from underfed.config import Value
+from underfed.guard import Guard
 from underfed.launched import Say, first_rank_only
 from underfed.sharding import why_unsharded
 from underfed.trainers import TrainingLoaders
@@ -86,7 +87,10 @@ class Overrides:
             self._say_once(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(news)}")
         launched.tell(os.environ, launched.SETTLED)
         if self.changed is not None and known != (self.applied, self.refused):
-            self.changed()
+            try:
+                self.changed()
+            except Exception as error:
+                Guard().failed("overrides", error)
 
     def _say_once(self, line: str) -> None:
         """A program may make its loader anew for each epoch."""

@@ -78,7 +78,8 @@ class Replay:
         self.refused: str | None = None
         self._say = say
         self._now = now
-        self._pid = os.getpid()
+        self._pid: int | None = None
+        """Of the process that began. One that it forks goes its own way; one that was forked before begins itself."""
         self._training = TrainingLoaders()
         self._feeds: list[Feed] = []
 
@@ -139,6 +140,7 @@ class Replay:
 
     def _new_feed(self, loader: Any) -> Feed:
         if not self._feeds:
+            self._pid = os.getpid()
             atexit.register(self._say_what_is_missing)
         feed = next((feed for feed in self._feeds if feed.is_free), None)
         if feed is None:

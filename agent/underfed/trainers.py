@@ -26,9 +26,10 @@ class TrainingLoaders:
     def has(self, loader: Any) -> bool:
         """Asked when the loader is about to make an iterator. Runs none of the user's code."""
         import torch
+        from torch.utils.data import get_worker_info
 
-        if not torch.is_grad_enabled():
-            return False
+        if not torch.is_grad_enabled() or get_worker_info() is not None:
+            return False  # a worker that iterates a loader of its own loads batches with it
         counts = goes_in_order(loader)
         if self._first is None:
             self._first, self._first_kind, self._first_counts = weakref.ref(loader), type(loader.dataset), counts

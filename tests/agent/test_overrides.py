@@ -263,6 +263,25 @@ def test_the_first_may_be_made_anew_over_its_data_set_or_in_its_place(override: 
     assert replacement.num_workers == 2
 
 
+class Nested(Dataset[int]):
+    """Loads each of its samples with a loader of its own."""
+
+    def __init__(self, chosen: Overrides) -> None:
+        self.chosen = chosen
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> int:
+        inner = shuffled()
+        self.chosen.before_iter(inner)
+        return inner.num_workers + len(self.chosen.applied)
+
+
+def test_a_loader_within_a_worker_is_left_alone(override: Callable[..., Overrides]) -> None:
+    assert [int(found) for found in DataLoader(Nested(override(num_workers=1)), num_workers=1)] == [0, 0]
+
+
 # What is refused
 
 
@@ -428,6 +447,16 @@ def test_a_class_that_computes_a_setting_keeps_it(override: Callable[..., Overri
     assert refusals(override, Fixed(Numbers(), shuffle=True), num_workers=2) == {
         "num_workers": "Fixed computes it itself"
     }
+
+
+def test_who_cannot_be_told_is_no_reason_to_stop(
+    override: Callable[..., Overrides], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UNDERFED_STRICT")
+    chosen, loader = override(num_workers=2), shuffled()
+    chosen.changed = lambda: (_ for _ in ()).throw(OSError("the disk is full"))
+    chosen.before_iter(loader)
+    assert (loader.num_workers, chosen.applied) == (2, {"num_workers": 2})
 
 
 class Odd:

@@ -285,6 +285,26 @@ assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
     assert (done.returncode, done.stdout) == (0, "--replay 1: the program ended after 2 of the 2 steps it takes\n")
 
 
+def test_a_child_that_is_forked_before_begins_itself() -> None:
+    program = """
+import os
+from torch.utils.data import DataLoader
+from underfed.replay import Replay
+replay = Replay(2, print)
+if os.fork() == 0:
+    loader = DataLoader(range(8), shuffle=True)
+    replay.before_iter(loader); iterator = iter(loader); replay.adopt(iterator, loader)
+    while True:
+        batch = replay.instead(iterator)
+        if batch is None:
+            replay.loaded(iterator, next(iterator))
+assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("replay of 2 batches: ")
+
+
 def test_nothing_is_replayed_unless_asked_for() -> None:
     assert read_replay({}, print) is None
     asked = read_replay({launched.REPLAY: "7"}, print)
