@@ -80,24 +80,22 @@ def test_a_full_disk_needs_no_more_than_a_service(service: Service, disk: Path) 
 
 
 def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
-    service: Service, disk: Path, run_id: str, rings: Path
+    absent_service: Service, disk: Path, run_id: str, rings: Path
 ) -> None:
     fill(disk)
-    service.stop()
     job = run_job()
     assert_untouched(job)
     assert "left to send" in job.stderr.splitlines()[-1]
     wait_for_companion(run_id)
     assert (len(segments(disk)), len(segments(rings))) == (0, 1)
-    service.start()
+    absent_service.start()
     assert push().returncode == 0
-    assert_all_arrived(service)
+    assert_all_arrived(absent_service)
 
 
 def test_a_disk_that_fills_up_and_is_cleared_has_all_in_order(
-    service: Service, disk: Path, run_id: str, rings: Path
+    absent_service: Service, disk: Path, run_id: str, rings: Path
 ) -> None:
-    service.stop()
     job = start_job(*LONG)
     wait_until(lambda: segments(disk), "the first window is kept")
     fill(disk)
@@ -106,9 +104,9 @@ def test_a_disk_that_fills_up_and_is_cleared_has_all_in_order(
     wait_until(lambda: not segments(rings), "it is on the disk")
     assert_untouched(end(job), *LONG)
     wait_for_companion(run_id)
-    service.start()
+    absent_service.start()
     assert push().returncode == 0
-    assert_all_arrived(service, LONG_STEPS)
+    assert_all_arrived(absent_service, LONG_STEPS)
 
 
 def test_where_nothing_can_be_kept_it_is_counted_and_goes_on_when_it_can(service: Service, disk: Path) -> None:
@@ -172,9 +170,8 @@ def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings
 
 
 def test_what_is_kept_beside_the_rings_outlives_the_companion(
-    service: Service, disk: Path, run_id: str, rings: Path
+    absent_service: Service, disk: Path, run_id: str, rings: Path
 ) -> None:
-    service.stop()
     fill(disk)
     job = start_job(*LONG)
     wait_until(lambda: segments(rings), "a window is kept beside the rings")
@@ -182,7 +179,7 @@ def test_what_is_kept_beside_the_rings_outlives_the_companion(
     os.kill(collector, signal.SIGKILL)
     assert_untouched(end(job), *LONG)
     wait_for_companion(run_id)
-    service.start()
+    absent_service.start()
     free(disk)
     assert push().returncode == 0
-    assert assert_accounted_for(service, LONG_STEPS) < 50
+    assert assert_accounted_for(absent_service, LONG_STEPS) < 50

@@ -128,17 +128,16 @@ def test_rings_that_find_no_room_are_counted_and_cost_no_batch(
     wait_for_companion(run_id)
 
 
-def test_a_user_without_home_and_name_is_recorded(service: Service, run_id: str, root_powers: None) -> None:
+def test_a_user_without_home_and_name_is_recorded(absent_service: Service, run_id: str, root_powers: None) -> None:
     data = Path(f"/tmp/underfed-{OTHER}")
-    service.stop()
     variables = environment_without("UNDERFED_RINGS", "UNDERFED_DIR", "HOME", "TMPDIR", "USER", "LOGNAME")
     job = end(start("tests.fakes.confined", ["--user", str(OTHER)], variables))
     assert_untouched(job)
     wait_for_companion(run_id)
     assert stat.S_IMODE((data / "spool").stat().st_mode) & 0o022 == 0
-    service.start()
+    absent_service.start()
     assert push(str(data)).returncode == 0
-    assert_all_arrived(service)
+    assert_all_arrived(absent_service)
     shutil.rmtree(data)
     shutil.rmtree(SHARED_MEMORY / f"underfed-{OTHER}")
 

@@ -36,14 +36,13 @@ def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
     return statistics.mean(sizes)
 
 
-def test_two_days_of_a_rank_fit_into_the_bound(service: Service, run_id: str, tmp_path: Path) -> None:
-    service.stop()
+def test_two_days_of_a_rank_fit_into_the_bound(absent_service: Service, run_id: str, tmp_path: Path) -> None:
     arguments = ("--length", "1200", "--work-ms", "19", "--epochs", "1", "--workers", "4")
     assert run_job(*arguments).returncode == 0
     wait_for_companion(run_id)
     frames = kept_frames(tmp_path / "data")
     assert len(frames) > 4
     assert bytes_a_second(frames) * DAYS_S < BOUND_BYTES
-    service.start()
+    absent_service.start()
     assert push().returncode == 0
-    assert_all_arrived(service, 300)
+    assert_all_arrived(absent_service, 300)

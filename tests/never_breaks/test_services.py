@@ -29,13 +29,12 @@ def spools(tmp_path: Path) -> list[Path]:
 
 
 def test_a_service_that_was_never_there_costs_one_line_at_the_end(
-    service: Service, run_id: str, tmp_path: Path
+    absent_service: Service, run_id: str, tmp_path: Path
 ) -> None:
-    service.stop()
     job = run_job()
     assert_untouched(job)
     lines = [line for line in job.stderr.splitlines() if line.startswith("underfed: ")]
-    assert lines[0] == f"underfed: run training at {service.url}/runs/{run_id}"
+    assert lines[0] == f"underfed: run training at {absent_service.url}/runs/{run_id}"
     assert len(lines) == 2
     assert "left to send" in lines[1]
     assert str(tmp_path / "data") in lines[1]
@@ -45,10 +44,10 @@ def test_a_service_that_was_never_there_costs_one_line_at_the_end(
     assert pushed.returncode == 1
     assert f"windows of {run_id} are left" in pushed.stderr
     assert "refused" in pushed.stderr
-    service.start()
+    absent_service.start()
     pushed = push()
     assert pushed.returncode == 0
-    assert_all_arrived(service)
+    assert_all_arrived(absent_service)
     assert pushed.stdout.startswith(f"{run_id}: ")
     assert spools(tmp_path) == []
     assert push().stdout == f"There is nothing to send in {tmp_path / 'data'}.\n"
@@ -56,7 +55,7 @@ def test_a_service_that_was_never_there_costs_one_line_at_the_end(
 
 def test_a_service_that_is_killed_and_restarted_gets_everything_once(service: Service) -> None:
     arguments = ("--length", "1000", "--work-ms", "5", "--epochs", "1")
-    job = start_job(*arguments, UNDERFED_LINGER_S="20")
+    job = start_job(*arguments)
     wait_until(lambda: service.count_steps() > 0, "the first steps arrive")
     service.stop()
     seen = len(service.windows)
@@ -79,7 +78,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_service_that_is_of_no_use_gets_everything_later(service: Service, fault: Fault | None, run_id: str) -> None:
+def test_a_service_that_is_of_no_use_gets_everything_later(
+    service: Service, fault: Fault | None, run_id: str, impatient: None
+) -> None:
     if fault is None:
         service.delay_s = 8.0
     service.always = fault
@@ -107,7 +108,7 @@ def test_a_service_that_goes_wrong_in_every_way_gets_everything_once(service: Se
         Fault(403, ERROR),
         Fault(0, after_commit=True),
     ]
-    assert_untouched(run_job(UNDERFED_LINGER_S="60"))
+    assert_untouched(run_job())
     # It ends before its minute is over, since everything was acknowledged.
     wait_until(lambda: not collectors_of(run_id), "everything arrives", timeout_s=50)
     assert service.faults == []
@@ -133,20 +134,19 @@ def test_windows_that_a_service_refused_for_ever_are_put_aside(service: Service,
 def test_a_slow_service_delays_nobody_but_itself(service: Service) -> None:
     service.delay_s = 0.7
     arguments = ("--length", "240", "--work-ms", "10", "--epochs", "1")
-    assert_untouched(run_job(*arguments, UNDERFED_LINGER_S="20"), *arguments)
+    assert_untouched(run_job(*arguments), *arguments)
     wait_until(service.ends, "the end arrives", timeout_s=30)
     assert_all_arrived(service, 60)
 
 
-def test_spools_of_several_runs_are_pushed_together(service: Service, tmp_path: Path) -> None:
-    service.stop()
+def test_spools_of_several_runs_are_pushed_together(absent_service: Service, tmp_path: Path) -> None:
     jobs = [start_job(UNDERFED_RUN_ID=name) for name in ("one", "two")]
     for name, job in zip(("one", "two"), jobs, strict=True):
         job.communicate()
         wait_for_companion(name)
-    service.start()
+    absent_service.start()
     pushed = push(str(tmp_path / "data"))
     assert pushed.returncode == 0
     assert [line.partition(":")[0] for line in pushed.stdout.splitlines()] == ["one", "two"]
-    assert {window["run_id"] for window in service.windows} == {"one", "two"}
-    assert service.count_steps() == 2 * STEPS
+    assert {window["run_id"] for window in absent_service.windows} == {"one", "two"}
+    assert absent_service.count_steps() == 2 * STEPS
