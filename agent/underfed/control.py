@@ -23,6 +23,8 @@ from underfed.overrides import Overrides, read_overrides
 from underfed.recording import Recording, open_recording, say
 from underfed.replay import Replay, read_replay
 
+INNER = ("base_dataloader", "_dataloader")
+
 CALLER = 3
 """Frames from ``_site`` to the user's line: over ``control.watch`` and ``underfed.watch``."""
 
@@ -64,7 +66,7 @@ def watch(loader: Any, name: str | None) -> Any:
 
 
 def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> Any:
-    if not _is_dataloader(loader):
+    if not any(map(_is_dataloader, with_inner(loader))):
         if is_stand_in(loader):
             return loader
         watched = stand_in(loader, recording.open_plain)
@@ -161,9 +163,10 @@ def check_loader(loader: Any) -> None:
 
 
 def with_inner(loader: Any) -> list[Any]:
-    """The loader, or the one inside that makes the iterators: Accelerate's adapters hold it as ``base_dataloader``."""
-    inner = vars(loader).get("base_dataloader")
-    return [inner] if _is_dataloader(inner) else [loader]
+    """The loader, or the one inside that makes the iterators: Accelerate's adapters and Lightning Fabric's hold one."""
+    attributes = getattr(loader, "__dict__", {})
+    inner = next((attributes[name] for name in INNER if _is_dataloader(attributes.get(name))), None)
+    return [loader] if inner is None else [inner]
 
 
 def _is_dataloader(loader: Any) -> bool:
@@ -220,7 +223,8 @@ def _find(loader: Any) -> WatchedLoader | None:
             return None
         watched = recording.registry.find(loader)
         if watched is None and _state.watches_all and not is_worker():
-            watched = recording.watch(loader, None, iterating_site(), hooks.reasons(loader))
+            # It is making an iterator that is torch's: whatever its class overrides, this one is measured.
+            watched = recording.watch(loader, None, iterating_site(), hooks.not_measured)
         if watched is not None and _state.overrides is not None:
             watched.threads_per_worker = _state.overrides.threads_for(loader)
     except Exception as error:

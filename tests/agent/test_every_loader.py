@@ -288,9 +288,6 @@ CASES: dict[str, Case] = {
     ),
 }
 
-KEPT = {"persistent, left early", "iterable, persistent", "pinned by thread"}
-SECOND_PASS = pytest.mark.xfail(reason="of a kept worker's second pass no samples are counted", strict=True)
-
 OLDER_THAN_WATCH = {"infinite, workers"}
 """Their workers were started in the constructor."""
 
@@ -378,7 +375,7 @@ def test_drawing_indices_is_timed_within_each_step(matrix: Matrix, name: str) ->
     assert all(step.sampler_us is not None and step.sampler_us <= step.wait_us + 1 for step in steps)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=SECOND_PASS if name in KEPT else ()) for name in CASES])
+@pytest.mark.parametrize("name", CASES)
 def test_each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
     case, seen = CASES[name], told(matrix.service, name)
     if name in OLDER_THAN_WATCH:
@@ -503,9 +500,6 @@ def test_two_loaders_over_the_same_data_at_once_are_two() -> None:
     assert [told(service, name).places for name in names(service)] == [places([6, 6])] * 2
 
 
-@pytest.mark.xfail(
-    reason="steps of epochs that take turns are numbered as if each epoch's followed each other", strict=True
-)
 def test_a_loader_that_is_iterated_twice_at_once_has_each_step_once() -> None:
     with recording() as service:
         loader = underfed.watch(DataLoader(Squares(4), batch_size=2), name="train")

@@ -58,6 +58,10 @@ class Stretch:
     step_us: list[int | None] = field(default_factory=list)
     patience: int = PATIENCE
 
+    def goes_on_with(self, request: Request) -> bool:
+        """Not where another iterator of the loader had the step in between."""
+        return not self.requests or request.step_index == self.requests[-1].step_index + 1
+
     def split(self, at: int) -> Stretch:
         """Keep what lies before, and give the rest."""
         rest = Stretch(self.epoch_index, self.requests[at:], self.step_us[at:], self.patience - 1)
@@ -291,7 +295,7 @@ class LoaderSteps:
 
     def _add(self, epoch: OpenEpoch, request: Request, step_us: int | None) -> None:
         stretch = self._growing.get(epoch.epoch_index)
-        if stretch is None or len(stretch.requests) >= STEPS:
+        if stretch is None or len(stretch.requests) >= STEPS or not stretch.goes_on_with(request):
             stretch = self._growing[epoch.epoch_index] = Stretch(epoch.epoch_index)
             self._stretches.append(stretch)
         stretch.requests.append(request)

@@ -138,8 +138,11 @@ class BatchTimer:
             self.is_loading = True
             self.probe.begin()
             self.started_ns = now_ns()
-        elif type(task).__name__ == "_ResumeIteration":
+            return
+        self.is_loading = False
+        if type(task).__name__ == "_ResumeIteration":
             self.pass_index += 1
+            awaited.timer = self.collate  # torch's loop makes a new fetcher for each pass
 
     def loaded(self, item: Any) -> None:
         if not self.is_loading:
