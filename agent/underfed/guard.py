@@ -25,11 +25,15 @@ class Guard:
 
     def failed(self, where: str, error: Exception) -> None:
         """Count ``error`` and note it. Raises it again when ``UNDERFED_STRICT=1``."""
+        self.note(where, error)
+        if self.is_strict:
+            raise error
+
+    def note(self, where: str, error: Exception) -> None:
+        """Count what is a limit of ours, and no mistake in our code."""
         self.failures += 1
         if self.log is not None and self.failures <= NOTED_FAILURES:
             note_failure(self.log, where, error)
-        if self.is_strict:
-            raise error
 
 
 def note_failure(log: str, where: str, error: Exception) -> None:

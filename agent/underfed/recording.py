@@ -26,7 +26,7 @@ from underfed.clock import now_ns, wall_clock, wall_clock_ms
 from underfed.config import Config, Value, is_interactive, script_path
 from underfed.errors import RunDirectoryError
 from underfed.facts import End, LoaderFacts, Origin, RunFacts, write_facts
-from underfed.guard import Guard, note_failure
+from underfed.guard import Guard
 from underfed.hooks.device import DeviceClock, device_reason, open_device_clock
 from underfed.hooks.iterable import REASON, UNSEEN
 from underfed.hooks.registry import WATCHED_LOADERS, Registry
@@ -132,7 +132,7 @@ class Recording:
         watched = self.registry.watch(loader, name, site, self._make_watched)
         if watched is None:
             excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders are watched at a time, {site} is not recorded")
-            note_failure(str(self.directory / rundir.FAILURES), "watch", excess)
+            self.guard.note("watch", excess)
         return watched
 
     def note_overrides(self, applied: Mapping[str, Value], refused: Mapping[str, str]) -> None:
