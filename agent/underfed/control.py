@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from underfed import Run
+from underfed import Run, launched
 from underfed.config import Config, Value, check_name, is_disabled, read_config
 from underfed.errors import ConfigError, NotWatchableError, RunDirectoryError, TorchMissingError
 from underfed.facts import End
@@ -93,6 +93,7 @@ def attach() -> None:
             _take_orders()
             _installed_hooks()
         except Exception as error:
+            launched.tell(os.environ, launched.UNHOOKED, f"{type(error).__name__}: {error}")
             Guard().failed("attach", error)
 
 
