@@ -53,17 +53,23 @@ def test_the_training_starts_another_one_where_it_was_killed(service: Service, r
     assert [epoch["ended"] for epoch in service.epochs().values()] == ["exhausted"] * 4
 
 
-def test_a_push_in_between_takes_nothing_from_the_next_one(service: Service, run_id: str, tmp_path: Path) -> None:
-    job = start_long_job(service, *LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
+def test_a_push_in_between_takes_nothing_from_the_next_one(
+    absent_service: Service, run_id: str, tmp_path: Path
+) -> None:
+    job = start_job(*LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
+    wait_until(lambda: list(tmp_path.glob("data/spool/*/*.segment")), "a window is kept")
     end_companion(run_id, signal.SIGKILL)
     wait_for_companion(run_id)
-    assert "still runs, its rings are left to it" in push().stdout
+    absent_service.start()
+    pushed = push()
+    assert "still runs, its rings are left to it" in pushed.stdout
+    assert absent_service.windows
     (tmp_path / "pushed").touch()
     assert_untouched(end(job), *LONG)
     wait_for_companion(run_id)
     assert push().returncode == 0
-    assert assert_accounted_for(service, LONG_STEPS) <= LOST_AT_MOST
-    assert service.ends() == [{"status": "finished"}]
+    assert assert_accounted_for(absent_service, LONG_STEPS) <= LOST_AT_MOST
+    assert absent_service.ends() == [{"status": "finished"}]
 
 
 def test_another_ranks_companion_takes_over(service: Service, run_id: str) -> None:
@@ -108,6 +114,17 @@ def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(servi
         )
         ended_us = each["start_us"] + sum(step or 0 for step in each["step_us"])
     assert ended_us <= service.windows[-1]["end_us"]
+
+
+def test_one_that_stands_still_at_the_end_holds_up_nobody(service: Service, run_id: str) -> None:
+    arguments = ("--length", "1600", "--work-ms", "4", "--epochs", "1")
+    job = start_long_job(service, *arguments)
+    collector = end_companion(run_id, signal.SIGSTOP)
+    assert_untouched(end(job), *arguments)
+    assert not service.ends()
+    os.kill(collector, signal.SIGCONT)
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service, LONG_STEPS)
 
 
 def test_one_that_cannot_start_leaves_all_to_push(service: Service) -> None:
