@@ -15,7 +15,7 @@ from underfed_server.api.metrics import METRICS, Metric, metric_of
 from underfed_server.errors import InvalidError
 from underfed_server.model import Run, Series, SeriesPage
 from underfed_server.store.chunks import Column
-from underfed_server.store.hosts import gpu_lane_of, host_rank_of
+from underfed_server.store.hosts import read_samplers
 from underfed_server.store.ladder import STALL, STALL_FRACTION, Rollup
 from underfed_server.store.lanes import batches_lane, steps_lane, worker_lane
 from underfed_server.store.series import read_series, read_series_between
@@ -109,9 +109,8 @@ def _place(reader: Reader, question: _Question, kind: str) -> tuple[int, str] | 
             return None
         lanes = {"steps": steps_lane(loader), "batches": batches_lane(loader)}
         return rank, lanes.get(kind) or worker_lane(loader, question.worker)
-    if kind == "host":
-        return host_rank_of(reader, run_id, rank), kind
-    return gpu_lane_of(reader, run_id, rank)
+    samplers = read_samplers(reader, run_id)
+    return (samplers.host_rank(rank), kind) if kind == "host" else samplers.gpu_lane(rank)
 
 
 def _span(reader: Reader, question: _Question) -> tuple[float | None, float | None]:

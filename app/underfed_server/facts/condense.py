@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from underfed_server.facts.record import (
     StepColumns,
 )
 from underfed_server.model import LoaderInfo, Run, Setting
+from underfed_server.store.hosts import Samplers
 from underfed_server.store.rows import BatchRows, HostRows, ProcessRows, StepRows
 from underfed_server.store.store import StepTotals, Store
 
@@ -40,6 +41,23 @@ class Span:
         return (at_us >= self.start_us) & (at_us <= self.end_us)
 
 
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Samples of the hosts of a run, read once however many ranks run on one."""
+
+    store: Store
+    run_id: str
+    samplers: Samplers
+    known: dict[tuple[int, int], HostRows] = field(default_factory=dict)
+
+    def newest(self, rank: int, last: int) -> HostRows:
+        """Of the host of ``rank``."""
+        key = self.samplers.host_rank(rank), last
+        if key not in self.known:
+            self.known[key] = self.store.host(self.run_id, *key)
+        return self.known[key]
+
+
 def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int) -> RunFacts:
     """Facts from the newest ``judged_steps`` complete steps of each rank, the first ``warmup_steps`` left out.
 
@@ -50,14 +68,13 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
     loader = store.main_loader(run_id)
     info = next((each for each in run.loaders if each.loader == loader), None)
     totals = {} if loader is None else {each.rank: each for each in store.step_totals(run_id, loader)}
-    ranks = tuple(
-        _rank(store, run_id, totals[rank], loader or "", warmup_steps, judged_steps) for rank in sorted(totals)
-    )
+    hosts = Hosts(store, run_id, store.samplers(run_id))
+    ranks = tuple(_rank(hosts, totals[rank], loader or "", warmup_steps, judged_steps) for rank in sorted(totals))
     return RunFacts(
         run_id=run_id,
         status=run.status,
         loader=None if info is None else _loader(info),
-        host=_host(store, run),
+        host=_host(hosts, run),
         ranks=ranks,
         warmup_steps=warmup_steps,
         not_measured={**run.not_measured, **(info.not_measured if info else {})},
@@ -83,12 +100,12 @@ def _whole(setting: Setting) -> int | None:
     return setting if isinstance(setting, int) and not isinstance(setting, bool) else None
 
 
-def _host(store: Store, run: Run) -> HostShare:
+def _host(hosts: Hosts, run: Run) -> HostShare:
     """Of the first host: ranks of one job run on hosts of one kind."""
     if not run.hosts:
         return HostShare()
     facts = run.hosts[0]
-    newest = store.host(run.run_id, run.ranks[0], last=1) if run.ranks else None
+    newest = hosts.newest(run.ranks[0], 1) if run.ranks else None
     return HostShare(
         hostname=facts.hostname,
         usable_cores=facts.usable_cores,
@@ -102,9 +119,8 @@ def _last(column: Column) -> int | None:
     return int(column[-1]) if len(column) and np.isfinite(column[-1]) else None
 
 
-def _rank(
-    store: Store, run_id: str, totals: StepTotals, loader: str, warmup_steps: int, judged_steps: int
-) -> RankFacts:
+def _rank(hosts: Hosts, totals: StepTotals, loader: str, warmup_steps: int, judged_steps: int) -> RankFacts:
+    store, run_id = hosts.store, hosts.run_id
     rows = store.steps(run_id, totals.rank, loader, last=judged_steps + 1)
     keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= warmup_steps)
     steps = _steps(rows, keep)
@@ -115,11 +131,11 @@ def _rank(
         rank=totals.rank,
         steps=steps,
         batches=_batches(batches, span),
-        process=_process(store, run_id, totals.rank, span),
+        process=_process(hosts, totals.rank, span),
         total_steps=totals.steps,
         total_step_us=float(totals.step_us),
         total_data_wait_us=float(totals.data_wait_us),
-        uses_gpu=bool(np.isfinite(steps.gpu_idle_us).any()) or _uses_gpu(store, run_id, totals.rank),
+        uses_gpu=bool(np.isfinite(steps.gpu_idle_us).any()) or _uses_gpu(hosts, totals.rank),
     )
 
 
@@ -160,11 +176,11 @@ def _batches(rows: BatchRows, span: Span | None) -> BatchColumns:
     )
 
 
-def _process(store: Store, run_id: str, rank: int, span: Span | None) -> ProcessShare:
+def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
     if span is None:
         return ProcessShare()
-    samples = _newest_since(span.start_us, lambda last: store.process(run_id, rank, last))
-    host = _newest_since(span.start_us, lambda last: store.host(run_id, rank, last))
+    samples = _newest_since(span.start_us, lambda last: hosts.store.process(hosts.run_id, rank, last))
+    host = _newest_since(span.start_us, lambda last: hosts.newest(rank, last))
     return ProcessShare(
         main_cores=_rate(samples, samples.main_cpu_us, span),
         main_runqueue_fraction=_rate(samples, samples.main_runqueue_us, span),
@@ -198,9 +214,10 @@ def _mean_inside(host: HostRows, span: Span) -> float | None:
     return float(np.mean(inside)) if len(inside) else None
 
 
-def _uses_gpu(store: Store, run_id: str, rank: int) -> bool:
+def _uses_gpu(hosts: Hosts, rank: int) -> bool:
     """The driver lists the training process on a device; where it lists none, a device that works is taken as ours."""
-    return any(_is_ours(rows.own_process, rows.util_fraction) for rows in store.gpus(run_id, rank, last=60).values())
+    sampled = (hosts.store.gpu(hosts.run_id, *place, last=60) for place in hosts.samplers.gpus(rank))
+    return any(_is_ours(rows.own_process, rows.util_fraction) for rows in sampled)
 
 
 def _is_ours(own_process: Column, util_fraction: Column) -> bool:

@@ -21,12 +21,12 @@ is never empty."""
 
 
 def input_lost_us(
-    step_us: Column, data_wait_us: Column, stall_us: Column, gpu_idle_us: Column, gpu_work_us: Column
+    step_us: Column, data_wait_us: Column, stall_us: float, gpu_idle_us: Column, gpu_work_us: Column
 ) -> float | None:
-    """Of the mean step, between the mean of ``stall_us`` and that of ``data_wait_us``.
+    """Of the mean step, between ``stall_us`` and the mean of ``data_wait_us``.
 
     Args:
-        stall_us: device idle time inside ``next()``, of every step.
+        stall_us: device idle time inside ``next()``, of the mean step.
         gpu_idle_us: the same as measured, NaN in the steps that were not timed.
         gpu_work_us: NaN where the device was not seen at work when the next batch was requested.
 
@@ -39,7 +39,7 @@ def input_lost_us(
     rest = step_us - data_wait_us
     work = _work_of_all(gpu_work_us, gpu_idle_us, rest)
     lost = _finish(data_wait_us + rest, work) - _finish(rest, work)
-    return float(np.clip(lost, np.sum(stall_us), np.sum(data_wait_us))) / steps
+    return float(np.clip(lost / steps, stall_us, np.mean(data_wait_us)))
 
 
 def _work_of_all(work: Column, idle: Column, rest: Column) -> Column:

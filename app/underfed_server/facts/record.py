@@ -119,6 +119,19 @@ class RankFacts:
     total_step_us: float = 0.0
     total_data_wait_us: float = 0.0
     uses_gpu: bool = False
+    has_device_clock: bool = field(init=False)
+    stall_us: float = field(init=False)
+    """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's.
+
+    On the device's clock it is what the device idled inside ``next()``, a lower bound: see ``input_lost_us``.
+    """
+
+    def __post_init__(self) -> None:
+        # Asked for dozens of times in a judgement.
+        known = self.steps.gpu_idle_us, self.steps.queue_depth
+        object.__setattr__(self, "has_device_clock", has_device_clock(*known))
+        stalled = stall_us(self.steps.data_wait_us, *known) if self.has_device_clock else self.steps.data_wait_us
+        object.__setattr__(self, "stall_us", float(np.mean(stalled)) if len(stalled) else 0.0)
 
     @property
     def step_us(self) -> float:
@@ -131,21 +144,9 @@ class RankFacts:
         return float(np.mean(self.steps.data_wait_us))
 
     @property
-    def stall_us(self) -> float:
-        """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's.
-
-        On the device's clock it is what the device idled inside ``next()``, a lower bound: see ``input_lost_us``.
-        """
-        return float(np.mean(self._stall_us))
-
-    @property
     def stall_fraction(self) -> float:
         """Share of judged step time."""
         return self.stall_us / self.step_us
-
-    @property
-    def has_device_clock(self) -> bool:
-        return has_device_clock(self.steps.gpu_idle_us, self.steps.queue_depth)
 
     @property
     def input_lost_us(self) -> float | None:
@@ -153,11 +154,7 @@ class RankFacts:
         if not self.has_device_clock:
             return None
         steps = self.steps
-        return input_lost_us(steps.step_us, steps.data_wait_us, self._stall_us, steps.gpu_idle_us, steps.gpu_work_us)
-
-    @property
-    def _stall_us(self) -> Column:
-        return stall_us(self.steps.data_wait_us, self.steps.gpu_idle_us, self.steps.queue_depth)
+        return input_lost_us(steps.step_us, steps.data_wait_us, self.stall_us, steps.gpu_idle_us, steps.gpu_work_us)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

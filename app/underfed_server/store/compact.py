@@ -10,8 +10,9 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, se
 
 from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns, encode
+from underfed_server.store.gather import lanes_of
 from underfed_server.store.ladder import Rollup, from_bytes, joined, tier_of, to_bytes, total
-from underfed_server.store.lanes import instant_of, lanes_of, length, packed
+from underfed_server.store.lanes import instant_of, length, packed
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import belongs_to, hot_windows
 

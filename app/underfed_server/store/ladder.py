@@ -70,11 +70,11 @@ class Rollup:
 def summarise(lane: str, columns: Columns, index: Column, starts: Sequence[int] | NDArray[np.intp]) -> Rollup:
     """Rows of ``lane`` in buckets that begin at the rows ``starts``. ``index``: of each row.
 
-    ``columns`` come from :func:`with_derived` where derived measures are wanted.
+    ``columns`` come from :func:`with_derived` where derived measures are wanted. What was measured nowhere is left out.
     """
     ones = np.ones(length(columns))
-    measured = [name for name in MEASURES[kind_of(lane)] if name in columns]
-    stats = {name: _reduced(_single(columns[name]), starts) for name in measured}
+    measured = {name: columns[name] for name in MEASURES[kind_of(lane)] if name in columns}
+    stats = {name: _reduced(_single(column), starts) for name, column in measured.items() if np.isfinite(column).any()}
     bins = _load_bins(columns["load_us"], starts) if kind_of(lane) == "batches" and "load_us" in columns else None
     starts = np.asarray(starts, dtype=np.intp)
     return Rollup(np.add.reduceat(ones, starts), index[starts], columns[instant_of(lane)][starts], stats, bins)

@@ -1,17 +1,15 @@
-"""What windows recorded, as columns: one lane for the steps and one for the batches of each loader, one for each worker
-and for each other kind of samples.
+"""Lanes, in which recorded rows lie as columns: one for the steps and one for the batches of each loader, one for each
+worker and for each other kind of samples.
 
 A column is float64 with NaN for "not measured"; instants are of the incarnation's run clock.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from underfed_server.ingest.wire import Batches, Part, Steps, Window
 from underfed_server.store.chunks import Column, Columns
 
 PROCESS, HOST = "process", "host"
@@ -83,15 +81,6 @@ def instant_of(lane: str) -> str:
     return "start_us" if kind_of(lane) in ("steps", "batches") else "at_us"
 
 
-def lanes_of(windows: Iterable[Window]) -> dict[str, Columns]:
-    """Every lane that has a row in these consecutive windows of one stream."""
-    pieces: dict[str, list[Columns]] = defaultdict(list)
-    for window in windows:
-        for lane, columns in _pieces(window):
-            pieces[lane].append(columns)
-    return {lane: joined(parts) for lane, parts in pieces.items()}
-
-
 def joined(parts: Sequence[Columns]) -> Columns:
     """Rows one after the other; all parts have the same columns."""
     if len(parts) == 1:
@@ -101,26 +90,6 @@ def joined(parts: Sequence[Columns]) -> Columns:
 
 def length(columns: Columns) -> int:
     return len(next(iter(columns.values())))
-
-
-def row_counts(window: Window) -> Iterator[tuple[str, int]]:
-    """Rows that the window adds to each lane that it adds some to; a lane may come more than once."""
-    for steps in window.steps:
-        if steps.step_us:
-            yield steps_lane(steps.loader), len(steps.step_us)
-    for batches in window.batches:
-        if batches.load_us:
-            yield batches_lane(batches.loader), len(batches.load_us)
-    if window.process is not None and window.process.at_us:
-        yield PROCESS, len(window.process.at_us)
-    if window.host is not None and window.host.at_us:
-        yield HOST, len(window.host.at_us)
-    for worker in window.worker_samples:
-        if worker.at_us:
-            yield worker_lane(worker.loader, worker.worker), len(worker.at_us)
-    for gpu in window.gpus:
-        if gpu.at_us:
-            yield gpu_lane(gpu.gpu_index), len(gpu.at_us)
 
 
 def packed(lane: str, columns: Columns) -> Columns:
@@ -152,53 +121,3 @@ def stored_names(lane: str, names: Iterable[str]) -> set[str]:
 def _ends(columns: Columns) -> Column:
     """An open step ends where it began, as far as the next one's start is told from it."""
     return columns["start_us"] + np.nan_to_num(columns["step_us"])
-
-
-def _pieces(window: Window) -> Iterator[tuple[str, Columns]]:
-    for steps in window.steps:
-        if steps.step_us:
-            yield steps_lane(steps.loader), _steps(steps)
-    for batches in window.batches:
-        if batches.load_us:
-            yield batches_lane(batches.loader), _batches(batches)
-    if window.process is not None and window.process.at_us:
-        yield PROCESS, _samples(window.process, PROCESS_COLUMNS)
-    if window.host is not None and window.host.at_us:
-        yield HOST, _samples(window.host, HOST_COLUMNS)
-    for worker in window.worker_samples:
-        if worker.at_us:
-            yield worker_lane(worker.loader, worker.worker), _samples(worker, WORKER_COLUMNS)
-    for gpu in window.gpus:
-        if gpu.at_us:
-            yield gpu_lane(gpu.gpu_index), _samples(gpu, GPU_COLUMNS)
-
-
-def _steps(steps: Steps) -> Columns:
-    rows = len(steps.step_us)
-    counted = np.arange(rows, dtype=np.float64)
-    step_us = _column(steps.step_us, rows)
-    columns = {
-        "step_index": steps.first_step_index + counted,
-        "epoch_index": np.full(rows, float(steps.epoch_index)),
-        "batch_index": steps.first_batch_index + counted
-        if steps.batch_index is None
-        else _column(steps.batch_index, rows),
-        "start_us": steps.start_us + np.concatenate(([0.0], np.cumsum(step_us[:-1]))),
-        "step_us": step_us,
-    }
-    return columns | {name: _column(getattr(steps, name), rows) for name in STEP_COLUMNS[5:]}
-
-
-def _batches(batches: Batches) -> Columns:
-    rows = len(batches.load_us)
-    epoch_index = np.full(rows, float(batches.epoch_index))
-    return {"epoch_index": epoch_index} | {name: _column(getattr(batches, name), rows) for name in BATCH_COLUMNS[1:]}
-
-
-def _samples(samples: Part, names: tuple[str, ...]) -> Columns:
-    rows = len(getattr(samples, names[0]))
-    return {name: _column(getattr(samples, name), rows) for name in names}
-
-
-def _column(values: Sequence[float | None] | None, rows: int) -> Column:
-    return np.full(rows, np.nan) if values is None else np.array(values, dtype=np.float64)

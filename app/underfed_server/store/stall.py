@@ -29,9 +29,11 @@ TIMED_READY = 1 / 32
 def has_device_clock(gpu_idle_us: Column, queue_depth: Column) -> bool:
     """The device was timed in enough of these steps to say what all of them lost."""
     timed, ready = np.isfinite(gpu_idle_us), found_ready(queue_depth)
+    if not timed.any():
+        return False
     blocking = np.count_nonzero(timed & ~ready) >= TIMED_BLOCKING * np.count_nonzero(~ready)
     sampled = np.count_nonzero(timed & ready) >= np.count_nonzero(ready) // (1 / TIMED_READY)
-    return bool(timed.any() and blocking and sampled)
+    return bool(blocking and sampled)
 
 
 def stall_us(data_wait_us: Column, gpu_idle_us: Column, queue_depth: Column) -> Column:

@@ -18,8 +18,8 @@ from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.model import Diagnosis, EpochInfo, Run, RunsPage, RunSummary
 from underfed_server.store import details, judgements, runs, summaries, tables
 from underfed_server.store.engine import lock, open_readers, open_writer
-from underfed_server.store.hosts import gpu_lane_of, host_rank_of
-from underfed_server.store.lanes import HOST, PROCESS, batches_lane, kind_of, steps_lane
+from underfed_server.store.hosts import Samplers, read_samplers
+from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
 from underfed_server.store.runs import RunFilter
 from underfed_server.store.schema import upgrade
@@ -180,19 +180,17 @@ class Store:
         return self._rows(ProcessRows, run_id, rank, PROCESS, last)
 
     def host(self, run_id: str, rank: int, last: int | None = None) -> HostRows:
-        """Of the host of ``rank``, one a second, whichever of its ranks took them."""
-        with self.reading() as reader:
-            sampled_by = host_rank_of(reader, run_id, rank)
-        return self._rows(HostRows, run_id, sampled_by, HOST, last)
+        """One a second; empty for ranks that leave it to another rank of their host: see :meth:`samplers`."""
+        return self._rows(HostRows, run_id, rank, HOST, last)
 
-    def gpus(self, run_id: str, rank: int, last: int | None = None) -> dict[int, GpuRows]:
-        """By GPU index: those that the rank samples, else the one of its own that another rank of its host samples."""
+    def gpu(self, run_id: str, rank: int, gpu_index: int, last: int | None = None) -> GpuRows:
+        """One a second; empty for ranks that leave it to another rank of their host: see :meth:`samplers`."""
+        return self._rows(GpuRows, run_id, rank, gpu_lane(gpu_index), last)
+
+    def samplers(self, run_id: str) -> Samplers:
+        """Which ranks sample hosts and GPUs, for which others."""
         with self.reading() as reader:
-            places = [(rank, lane) for lane in reader.lanes(run_id, rank) if kind_of(lane) == "gpu"]
-            sampled_by = None if places else gpu_lane_of(reader, run_id, rank)
-        places += [sampled_by] if sampled_by else []
-        indexed = sorted((int(lane.partition(":")[2]), each, lane) for each, lane in places)
-        return {index: self._rows(GpuRows, run_id, each, lane, last) for index, each, lane in indexed}
+            return read_samplers(reader, run_id)
 
     def workers(self, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
         """By worker number: lives, and the samples of the newest."""

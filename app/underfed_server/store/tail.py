@@ -14,7 +14,8 @@ from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import Window
 from underfed_server.store import tables
 from underfed_server.store.chunks import Columns
-from underfed_server.store.lanes import joined, lanes_of
+from underfed_server.store.gather import lanes_of
+from underfed_server.store.lanes import joined
 from underfed_server.store.streams import StreamKey
 
 STREAMS_KEPT = 128

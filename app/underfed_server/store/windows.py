@@ -15,7 +15,8 @@ from underfed_server.errors import OutOfOrderError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store import tables
-from underfed_server.store.lanes import row_counts, steps_lane
+from underfed_server.store.gather import row_counts
+from underfed_server.store.lanes import steps_lane
 from underfed_server.store.streams import RunState, RunStates, StreamKey, StreamState, TrackState
 from underfed_server.store.tags import index_tags
 from underfed_server.store.upsert import upsert

@@ -61,7 +61,7 @@ def lost(recorded: Recorded, work: Column, *, timed_every: int = 1) -> float | N
     timed = np.arange(len(recorded.step)) % timed_every == 0
     idle, work = (np.where(timed, column, np.nan) for column in (recorded.idle, work))
     depth = np.full(len(timed), 2.0 if timed_every > 1 else 0.0)
-    stalled = stall_us(recorded.wait, idle, depth)
+    stalled = float(np.mean(stall_us(recorded.wait, idle, depth)))
     mean = input_lost_us(recorded.step, recorded.wait, stalled, idle, work)
     return None if mean is None else mean * len(timed)
 
@@ -134,4 +134,4 @@ def test_where_the_host_waits_for_the_device_in_every_step_the_idle_time_says_al
 
 def test_no_step_lost_nothing_that_could_be_said() -> None:
     nothing = np.empty(0)
-    assert input_lost_us(nothing, nothing, nothing, nothing, nothing) is None
+    assert input_lost_us(nothing, nothing, 0.0, nothing, nothing) is None
