@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 PROC = Path("/proc")
-STAT_BYTES = 4096
-"""One read: a second one could tell of another moment. It is some 300 bytes long."""
+ONE_READ_BYTES = 4096
+"""A second read could tell of another moment."""
 
 SWAPS = PROC / "swaps"
 STATE, PARENT, USER_TICKS, SYSTEM_TICKS, THREADS, START_TICKS, RESIDENT_PAGES, EXIT_CODE = 0, 1, 11, 12, 17, 19, 21, 49
@@ -132,7 +132,7 @@ def swap_bytes(pid: int) -> int | None:
 
 def is_swapping() -> bool | None:
     """Whether any swap of this host is in use: if not, no process has a share of it."""
-    text = _read(SWAPS)
+    text = _read_once(str(SWAPS))
     if text is None:
         return None
     return any(int(line.split()[3]) > 0 for line in text.splitlines()[1:])
@@ -150,7 +150,7 @@ def open_files(pid: int) -> int | None:
 
 def schedstat(pid: int) -> tuple[int, int] | None:
     """``(on a CPU, ready but waiting for one)`` of the process's main thread, nanoseconds since it started."""
-    text = _read(PROC / str(pid) / "task" / str(pid) / "schedstat")
+    text = _read_once(f"{PROC}/{pid}/task/{pid}/schedstat")
     if text is None:
         return None
     on_cpu, waiting, *_ = text.split()
@@ -169,16 +169,21 @@ def is_here() -> bool:
 
 
 def _stat(pid: int) -> list[str] | None:
+    text = _read_once(f"{PROC}/{pid}/stat")
+    # The command name may hold spaces and brackets: fields are counted from the last bracket.
+    return text[text.rindex(")") + 1 :].split() if text else None
+
+
+def _read_once(path: str) -> str | None:
+    """Of a file that is small and asked for every second: a third of what ``Path.read_text()`` costs."""
     try:
-        file = os.open(f"{PROC}/{pid}/stat", os.O_RDONLY)
+        file = os.open(path, os.O_RDONLY)
         try:
-            text = os.read(file, STAT_BYTES).decode(errors="replace")
+            return os.read(file, ONE_READ_BYTES).decode(errors="replace")
         finally:
             os.close(file)
     except OSError:
         return None
-    # The command name may hold spaces and brackets: fields are counted from the last bracket.
-    return text[text.rindex(")") + 1 :].split() if text else None
 
 
 def _kilobytes(name: str, path: Path) -> int | None:

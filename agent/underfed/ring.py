@@ -75,7 +75,8 @@ class RingReader:
     def __init__(self, path: Path, first: int = 1) -> None:
         with path.open("rb") as file:
             self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        magic, capacity, pid, *_ = HEADER.unpack_from(self._memory)
+        # A file in the making may be shorter than its header.
+        magic, capacity, pid, *_ = HEADER.unpack(self._memory[:HEADER_BYTES].ljust(HEADER_BYTES, b"\0"))
         self.capacity: int = capacity
         self.pid: int = pid
         if magic != MAGIC or len(self._memory) != HEADER_BYTES + self.capacity * RECORD.size:
@@ -111,11 +112,16 @@ class RingReader:
         self._skip_to(self._oldest_safe(self._marked))
         first = self.next
         records = [self._record(number) for number in range(first, self._marked + 1)]
-        if records:
+        if records and self._has_come_near(first):
             self._skip_to(min(self._marked + 1, self._oldest_safe(self._newest_anywhere())))
             records = records[self.next - first :]
         self.next = self._marked + 1
         return records
+
+    def _has_come_near(self, number: int) -> bool:
+        """Whether record ``number`` is no longer safe: one look, where finding the newest takes thousands."""
+        first_near = number + 1 - self._oldest_safe(0)
+        return self._number_at(first_near) >= first_near
 
     def _oldest_safe(self, newest: int) -> int:
         """Older records than this may be in the middle of being overwritten. An eighth of the ring is slack."""

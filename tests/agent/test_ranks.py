@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.fakes.jobs import run_python, start_job
 from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
+from underfed import procfs, rundir
+from underfed.clock import now_ns, wall_clock
+from underfed.collector import ranks
+from underfed.collector.gpu import open_gpus
+from underfed.collector.spool import Spool
+from underfed.collector.stream import RankStream
+from underfed.collector.surroundings import Surroundings
+from underfed.facts import Origin, write_facts
 
 
 def start_rank(rank: int, *arguments: str) -> Job:
@@ -15,7 +26,7 @@ def start_rank(rank: int, *arguments: str) -> Job:
 
 
 def test_ranks_share_a_companion_and_a_run(service: Service, run_id: str) -> None:
-    ranks = [start_rank(rank, "--work-ms", "60", "--epochs", "6") for rank in (0, 1)]
+    jobs = [start_rank(rank, "--work-ms", "60", "--epochs", "6") for rank in (0, 1)]
 
     def both_arrive() -> bool:
         return {window["rank"] for window in service.windows if window["steps"]} == {0, 1}
@@ -23,8 +34,8 @@ def test_ranks_share_a_companion_and_a_run(service: Service, run_id: str) -> Non
     wait_until(both_arrive, "steps of both ranks arrive")
     # Each rank starts one, and all but the first find the run served and end.
     wait_until(lambda: len(collectors_of(run_id)) == 1, "one companion stays")
-    assert all(rank.poll() is None for rank in ranks)
-    errors = [rank.communicate(timeout=60)[1] for rank in ranks]
+    assert all(job.poll() is None for job in jobs)
+    errors = [job.communicate(timeout=60)[1] for job in jobs]
     wait_until(lambda: len(service.ends()) == 2, "both end")
     assert [error.count("underfed: run") for error in errors] == [1, 0]
     for rank in (0, 1):
@@ -72,3 +83,31 @@ def test_a_restarted_rank_is_a_new_incarnation_of_the_same_run(service: Service)
     wait_until(lambda: len(service.ends()) == 2, "both end")
     assert len({window["incarnation"] for window in service.windows}) == 2
     assert len({window["run_id"] for window in service.windows}) == 1
+
+
+def origin(rank: int, directory: Path) -> Origin:
+    own = os.getpid()
+    return Origin("run", rank, 1, own, procfs.start_ticks(own), procfs.boot_id(), procfs.pid_namespace(), "host",
+                  wall_clock(), now_ns(), "http://127.0.0.1:9", str(directory), None, None)  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "turn"), [(1, 1), (2, 1), (5, 3), (12, 4)])
+def test_many_ranks_take_turns_with_their_windows(
+    count: int, turn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(ranks, "WINDOW_S", 0.0)
+    monkeypatch.setattr(RankStream, "close_window", lambda self, *_: closed.append(self.name))
+    for rank in range(count):
+        directory = rundir.rank_directory(tmp_path / "run", rank, 1)
+        directory.mkdir(parents=True)
+        write_facts(directory / rundir.RUN, origin=origin(rank, tmp_path))
+    (tmp_path / "spool").mkdir()
+    spool = Spool(tmp_path / "spool", refuge=tmp_path / "refuge")
+    together = ranks.Ranks(tmp_path / "run", spool, Surroundings(open_gpus))
+    for _ in range(turn):
+        before = len(closed)
+        together.tick()
+        assert len(closed) - before <= -(-count // turn)
+    assert sorted(closed) == sorted(f"{rank}-1" for rank in range(count))
+    spool.close()

@@ -13,7 +13,7 @@ from tests.fakes.service import wait_until
 from underfed import rundir
 from underfed.collector.directory import Directory
 from underfed.collector.resume import LoaderResume, Resume, WorkerResume, from_json
-from underfed.collector.rings import FILLING, RankRings
+from underfed.collector.rings import DOUBTS, FILLING, RankRings
 from underfed.collector.steps import OpenEpoch, Request
 from underfed.collector.wire import Losses
 from underfed.ring import RingWriter
@@ -41,6 +41,27 @@ def test_rings_are_found_when_they_are_made(tmp_path: Path) -> None:
     assert rings.worker_pids() == {WORKER: os.getpid()}
     (drained,) = rings.drain()
     assert (drained.ring, len(drained.records), drained.lost) == (WORKER, 1, 0)
+    rings.close()
+
+
+def test_a_ring_in_the_making_is_waited_for_but_not_for_ever(tmp_path: Path) -> None:
+    rings = RankRings(tmp_path, {})
+    path = rundir.step_ring(tmp_path, 0)
+    path.touch()
+    rings.mark()
+    assert rings.loaders() == set()
+    path.unlink()
+    step_ring(tmp_path).write(1)
+    rings.mark()
+    assert len(rings.drain()[0].records) == 1
+    other = rundir.step_ring(tmp_path, 1)
+    other.write_text("no ring")
+    for _ in range(DOUBTS):
+        assert rings.failures == 0
+        rings.mark()
+    assert rings.failures == 1
+    rings.mark()
+    assert rings.failures == 1
     rings.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.collector.steps import OpenEpoch
@@ -66,7 +66,7 @@ def from_json(part: Mapping[str, Any]) -> Resume:
 
 def _shallow(part: Any) -> dict[str, Any]:
     """``asdict`` copies all the way down, which took a quarter of the collector's time."""
-    return {each.name: getattr(part, each.name) for each in fields(part)}
+    return {name: getattr(part, name) for name in part.__slots__}
 
 
 def _loader(part: Mapping[str, Any]) -> LoaderResume:

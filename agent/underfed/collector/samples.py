@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 Row = Mapping[str, int | float | bool | None]
 
-LOOKING_SHARE = 1000
-"""All costly looks of a collector together take at most one part in so many of a core: a tenth of its 1 %."""
+LOOKING_SHARE = 2000
+"""All costly looks of a collector together take at most one part in so many of a core: a twentieth of its 1 %."""
 
 
 class Columns:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from underfed.facts import End, LoaderFacts, RunFacts
@@ -232,7 +232,8 @@ def as_json(part: Any) -> Any:
     if isinstance(part, WorkerSamples):
         return {"loader": part.loader, "worker": part.worker, **part.columns}
     if is_dataclass(part) and not isinstance(part, type):
-        named = ((each.name, getattr(part, each.name)) for each in fields(part))
+        # All here have slots; asking ``fields()`` takes twice the time of everything else.
+        named = ((name, getattr(part, name)) for name in part.__slots__)  # type: ignore[attr-defined]
         return {name: as_json(value) for name, value in named if value is not None}
     if isinstance(part, list) and part and is_dataclass(part[0]):
         return [as_json(item) for item in part]
