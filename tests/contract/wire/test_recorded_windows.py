@@ -32,7 +32,8 @@ FREE = ("not_measured", "tags", "config", "overrides")
 """Their keys are names that someone chose."""
 
 OF_A_MACHINE = ("quota_cores", "memory_limit_bytes", "cpu_slowdown", "cpu_pressure_us", "io_pressure_us",
-                "throttled_us", "swap_used_bytes", "devices", "gpus")  # fmt: skip
+                "throttled_us", "swap_used_bytes", "devices", "gpus", "numa_nodes", "memory_pressure_us",
+                "memory_used_bytes", "storage")  # fmt: skip
 """There where the kernel, the container or the hardware has them."""
 
 NEUTRAL = {"user": "ada", "hostname": "gpu-03", "command": ["python", "train.py"], "script": "train.py"}
@@ -54,7 +55,8 @@ def no_workers() -> None:
 
 
 def two_workers() -> None:
-    train(DataLoader(Busy(24, sleep_s=0.001), batch_size=2, num_workers=2))
+    """For as long as it takes to sample the workers more than once."""
+    train(DataLoader(Busy(60, sleep_s=0.1), batch_size=2, num_workers=2), epochs=1)
 
 
 def broken_off() -> None:
