@@ -9,7 +9,7 @@ from benchmarks.overhead.jobs import bench, load
 PROCESSES = 15
 
 SCRIPT = """
-import os, time
+import gc, os, time
 import torch
 from torch.utils.data import DataLoader
 
@@ -32,18 +32,23 @@ def draw(loader):
 draw(DataLoader(range(64), batch_size=4))
 loader = DataLoader(range(64), batch_size=4)
 threads_before, sockets_before = threads(), sockets()
-marks = [(time.perf_counter(), resident())]
+
+def mark():
+    marks.append((time.perf_counter(), time.process_time(), resident()))
+
+gc.collect()  # importing torch leaves a full one due, which whoever comes next would pay for
+marks = []
+mark()
 import underfed
-marks.append((time.perf_counter(), resident()))
+mark()
 underfed.watch(loader, name="train")
-marks.append((time.perf_counter(), resident()))
+mark()
 draw(loader)
-marks.append((time.perf_counter(), resident()))
+mark()
 time.sleep(1)
 import json
 print(json.dumps({
-    "ms": [(after - before) * 1e3 for (before, _), (after, _) in zip(marks, marks[1:])],
-    "bytes": [after - before for (_, before), (_, after) in zip(marks, marks[1:])],
+    "parts": [[now - before for now, before in zip(after, part)] for part, after in zip(marks, marks[1:])],
     "threads": threads() - threads_before,
     "sockets": sockets() - sockets_before,
 }))
@@ -61,14 +66,13 @@ def main() -> None:
             found.append(place.run("-c", SCRIPT))
     print(f"\nbeside torch, medians of {PROCESSES} processes, {load()}")
     for index, part in enumerate(PARTS):
-        print_row(part, [each["ms"][index] for each in found], [each["bytes"][index] for each in found])
-    both = slice(0, 2)
-    print_row(
-        "import and watch", [sum(each["ms"][both]) for each in found], [sum(each["bytes"][both]) for each in found]
-    )
+        print_row(part, [each["parts"][index] for each in found])
+    print_row("import and watch", [list(map(sum, zip(*each["parts"][:2], strict=True))) for each in found])
     threads, sockets = (statistics.median(each[name] for each in found) for name in ("threads", "sockets"))
     print(f"  more threads of the training process {threads:+.0f}, sockets {sockets:+.0f}", flush=True)
 
 
-def print_row(part: str, ms: list[float], sizes: list[int]) -> None:
-    print(f"  {part:24}{statistics.median(ms):8.1f} ms{statistics.median(sizes) / 2**20:8.2f} MiB", flush=True)
+def print_row(part: str, found: list[list[float]]) -> None:
+    """Of each process: seconds, of them on a processor, and bytes that became resident."""
+    took_s, cpu_s, resident = map(statistics.median, zip(*found, strict=True))
+    print(f"  {part:24}{took_s * 1e3:8.1f} ms{cpu_s * 1e3:8.1f} ms CPU{resident / 2**20:8.2f} MiB", flush=True)

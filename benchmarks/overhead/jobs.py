@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class Bench:
             PYTHONWARNINGS="ignore",
             **variables,
         )
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
         with (self.directory / "stderr").open("a") as errors:
             return subprocess.Popen(
                 [sys.executable, *command],
@@ -61,6 +62,7 @@ class Bench:
             SystemExit: it failed.
         """
         job = self.start(*command)
+        prefer(job)
         output, _ = job.communicate()
         if job.returncode:
             sys.exit((self.directory / "stderr").read_text()[-3000:])
@@ -95,12 +97,10 @@ def bench() -> Iterator[Bench]:
         yield Bench(service, Path(directory), f"overhead-{os.getpid()}-{time.monotonic_ns()}")
 
 
-def be_preferred() -> None:
-    """For the job itself; its workers inherit it, its companion adds ten."""
-    try:
-        os.nice(NICE)
-    except OSError:
-        return
+def prefer(job: subprocess.Popen[str]) -> None:
+    """Its workers inherit that; its companion adds ten."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, job.pid, NICE)
 
 
 def wait_out(is_so: Callable[[], bool], seconds: float) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 import torch
 
-from benchmarks.overhead.jobs import be_preferred, bench, load
+from benchmarks.overhead.jobs import bench, load
 from benchmarks.overhead.pairs import Bare, Comparison, Draw, Variant, compare
 from benchmarks.overhead.steps import end_workers, make_loader, read
 from benchmarks.overhead.variants import Agent
@@ -82,5 +82,4 @@ def main(steps: int) -> None:
 
 
 if __name__ == "__main__":
-    be_preferred()
     print(json.dumps(asdict(measure(int(sys.argv[1])))))

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from benchmarks.overhead.jobs import be_preferred, bench, load
+from benchmarks.overhead.jobs import bench, load
 from benchmarks.overhead.pairs import Bare, Comparison, Estimate, compare, spin
 from benchmarks.overhead.variants import VARIANTS
 
@@ -100,5 +100,4 @@ def print_row(name: str, variant: str, result: Comparison, says: float | None) -
 
 
 if __name__ == "__main__":
-    be_preferred()
     print(json.dumps(asdict(measure(CASES[sys.argv[1]], sys.argv[2], int(sys.argv[3])))))

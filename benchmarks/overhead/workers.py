@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 import underfed
-from benchmarks.overhead.jobs import be_preferred, bench, load
+from benchmarks.overhead.jobs import bench, load
 from benchmarks.overhead.pairs import Estimate, estimate
 from benchmarks.overhead.steps import end_workers, make_loader
 
@@ -66,5 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    be_preferred()
     print(json.dumps(measure()))
