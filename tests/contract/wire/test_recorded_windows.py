@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,19 @@ from torch.utils.data import DataLoader
 import underfed
 from tests.fakes.datasets import Busy, Failing
 from tests.fakes.service import Service, Window, wait_until
-from underfed.collector.wire import Device, GpuSamples, HostFacts, Run, SampleColumns, decode, encode
+from underfed.collector.wire import (
+    Device,
+    GpuSamples,
+    HostFacts,
+    Run,
+    SampleColumns,
+    Steps,
+    Storage,
+    Worker,
+    as_json,
+    decode,
+    encode,
+)
 from underfed.collector.wire import Window as WireWindow
 from underfed.facts import RunFacts
 
@@ -38,6 +51,8 @@ OF_A_MACHINE = ("quota_cores", "memory_limit_bytes", "cpu_slowdown", "cpu_pressu
 
 NEUTRAL = {"user": "ada", "hostname": "gpu-03", "command": ["python", "train.py"], "script": "train.py"}
 """What would tell of the machine that recorded."""
+
+NEUTRAL_PLACE = {"mount": "/data", "example": "/data/0.jpg"}
 
 Shape = Any
 """Types in place of values: objects by key, lists by what they hold."""
@@ -122,6 +137,8 @@ def write(name: str, windows: list[Window]) -> None:
     for window in windows:
         if "run" in window:
             window["run"] |= NEUTRAL
+        for place in window.get("storage", []):
+            place.update(NEUTRAL_PLACE)
     lines = ",\n".join(json.dumps(window) for window in windows)
     (RECORDED / f"{name}.json").write_text(f"[\n{lines}\n]\n")
 
@@ -178,6 +195,15 @@ def test_devices_and_their_samples_are_written_as_by_hand() -> None:
     made = decode(encode(window))
     assert shape(made["gpus"]) == shape(by_hand[0]["gpus"])
     assert shape(made["run"]["devices"]) == shape(by_hand[0]["run"]["devices"])
+
+
+@pytest.mark.parametrize(("kind", "key"), [(Steps, "steps"), (Storage, "storage"), (Worker, "workers")])
+def test_what_this_machine_may_not_have_is_written_as_by_hand(kind: type[Any], key: str) -> None:
+    """A timed device, disks, a worker that was killed: the keys are those of the agent's own records."""
+    (by_hand,) = read("gpus")
+    for part in by_hand[key]:
+        unsaid = {each.name for each in fields(kind) if each.default is MISSING} - part.keys()
+        assert as_json(kind(**dict.fromkeys(unsaid), **part)) == part
 
 
 def keys(value: Any) -> set[str]:
