@@ -85,6 +85,41 @@ def test_a_restarted_rank_is_a_new_incarnation_of_the_same_run(service: Service)
     assert len({window["run_id"] for window in service.windows}) == 1
 
 
+FAILING_ONCE = """
+import os, underfed
+from torch.utils.data import DataLoader
+for _ in underfed.watch(DataLoader(range(4)), name="train"):
+    if os.environ["RANK"] == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        raise ValueError("once")
+"""
+
+
+def test_torchruns_ranks_are_one_run_also_after_a_restart(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UNDERFED_RUN_ID")
+    script = tmp_path / "train.py"
+    script.write_text(FAILING_ONCE)
+    launch = (
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--max-restarts",
+        "1",
+        "--monitor-interval",
+        "0.1",
+    )
+    assert run_python(*launch, str(script)).returncode == 0
+    wait_until(lambda: service.ends().count({"status": "finished"}) >= 2, "both end well")
+    assert len({window["run_id"] for window in service.windows}) == 1
+    runs = [window["run"] for window in service.windows if "run" in window]
+    told = {(run["rank"], run["restart_count"], run["launcher"], run["world_size"]) for run in runs}
+    assert {each for each in told if each[1] == 1} == {(0, 1, "torchrun", 2), (1, 1, "torchrun", 2)}
+    assert (1, 0, "torchrun", 2) in told
+    assert len({window["incarnation"] for window in service.windows if window["rank"] == 1}) == 2
+
+
 def origin(rank: int, directory: Path) -> Origin:
     own = os.getpid()
     return Origin("run", rank, 1, own, procfs.start_ticks(own), procfs.boot_id(), procfs.pid_namespace(), "host",
