@@ -131,7 +131,7 @@ class Recording:
     def _register(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
         watched = self.registry.watch(loader, name, site, self._make_watched)
         if watched is None:
-            excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders are watched at a time, {site} is not recorded")
+            excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
             self.guard.note("watch", excess)
         return watched
 

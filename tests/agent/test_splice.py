@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -228,3 +229,12 @@ def test_a_closure_keeps_its_variables_or_is_left_alone() -> None:
     found = splice(inner, AROUND, calls)
     assert inner(2) == 3
     assert (found is None) == (calls.seen == [])
+
+
+def test_a_file_that_was_replaced_under_the_program_is_not_put_in(tmp_path: Path) -> None:
+    path = tmp_path / "replaced.py"
+    path.write_text("def made(value):\n    return value.first\n")
+    space: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    path.write_text("def made(value):\n    return value.other\n")
+    assert splice(space["made"], AROUND, Calls()) is None

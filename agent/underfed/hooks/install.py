@@ -39,7 +39,7 @@ WITH_ITERATOR: tuple[tuple[str, str, Around | AtCall, tuple[str, ...]], ...] = (
     ("_SingleProcessDataLoaderIter", "_next_data", PIN_HERE, ("pin_us",)),
     ("_MultiProcessingDataLoaderIter", "__init__", INIT, STEP_FACTS),
     ("_MultiProcessingDataLoaderIter", "_reset", RESET, ("epochs",)),
-    ("_MultiProcessingDataLoaderIter", "_get_data", RECEIVE, ("received_us",)),
+    ("_MultiProcessingDataLoaderIter", "_get_data", RECEIVE, ("received_us", "queue_depth")),
 )
 """Class in torch.utils.data.dataloader, its method, what is put in, and the facts that go without it."""
 
@@ -89,6 +89,7 @@ class Hooks:
         self._covered.add(dataloader.__name__)
         for kind, method, seam, facts in WITH_ITERATOR:
             self._splice(getattr(dataloader, kind, None), method, self._next if seam is NEXT else seam, facts)
+        self._edges.sees_arrivals = "received_us" not in self.not_measured
         self._splice(pin_memory, "_pin_memory_loop", PIN_THREAD, ("pin_us",))
         fetchers = splice_fetchers()
         self._changes += fetchers
@@ -138,6 +139,8 @@ class Hooks:
             session = self._open(iterator, loader)
             if session is not None:
                 session.adopt(iterator)
+                if not self._edges.sees_arrivals:
+                    session.qsize = None
                 has_workers |= iterator._num_workers > 0
         return has_workers
 

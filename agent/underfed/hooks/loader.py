@@ -56,7 +56,7 @@ class Replaying(Settings, Protocol):
 class LoaderHooks:
     """The object whose methods are spliced into torch."""
 
-    __slots__ = ("_now", "_open", "_replay", "_settings")
+    __slots__ = ("_now", "_open", "_replay", "_settings", "sees_arrivals")
 
     def __init__(
         self,
@@ -69,6 +69,8 @@ class LoaderHooks:
         self._settings = settings
         self._replay = replay
         self._now = now
+        self.sees_arrivals = True
+        """Without them nobody knows how many of the batches that came are waiting: then there is no queue depth."""
 
     # DataLoader.__iter__
 
@@ -95,6 +97,8 @@ class LoaderHooks:
         try:
             if session is not None:
                 session.made(iterator)
+                if not self.sees_arrivals:
+                    session.qsize = None
                 if self._replay is not None:
                     self._replay.adopt(iterator, loader)
         except Exception as error:

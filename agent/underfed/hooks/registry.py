@@ -11,7 +11,7 @@ from typing import Any
 from underfed.hooks.session import WatchedLoader
 
 WATCHED_LOADERS = 32
-"""8 MB of rings. A program that watches more re-creates them faster than it lets go of them."""
+"""In one run: 8 MB of rings. One that a program makes anew takes the place of the one before."""
 
 NESTED_SAMPLERS = 4
 

@@ -128,7 +128,13 @@ def _is_like(code: CodeType, original: CodeType) -> bool:
         == (original.co_argcount, original.co_kwonlyargcount, original.co_posonlyargcount)
         and code.co_varnames[:arguments] == original.co_varnames[:arguments]
         and code.co_flags == original.co_flags
+        and _words(original) <= _words(code)
     )
+
+
+def _words(code: CodeType) -> set[str]:
+    """Names and texts in it. A file that was replaced under the running program is no source of what runs."""
+    return {*code.co_names, *(constant for constant in code.co_consts if isinstance(constant, str))}
 
 
 def _bind(template: CodeType, hooks: object) -> CodeType:
