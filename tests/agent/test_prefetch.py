@@ -182,6 +182,7 @@ def test_leaving_with_an_error_in_hand_lets_go_of_everything_too(machine: Machin
         yield from machine.plain(2)
         raise ValueError("never asked for")
 
+    gc.collect()  # what earlier tests left
     gc.disable()
     try:
         for number, _ in enumerate(machine.prefetch(loader())):
