@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -154,4 +155,5 @@ class Ranks:
     def _note_failure(self, directory: Path) -> None:
         self._failures[directory] = self._failures.get(directory, 0) + 1
         if self._failures[directory] <= FAILURES:
-            traceback.print_exc(file=sys.stderr)
+            with suppress(OSError):  # the log may lie on a full disk too
+                traceback.print_exc(file=sys.stderr)
