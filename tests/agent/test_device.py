@@ -65,7 +65,7 @@ class Loop:
     def finish(self) -> dict[int, Timed]:
         """What is recorded once the device has come to an end."""
         self.device.host(10_000)
-        self.clock.entered(self.steps | 1, must=False)  # no sample: what was last waits for no follower
+        self.clock.entered(1 + SAMPLED * self.steps, must=False)  # no sample: what was last waits for no follower
         for _ in range(PAIRS):
             self.clock.poll()
         self.reader.mark()

@@ -182,7 +182,7 @@ def test_a_request_that_finds_a_batch_in_hand_did_not_find_nothing(machine: Mach
 def test_a_request_that_cannot_block_is_timed_as_a_sample_only(machine: Machine, watched: Watched) -> None:
     worked = watched.open([0.0] * 40)
     machine.train(machine.prefetch(worked), 5.0, sync=True)
-    assert [step for step, seen in enumerate(watched.records()) if seen.is_timed] == [0, 16, 32]
+    assert [step for step, seen in enumerate(watched.records()) if seen.is_timed] == [0, 17, 34]
 
 
 def test_steps_are_the_consumers_and_not_our_looking_ahead(machine: Machine, watched: Watched) -> None:

@@ -21,8 +21,9 @@ PAIRS = 64
 """Steps whose events the device has not reached yet. Training hosts run ahead by a few; one further ahead than this
 is not timed until the device comes after."""
 
-SAMPLED = 16
-"""A step that cannot have blocked, as its batch lay ready, is timed so seldom."""
+SAMPLED = 17
+"""A step that cannot have blocked, as its batch lay ready, is timed so seldom. Not every 16th: a loop that logs or
+synchronises every 2ⁿ steps would then be looked at in these steps alone, or never."""
 
 QUERIES = 2
 """A look at the device a step, and one more to catch up. Each takes about a microsecond."""
