@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from multiprocessing import current_process
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from underfed import Run, launched
 from underfed.config import Config, Value, check_name, is_disabled, read_config
@@ -19,9 +19,11 @@ from underfed.guard import Guard
 from underfed.hooks.install import WORKER_FACTS, Hooks
 from underfed.hooks.iterable import is_stand_in, stand_in
 from underfed.hooks.session import WatchedLoader
-from underfed.overrides import Overrides, read_overrides
 from underfed.recording import Recording, open_recording, say
-from underfed.replay import Replay, read_replay
+
+if TYPE_CHECKING:
+    from underfed.overrides import Overrides
+    from underfed.replay import Replay
 
 INNER = ("base_dataloader", "_dataloader")
 
@@ -99,6 +101,9 @@ def attach() -> None:
 
 def _take_orders() -> None:
     """``--set``, ``--apply`` and ``--replay`` of the launcher."""
+    from underfed.overrides import read_overrides
+    from underfed.replay import read_replay
+
     _state.replay = read_replay(os.environ, say)
     _state.overrides = read_overrides(os.environ, say)
     if _state.overrides is not None:
