@@ -83,7 +83,7 @@ def test_files_that_are_read_tell_where_the_data_lies(
         next(iterator)
         return {("train", mount_of(tmp_path)), ("train", "/dev/shm")} <= told(service).keys()
 
-    wait_until(is_seen, "both are seen")
+    wait_until(is_seen, "both are seen", timeout_s=60)
     in_memory = told(service)["train", "/dev/shm"]
     assert {**in_memory, "files_seen": 1} == {
         "loader": "train",
