@@ -107,7 +107,7 @@ def fork_one() -> None:
     """It ends as a program does, with all that is registered for that."""
     child = os.fork()
     if child == 0:
-        list(DataLoader(Numbers(8), num_workers=1))
+        list(DataLoader(Numbers(8)))
         sys.exit(0)
     os.waitpid(child, 0)
 

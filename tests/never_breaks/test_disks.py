@@ -29,6 +29,8 @@ from tests.never_breaks.evidence import (
 SIZE = "1m"
 LONG = ("--length", "4000", "--work-ms", "4", "--epochs", "1")
 LONG_STEPS = 1000
+SHORTER = ("--length", "2000", "--work-ms", "4", "--epochs", "1")
+SHORTER_STEPS = 500
 
 
 @pytest.fixture
@@ -147,39 +149,39 @@ def test_a_directory_that_cannot_be_made_is_replaced(service: Service, tmp_path:
 
 def test_a_spool_that_somebody_removes_is_a_counted_loss(service: Service, tmp_path: Path) -> None:
     service.stop()
-    job = start_job(*LONG)
+    job = start_job(*SHORTER)
     wait_until(lambda: segments(tmp_path / "data"), "the first window is kept")
     shutil.rmtree(tmp_path / "data")
     wait_until(lambda: segments(tmp_path / "data"), "the next one is kept")
     service.start()
-    assert_untouched(end(job), *LONG)
+    assert_untouched(end(job), *SHORTER)
     wait_until(service.ends, "the end arrives")
     assert service.windows[-1]["losses"]["dropped_windows"] == missing_windows(service) > 0
     assert any("run" in window for window in service.windows)
-    assert 0 < len(delivered(service)) < LONG_STEPS
+    assert 0 < len(delivered(service)) < SHORTER_STEPS
 
 
 def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings: Path) -> None:
     """As a host may do that clears /dev/shm when a user logs out. No more files can be made: the end is unmarked."""
-    job = start_job(*LONG, UNDERFED_STRICT="0")
+    job = start_job(*SHORTER, UNDERFED_STRICT="0")
     wait_until(lambda: service.count_steps() > 0, "steps arrive")
     shutil.rmtree(next(rings.iterdir()))
-    assert_untouched(end(job), *LONG)
+    assert_untouched(end(job), *SHORTER)
     wait_until(service.ends, "the end arrives")
-    assert delivered(service) == list(range(LONG_STEPS))
+    assert delivered(service) == list(range(SHORTER_STEPS))
 
 
 def test_what_is_kept_beside_the_rings_outlives_the_companion(
     absent_service: Service, disk: Path, run_id: str, rings: Path
 ) -> None:
     fill(disk)
-    job = start_job(*LONG)
+    job = start_job(*SHORTER)
     wait_until(lambda: segments(rings), "a window is kept beside the rings")
     (collector,) = collectors_of(run_id)
     os.kill(collector, signal.SIGKILL)
-    assert_untouched(end(job), *LONG)
+    assert_untouched(end(job), *SHORTER)
     wait_for_companion(run_id)
     absent_service.start()
     free(disk)
     assert push().returncode == 0
-    assert assert_accounted_for(absent_service, LONG_STEPS) < 50
+    assert assert_accounted_for(absent_service, SHORTER_STEPS) < 50

@@ -70,7 +70,6 @@ def test_a_service_that_is_killed_and_restarted_gets_everything_once(service: Se
 FAULTS = {
     "wants a token": Fault(401, ERROR),
     "is busy": Fault(503, ERROR, {"Retry-After": "1"}),
-    "closes the connection": Fault(0),
     "never answers": Fault(200, manner="hangs"),
     "answers in drops": Fault(200, b" " * 1000, manner="drips"),
     "answers after 8 s": None,

@@ -15,7 +15,7 @@ from underfed.collector.ending import Ending
 
 ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
 JOBS = [(end, 0) for end in [*ENDS, "leave well", "thread leaves"]]
-JOBS += [(end, 2) for end in ("normally", "loader raises", "interrupt", "kill")]
+JOBS += [(end, 2) for end in ("normally", "loader raises", "interrupt")]
 
 BATCHES = {"normally": 20, "thread leaves": 20, "break": 8, "loader raises": 4}
 """Of ten an epoch; the others end at the fourth."""
