@@ -65,6 +65,10 @@ def made_run(
         sampler_us=_constant(sampler_ms, steps) * 1e3,
         gpu_idle_us=_repeat(np.nan if gpu_idle_ms is None else gpu_idle_ms, steps) * 1e3,
         gpu_work_us=_repeat(np.nan if gpu_work_ms is None else gpu_work_ms, steps) * 1e3,
+        h2d_us=_constant(None, steps),
+        h2d_exposed_us=_constant(None, steps),
+        epoch_index=np.zeros(steps),
+        batch_index=np.arange(steps, dtype=np.float64),
         is_epoch_start=np.zeros(steps, dtype=bool),
     )
     cpu, blocked, runqueue = (_repeat(ms, steps) * 1e3 for ms in (load_cpu_ms, load_blocked_ms, load_runqueue_ms))
@@ -74,6 +78,8 @@ def made_run(
     workers = max(1, num_workers)
     batches = BatchColumns(
         worker=np.arange(steps, dtype=np.int64) % workers if num_workers else np.full(steps, -1, dtype=np.int64),
+        epoch_index=np.zeros(steps),
+        batch_index=np.arange(steps, dtype=np.float64),
         start_us=ends - step_us,
         load_us=load,
         cpu_us=cpu,

@@ -43,8 +43,18 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class LoaderSetting:
+    """What a prediction is asked for; what is left at its default is as torch has it."""
+
     num_workers: int
     prefetch_factor: int = 2
+    persistent_workers: bool = False
+    in_order: bool = True
+    is_in_memory: bool = False
+    """The data set lies in memory: no read waits for storage."""
+    threads_per_worker: int | None = None
+    """``None``: as many as were recorded."""
+    shares_by_name: bool = False
+    """``sharing_strategy="file_system"``: no handshake for each tensor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
 from underfed_server.api.heatmap import COLUMNS, heatmap
+from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.chunks import Column
@@ -140,18 +141,13 @@ def _process_of(record: WorkerRecord | None) -> dict[str, Any]:
         "lives": list(record.lives),
         "died": record.ended.get("died", 0),
         "raised": record.ended.get("raised", 0),
-        "rss_bytes": _newest(samples.rss_bytes),
-        "pss_bytes": _newest(samples.pss_bytes),
+        "rss_bytes": newest(samples.rss_bytes),
+        "pss_bytes": newest(samples.pss_bytes),
         "rss_bytes_per_hour": growth_per_hour(samples.at_us, samples.rss_bytes),
         "pss_bytes_per_hour": growth_per_hour(samples.at_us, samples.pss_bytes),
         "is_growing": any(told) if told else None,
-        "threads": _newest(samples.threads),
+        "threads": newest(samples.threads),
     }
-
-
-def _newest(column: Column) -> int | None:
-    known = column[np.isfinite(column)]
-    return int(known[-1]) if len(known) else None
 
 
 def _whole(value: float | None) -> int | None:

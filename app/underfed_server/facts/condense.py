@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 import numpy as np
 
+from underfed_server.facts.columns import newest
 from underfed_server.facts.record import (
     BatchColumns,
     Column,
+    EpochFacts,
+    HostColumns,
     HostShare,
     LoaderFacts,
     Mask,
@@ -18,8 +21,10 @@ from underfed_server.facts.record import (
     RankFacts,
     RunFacts,
     StepColumns,
+    StorageFacts,
 )
-from underfed_server.model import LoaderInfo, Run, Setting
+from underfed_server.facts.workers import worker_facts
+from underfed_server.model import EpochInfo, LoaderInfo, Run, Setting
 from underfed_server.store.hosts import Samplers
 from underfed_server.store.rows import BatchRows, HostRows, ProcessRows, StepRows
 from underfed_server.store.store import StepTotals, Store
@@ -39,6 +44,19 @@ class Span:
 
     def holds(self, at_us: Column) -> Mask:
         return (at_us >= self.start_us) & (at_us <= self.end_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a run is condensed."""
+
+    run: Run
+    loader: str
+    warmup_steps: int
+    judged_steps: int
+
+    def epochs(self, rank: int) -> tuple[EpochInfo, ...]:
+        return tuple(each for each in self.run.epochs if (each.rank, each.loader) == (rank, self.loader))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +87,17 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
     info = next((each for each in run.loaders if each.loader == loader), None)
     totals = {} if loader is None else {each.rank: each for each in store.step_totals(run_id, loader)}
     hosts = Hosts(store, run_id, store.samplers(run_id))
-    ranks = tuple(_rank(hosts, totals[rank], loader or "", warmup_steps, judged_steps) for rank in sorted(totals))
+    asked = Asked(run, loader or "", warmup_steps, judged_steps)
     return RunFacts(
         run_id=run_id,
         status=run.status,
         loader=None if info is None else _loader(info),
         host=_host(hosts, run),
-        ranks=ranks,
+        ranks=tuple(_rank(hosts, totals[rank], asked) for rank in sorted(totals)),
         warmup_steps=warmup_steps,
+        storage=_storage(run, asked.loader),
+        overrides=run.overrides,
+        advice_of=run.advice_of,
         not_measured={**run.not_measured, **(info.not_measured if info else {})},
     )
 
@@ -89,7 +110,12 @@ def _loader(info: LoaderInfo) -> LoaderFacts:
         batch_size=_whole(info.settings.get("batch_size")),
         settings=info.settings,
         is_iterable=None if info.dataset_kind is None else info.dataset_kind == "iterable",
+        dataset_type=info.dataset_type,
+        dataset_length=info.dataset_length,
         batches_per_epoch=info.batches_per_epoch,
+        sampler_type=info.sampler_type,
+        collate_type=info.collate_type,
+        transforms=None if info.transforms is None else tuple(info.transforms),
         batch_tensors=info.batch_tensors,
         batch_bytes=info.batch_bytes,
         watched_at=info.watched_at,
@@ -100,55 +126,113 @@ def _whole(setting: Setting) -> int | None:
     return setting if isinstance(setting, int) and not isinstance(setting, bool) else None
 
 
+def _storage(run: Run, loader: str) -> tuple[StorageFacts, ...]:
+    return tuple(
+        StorageFacts(
+            mount=place.mount,
+            file_system=place.file_system,
+            device=place.device,
+            kind=place.kind,
+            files_seen=place.files_seen,
+            hostname=place.hostname,
+            example=place.example,
+        )
+        for place in run.storage
+        if place.loader == loader
+    )
+
+
 def _host(hosts: Hosts, run: Run) -> HostShare:
     """Of the first host: ranks of one job run on hosts of one kind."""
     if not run.hosts:
         return HostShare()
     facts = run.hosts[0]
-    newest = hosts.newest(run.ranks[0], 1) if run.ranks else None
+    sampled = hosts.newest(run.ranks[0], 1) if run.ranks else None
     return HostShare(
         hostname=facts.hostname,
         usable_cores=facts.usable_cores,
         cpu_slowdown=tuple(facts.cpu_slowdown) if facts.cpu_slowdown else None,
-        shm_free_bytes=_last(newest.shm_free_bytes) if newest else facts.shm_free_bytes,
-        memory_available_bytes=_last(newest.memory_available_bytes) if newest else None,
+        allowed_cpus=facts.allowed_cpus,
+        quota_cores=facts.quota_cores,
+        shm_total_bytes=facts.shm_total_bytes,
+        shm_free_bytes=newest(sampled.shm_free_bytes) if sampled else facts.shm_free_bytes,
+        memory_available_bytes=newest(sampled.memory_available_bytes) if sampled else facts.memory_available_bytes,
+        memory_used_bytes=newest(sampled.memory_used_bytes) if sampled else None,
+        swap_used_bytes=newest(sampled.swap_used_bytes) if sampled else None,
+        memory_total_bytes=facts.memory_total_bytes,
+        memory_limit_bytes=facts.memory_limit_bytes,
+        swap_total_bytes=facts.swap_total_bytes,
+        open_files_limit=facts.open_files_limit,
     )
 
 
-def _last(column: Column) -> int | None:
-    return int(column[-1]) if len(column) and np.isfinite(column[-1]) else None
-
-
-def _rank(hosts: Hosts, totals: StepTotals, loader: str, warmup_steps: int, judged_steps: int) -> RankFacts:
-    store, run_id = hosts.store, hosts.run_id
-    rows = store.steps(run_id, totals.rank, loader, last=judged_steps + 1)
-    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= warmup_steps)
-    steps = _steps(rows, keep)
+def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
+    store, run_id, rank = hosts.store, hosts.run_id, totals.rank
+    rows = store.steps(run_id, rank, asked.loader, last=asked.judged_steps + 1)
+    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= asked.warmup_steps)
     span = _span(rows, keep)
+    epochs = asked.epochs(rank)
+    outside = _outside_us(rows, epochs)
     # With workers, batches run ahead of the steps by the queue's length: twice as many surely hold all of the span.
-    batches = store.batches(run_id, totals.rank, loader, last=2 * judged_steps)
+    batches = store.batches(run_id, rank, asked.loader, last=2 * asked.judged_steps)
+    steps = _steps(rows, keep, outside)
     return RankFacts(
-        rank=totals.rank,
+        rank=rank,
         steps=steps,
         batches=_batches(batches, span),
-        process=_process(hosts, totals.rank, span),
+        process=_process(hosts, rank, span),
         total_steps=totals.steps,
-        total_step_us=float(totals.step_us),
-        total_data_wait_us=float(totals.data_wait_us),
-        uses_gpu=bool(np.isfinite(steps.gpu_idle_us).any()) or _uses_gpu(hosts, totals.rank),
+        total_step_us=float(totals.step_us) + float(np.sum(outside)),
+        total_data_wait_us=float(totals.data_wait_us) + float(np.sum(outside)),
+        uses_gpu=bool(np.isfinite(steps.gpu_idle_us).any()) or _uses_gpu(hosts, rank),
+        gpu_util=_gpu_util(hosts, rank, span),
+        hostname=hosts.samplers.hostnames.get(rank),
+        epochs=tuple(_epoch(each) for each in epochs),
+        workers=worker_facts(store.workers(run_id, rank, asked.loader), (span.start_us, span.end_us) if span else None),
+        host=_host_columns(hosts, rank, span),
     )
 
 
-def _steps(rows: StepRows, keep: Mask) -> StepColumns:
+def _outside_us(rows: StepRows, epochs: tuple[EpochInfo, ...]) -> Column:
+    """Of each epoch's first step: from ``iter(loader)`` to its request, in which workers are started.
+
+    It belongs to no step as recorded, and the loop waits for it as it does for the batch.
+    """
+    startup_us = {epoch.epoch_index: epoch.startup_us or epoch.iterator_us or 0 for epoch in epochs}
+    outside = np.zeros(len(rows))
+    for position in np.flatnonzero(rows.batch_index == 0):
+        began = startup_us.get(int(rows.epoch_index[position]), 0)
+        outside[position] = max(0.0, began - np.nan_to_num(rows.data_wait_us[position]))
+    return outside
+
+
+def _epoch(info: EpochInfo) -> EpochFacts:
+    return EpochFacts(
+        epoch_index=info.epoch_index,
+        start_us=info.start_us,
+        iterator_us=info.iterator_us,
+        startup_us=info.startup_us,
+        sampler_us=info.sampler_us,
+        steps=info.steps,
+        end_us=info.end_us,
+        ended=info.ended,
+    )
+
+
+def _steps(rows: StepRows, keep: Mask, outside_us: Column) -> StepColumns:
     return StepColumns(
-        start_us=rows.start_us[keep],
-        step_us=rows.step_us[keep],
-        data_wait_us=rows.data_wait_us[keep],
+        start_us=(rows.start_us - outside_us)[keep],
+        step_us=(rows.step_us + outside_us)[keep],
+        data_wait_us=(rows.data_wait_us + outside_us)[keep],
         queue_depth=rows.queue_depth[keep],
         sampler_us=rows.sampler_us[keep],
-        gpu_idle_us=rows.gpu_idle_us[keep],
+        gpu_idle_us=(rows.gpu_idle_us + outside_us)[keep],
         gpu_work_us=rows.gpu_work_us[keep],
-        is_epoch_start=np.diff(rows.epoch_index, prepend=-1)[keep] != 0,
+        h2d_us=rows.h2d_us[keep],
+        h2d_exposed_us=rows.h2d_exposed_us[keep],
+        epoch_index=rows.epoch_index[keep],
+        batch_index=rows.batch_index[keep],
+        is_epoch_start=(rows.batch_index == 0)[keep],
     )
 
 
@@ -162,6 +246,8 @@ def _batches(rows: BatchRows, span: Span | None) -> BatchColumns:
     inside = span.holds(rows.start_us + rows.load_us) if span else np.zeros(len(rows), dtype=bool)
     return BatchColumns(
         worker=np.where(np.isfinite(rows.worker), rows.worker, -1)[inside].astype(np.int64),
+        epoch_index=rows.epoch_index[inside],
+        batch_index=rows.batch_index[inside],
         start_us=rows.start_us[inside],
         load_us=rows.load_us[inside],
         cpu_us=rows.cpu_us[inside],
@@ -186,8 +272,29 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         main_runqueue_fraction=_rate(samples, samples.main_runqueue_us, span),
         process_cores=_rate(samples, samples.process_cpu_us, span),
         workers_cores=_rate(samples, samples.workers_cpu_us, span),
-        host_busy_cores=_mean_inside(host, span),
+        host_busy_cores=_mean_inside(host.at_us, host.busy_cores, span),
+        threads=newest(samples.threads),
+        open_files=newest(samples.open_files),
+        swap_bytes=newest(samples.swap_bytes),
     )
+
+
+def _host_columns(hosts: Hosts, rank: int, span: Span | None) -> HostColumns | None:
+    if span is None:
+        return None
+    rows = _newest_since(span.start_us, lambda last: hosts.newest(rank, last))
+    inside = span.holds(rows.at_us)
+    return HostColumns(**{each.name: getattr(rows, each.name)[inside] for each in fields(HostColumns)})
+
+
+def _gpu_util(hosts: Hosts, rank: int, span: Span | None) -> float | None:
+    """Of the device that the rank computes on."""
+    if span is None:
+        return None
+    for place in hosts.samplers.gpus(rank)[:1]:
+        rows = hosts.store.gpu(hosts.run_id, *place, last=FEW_SAMPLES)
+        return _mean_inside(rows.at_us, rows.util_fraction, span)
+    return None
 
 
 def _newest_since(start_us: float, read: Callable[[int], Samples]) -> Samples:
@@ -209,8 +316,8 @@ def _rate(samples: ProcessRows, cumulative_us: Column, span: Span) -> float | No
     return float(np.sum(grown[grown >= 0]) / np.sum(passed)) if np.sum(passed) > 0 else None
 
 
-def _mean_inside(host: HostRows, span: Span) -> float | None:
-    inside = host.busy_cores[span.holds(host.at_us) & np.isfinite(host.busy_cores)]
+def _mean_inside(at_us: Column, values: Column, span: Span) -> float | None:
+    inside = values[span.holds(at_us) & np.isfinite(values)]
     return float(np.mean(inside)) if len(inside) else None
 
 

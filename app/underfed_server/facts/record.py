@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.facts.lost import input_lost_us
-from underfed_server.model import Setting, Status
+from underfed_server.model import Setting, Status, StorageKind
 from underfed_server.store.stall import has_device_clock, stall_us
 
 Column = NDArray[np.float64]
@@ -29,7 +29,12 @@ class LoaderFacts:
     batch_size: int | None
     settings: Mapping[str, Setting]
     is_iterable: bool | None = None
+    dataset_type: str | None = None
+    dataset_length: int | None = None
     batches_per_epoch: int | None = None
+    sampler_type: str | None = None
+    collate_type: str | None = None
+    transforms: tuple[str, ...] | None = None
     batch_tensors: int | None = None
     batch_bytes: int | None = None
     watched_at: str | None = None
@@ -51,8 +56,82 @@ class HostShare:
     """Affinity ∧ cgroup quota."""
     cpu_slowdown: tuple[tuple[float, float], ...] | None = None
     """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
+    allowed_cpus: int | None = None
+    quota_cores: float | None = None
+    shm_total_bytes: int | None = None
     shm_free_bytes: int | None = None
+    """As last sampled, like the three that follow."""
     memory_available_bytes: int | None = None
+    memory_used_bytes: int | None = None
+    """Of the control group where it limits memory."""
+    swap_used_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    swap_total_bytes: int | None = None
+    open_files_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StorageFacts:
+    """A mount in which files of the judged loader's data set lie."""
+
+    mount: str
+    file_system: str | None
+    device: str | None
+    kind: StorageKind
+    files_seen: int
+    hostname: str | None = None
+    example: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostColumns:
+    """Samples of the host over the judged span, one a second; pressures and throttling are cumulative."""
+
+    at_us: Column
+    busy_cores: Column
+    cpu_pressure_us: Column
+    io_pressure_us: Column
+    memory_pressure_us: Column
+    throttled_us: Column
+    memory_available_bytes: Column
+    memory_used_bytes: Column
+    swap_used_bytes: Column
+    shm_free_bytes: Column
+
+
+@dataclass(frozen=True, slots=True)
+class EpochFacts:
+    """One pass over the loader. Instants are on the run's clock."""
+
+    epoch_index: int
+    start_us: int
+    iterator_us: int | None = None
+    """Constructing the iterator; ``None``: it was kept, or not measured."""
+    startup_us: int | None = None
+    """``iter(loader)`` until the first batch."""
+    sampler_us: int | None = None
+    """Drawing indices while the iterator was made or begun anew."""
+    steps: int | None = None
+    end_us: int | None = None
+    ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFacts:
+    """One worker number of the judged loader: the process that lives or lived last."""
+
+    worker: int
+    threads: int | None = None
+    cores: float | None = None
+    """CPU of all its threads over the judged span, per wall time."""
+    rss_bytes: int | None = None
+    pss_bytes: int | None = None
+    bytes_per_hour: float | None = None
+    """Growth of its own memory (shared pages divided) where that was sampled, else of its resident memory."""
+    is_growing: bool | None = None
+    died: int = 0
+    """Processes of this number that were gone without a word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +147,14 @@ class StepColumns:
     gpu_idle_us: Column
     """Of the steps in which the device was timed."""
     gpu_work_us: Column
+    h2d_us: Column
+    """Copying the batch to the device, where it was seen."""
+    h2d_exposed_us: Column
+    epoch_index: Column
+    batch_index: Column
+    """Within the epoch."""
     is_epoch_start: Mask
+    """The first step of an epoch: its wait begins with ``iter(loader)``, workers are started within it."""
 
     def __len__(self) -> int:
         return len(self.step_us)
@@ -79,6 +165,8 @@ class BatchColumns:
     """The batches behind the judged steps, in order of loading. ``worker`` is -1 for the training process."""
 
     worker: NDArray[np.int64]
+    epoch_index: Column
+    batch_index: Column
     start_us: Column
     load_us: Column
     cpu_us: Column
@@ -105,6 +193,11 @@ class ProcessShare:
     workers_cores: float | None = None
     host_busy_cores: float | None = None
     """Of the allowed CPUs, by anyone."""
+    threads: int | None = None
+    """Of the training process, as last sampled, like the two that follow."""
+    open_files: int | None = None
+    swap_bytes: int | None = None
+    """Of it and its workers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +212,13 @@ class RankFacts:
     total_step_us: float = 0.0
     total_data_wait_us: float = 0.0
     uses_gpu: bool = False
+    gpu_util: float | None = None
+    """GPU-Util over the judged span: share of time in which any kernel ran."""
+    hostname: str | None = None
+    epochs: tuple[EpochFacts, ...] = ()
+    """Oldest first, the newest that are known."""
+    workers: tuple[WorkerFacts, ...] = ()
+    host: HostColumns | None = None
     has_device_clock: bool = field(init=False)
     stall_us: float = field(init=False)
     """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's.
@@ -167,6 +267,11 @@ class RunFacts:
     host: HostShare
     ranks: tuple[RankFacts, ...]
     warmup_steps: int
+    storage: tuple[StorageFacts, ...] = ()
+    overrides: Mapping[str, Setting] = field(default_factory=dict)
+    """What ``--set`` or ``--apply`` changed."""
+    advice_of: str | None = None
+    """The run whose advice ``--apply`` took."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
 
     @property
