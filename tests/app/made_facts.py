@@ -83,6 +83,7 @@ def made_run(
         start_us=ends - step_us,
         load_us=load,
         cpu_us=cpu,
+        process_cpu_us=cpu,
         runqueue_us=runqueue,
         blocked_us=blocked,
         collate_us=load * 0.05,

@@ -94,6 +94,7 @@ def _batches(figures: random.Random, first: int, at_us: int, batches: int) -> di
         "start_us": [at_us + 1_000 * index for index in range(batches)],
         "load_us": [sum(parts) for parts in zip(cpu, blocked, strict=True)],
         "cpu_us": cpu,
+        "process_cpu_us": [each + 500 for each in cpu],
         "runqueue_us": [0] * batches,
         "blocked_us": blocked,
         "pin_us": [each // 20 for each in cpu],

@@ -119,6 +119,10 @@ def _loader(info: LoaderInfo) -> LoaderFacts:
         batch_tensors=info.batch_tensors,
         batch_bytes=info.batch_bytes,
         watched_at=info.watched_at,
+        shards=info.shards,
+        why_unsharded=info.why_unsharded,
+        compared_batches=info.compared_batches,
+        repeated_batches=info.repeated_batches,
     )
 
 
@@ -251,6 +255,7 @@ def _batches(rows: BatchRows, span: Span | None) -> BatchColumns:
         start_us=rows.start_us[inside],
         load_us=rows.load_us[inside],
         cpu_us=rows.cpu_us[inside],
+        process_cpu_us=rows.process_cpu_us[inside],
         runqueue_us=rows.runqueue_us[inside],
         blocked_us=rows.blocked_us[inside],
         collate_us=rows.collate_us[inside],

@@ -38,6 +38,13 @@ class LoaderFacts:
     batch_tensors: int | None = None
     batch_bytes: int | None = None
     watched_at: str | None = None
+    shards: bool | None = None
+    """Whether an iterable data set divides itself among workers, told from its code."""
+    why_unsharded: str | None = None
+    compared_batches: int | None = None
+    """Of an iterable data set: first batches of several workers that can be told apart by what is in them."""
+    repeated_batches: int | None = None
+    """Of those, the ones that another worker gave too."""
 
     @property
     def prefetch_capacity(self) -> int | None:
@@ -170,6 +177,8 @@ class BatchColumns:
     start_us: Column
     load_us: Column
     cpu_us: Column
+    process_cpu_us: Column
+    """Of all threads of the loading process meanwhile, handing over the batch before included."""
     runqueue_us: Column
     blocked_us: Column
     collate_us: Column

@@ -107,6 +107,10 @@ class Loader(Part, frozen=True, kw_only=True):
     watched_at: Text | None = None
     batch_tensors: Count | None = None
     batch_bytes: Count | None = None
+    shards: bool | None = None
+    why_unsharded: Text | None = None
+    compared_batches: Count | None = None
+    repeated_batches: Count | None = None
     not_measured: Reasons = {}
 
 
@@ -135,6 +139,7 @@ class Batches(Part, frozen=True, kw_only=True):
     load_us: Durations
     worker: OptionalDurations | None = None
     cpu_us: OptionalDurations | None = None
+    process_cpu_us: OptionalDurations | None = None
     runqueue_us: OptionalDurations | None = None
     blocked_us: OptionalDurations | None = None
     collate_us: OptionalDurations | None = None

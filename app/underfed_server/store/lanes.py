@@ -19,8 +19,8 @@ STEP_COLUMNS = (
     "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us",
 )  # fmt: skip
 BATCH_COLUMNS = (
-    "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "runqueue_us", "blocked_us",
-    "collate_us", "pin_us", "asked_bytes", "read_bytes", "samples", "received_us",
+    "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "process_cpu_us", "runqueue_us",
+    "blocked_us", "collate_us", "pin_us", "asked_bytes", "read_bytes", "samples", "received_us",
 )  # fmt: skip
 PROCESS_COLUMNS = (
     "at_us", "main_cpu_us", "main_runqueue_us", "process_cpu_us", "workers_cpu_us", "rss_bytes",

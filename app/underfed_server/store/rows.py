@@ -50,6 +50,8 @@ class BatchRows:
     start_us: Column
     load_us: Column
     cpu_us: Column
+    process_cpu_us: Column
+    """Of all threads of the loading process meanwhile, handing over the batch before included."""
     runqueue_us: Column
     blocked_us: Column
     collate_us: Column

@@ -14,9 +14,6 @@ from underfed_server.ingest.decode import decode
 from underfed_server.ingest.wire import MOST_BATCHES, MOST_STEPS
 
 RECORDED = Path(__file__).parents[2] / "contract" / "wire" / "v1"
-IGNORED = {"process_cpu_us"}
-"""Of batches: sent, and not kept."""
-
 STRANGE: tuple[Any, ...] = (None, -1, 2**64, 1e308, "", "x", [], {}, [None], [[1]], {"a": {}}, True)
 
 
@@ -159,8 +156,7 @@ def test_what_agents_sent_is_decoded_whole(path: Path) -> None:
         window = decode(json.dumps(sent).encode())
         for kind in ("steps", "batches", "epochs", "workers", "worker_samples", "storage"):
             for part, expected in zip(getattr(window, kind), sent.get(kind, []), strict=True):
-                told = {name: value for name, value in expected.items() if name not in IGNORED}
-                assert {name: getattr(part, name) for name in told} == told
+                assert {name: getattr(part, name) for name in expected} == expected
         for kind in ("process", "host"):
             for name, column in sent.get(kind, {}).items():
                 assert getattr(getattr(window, kind), name) == column
