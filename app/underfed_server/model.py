@@ -350,6 +350,13 @@ class LoaderInfo(Model):
     watched_at: str | None
     batch_tensors: int | None
     batch_bytes: int | None
+    shards: bool | None
+    """Whether an iterable data set divides itself among workers, told from its code."""
+    why_unsharded: str | None
+    compared_batches: int | None
+    """Of an iterable data set: first batches of several workers that can be told apart by what is in them."""
+    repeated_batches: int | None
+    """Of those, the ones that another worker gave too."""
     not_measured: dict[str, str]
 
 

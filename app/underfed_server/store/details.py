@@ -86,7 +86,9 @@ def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[St
 
 
 def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
-    return [LoaderInfo(**row["info"]) for row in _of_run(connection, tables.loader, run_id, tables.loader.c.loader)]
+    rows = _of_run(connection, tables.loader, run_id, tables.loader.c.loader)
+    # What the agent of then did not tell is not there.
+    return [LoaderInfo(**{name: row["info"].get(name) for name in LoaderInfo.model_fields}) for row in rows]
 
 
 def _epoch(row: RowMapping, run_started_at: datetime) -> EpochInfo:

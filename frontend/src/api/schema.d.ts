@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 1c1452e5e6c4bef100421404537d3ac4a2e000eeabfcb6bb3e2ae7edfeacc7b6. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 61e7fdbd7cb516696a846a288a13b4db4933434b6c6e84940da17c2917a72af4. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -615,6 +615,8 @@ export interface components {
             batches_per_epoch: number | null;
             /** Collate Type */
             collate_type: string | null;
+            /** Compared Batches */
+            compared_batches: number | null;
             /** Dataset Kind */
             dataset_kind: ("map" | "iterable") | null;
             /** Dataset Length */
@@ -627,16 +629,22 @@ export interface components {
             not_measured: {
                 [key: string]: string;
             };
+            /** Repeated Batches */
+            repeated_batches: number | null;
             /** Sampler Type */
             sampler_type: string | null;
             /** Settings */
             settings: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Shards */
+            shards: boolean | null;
             /** Transforms */
             transforms: string[] | null;
             /** Watched At */
             watched_at: string | null;
+            /** Why Unsharded */
+            why_unsharded: string | null;
         };
         /**
          * LoadHeatmap
