@@ -31,6 +31,9 @@ from underfed_server.store.store import StepTotals, Store
 
 Samples = TypeVar("Samples", ProcessRows, HostRows)
 
+MOST_WORDS, LONGEST_WORD = 200, 2000
+"""Of a command: the agent cuts it there."""
+
 FEW_SAMPLES = 600
 """Ten minutes: as long as most spans of judged steps."""
 
@@ -98,6 +101,7 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
         storage=_storage(run, asked.loader),
         overrides=run.overrides,
         advice_of=run.advice_of,
+        command=_command(run),
         not_measured={**run.not_measured, **(info.not_measured if info else {})},
     )
 
@@ -124,6 +128,14 @@ def _loader(info: LoaderInfo) -> LoaderFacts:
         compared_batches=info.compared_batches,
         repeated_batches=info.repeated_batches,
     )
+
+
+def _command(run: Run) -> tuple[str, ...]:
+    """As the training process was started: a launcher's own words are not seen in its ranks, a notebook has none."""
+    words = tuple(run.command)
+    is_whole = len(words) < MOST_WORDS and all(len(word) < LONGEST_WORD for word in words)
+    starts_all = run.launcher is None and run.world_size == 1
+    return words if is_whole and starts_all and not any("ipykernel" in word for word in words) else ()
 
 
 def _whole(setting: Setting) -> int | None:
@@ -156,6 +168,7 @@ def _host(hosts: Hosts, run: Run) -> HostShare:
         hostname=facts.hostname,
         usable_cores=facts.usable_cores,
         cpu_slowdown=tuple(facts.cpu_slowdown) if facts.cpu_slowdown else None,
+        cpu_count=facts.cpu_count,
         allowed_cpus=facts.allowed_cpus,
         quota_cores=facts.quota_cores,
         shm_total_bytes=facts.shm_total_bytes,
@@ -198,16 +211,29 @@ def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
 
 
 def _outside_us(rows: StepRows, epochs: tuple[EpochInfo, ...]) -> Column:
-    """Of each epoch's first step: from ``iter(loader)`` to its request, in which workers are started.
+    """What an epoch costs beside its steps, put on its first: from ``iter(loader)`` to the first request, in which
+    workers are started, and from the last step to the end of the request that finds no more, in which they are stopped.
 
-    It belongs to no step as recorded, and the loop waits for it as it does for the batch.
+    It belongs to no step as recorded, and the loop waits for it as it does for a batch.
     """
-    startup_us = {epoch.epoch_index: epoch.startup_us or epoch.iterator_us or 0 for epoch in epochs}
+    known = {epoch.epoch_index: epoch for epoch in epochs}
     outside = np.zeros(len(rows))
     for position in np.flatnonzero(rows.batch_index == 0):
-        began = startup_us.get(int(rows.epoch_index[position]), 0)
-        outside[position] = max(0.0, began - np.nan_to_num(rows.data_wait_us[position]))
+        epoch = known.get(int(rows.epoch_index[position]))
+        if epoch is not None:
+            begun_us = epoch.startup_us or epoch.iterator_us or 0
+            outside[position] = max(0.0, begun_us - np.nan_to_num(rows.data_wait_us[position])) + _ending_us(
+                rows, epoch
+            )
     return outside
+
+
+def _ending_us(rows: StepRows, epoch: EpochInfo) -> float:
+    """Only of an epoch whose loader was exhausted: another's end is when it was last seen."""
+    ends = (rows.start_us + rows.step_us)[rows.epoch_index == epoch.epoch_index]
+    if epoch.ended != "exhausted" or epoch.end_us is None or not len(ends) or not np.isfinite(ends[-1]):
+        return 0.0
+    return max(0.0, epoch.end_us - float(ends[-1]))
 
 
 def _epoch(info: EpochInfo) -> EpochFacts:

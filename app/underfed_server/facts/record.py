@@ -63,6 +63,8 @@ class HostShare:
     """Affinity ∧ cgroup quota."""
     cpu_slowdown: tuple[tuple[float, float], ...] | None = None
     """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
+    cpu_count: int | None = None
+    """Of the machine, whatever this run may use of it."""
     allowed_cpus: int | None = None
     quota_cores: float | None = None
     shm_total_bytes: int | None = None
@@ -161,7 +163,8 @@ class StepColumns:
     batch_index: Column
     """Within the epoch."""
     is_epoch_start: Mask
-    """The first step of an epoch: its wait begins with ``iter(loader)``, workers are started within it."""
+    """The first step of an epoch: its wait begins with ``iter(loader)`` and has the epoch's end added, so that starting
+    and stopping workers lie within it."""
 
     def __len__(self) -> int:
         return len(self.step_us)
@@ -281,6 +284,8 @@ class RunFacts:
     """What ``--set`` or ``--apply`` changed."""
     advice_of: str | None = None
     """The run whose advice ``--apply`` took."""
+    command: tuple[str, ...] = ()
+    """The words that start the run again; empty: they are not known whole, or start only one rank of it."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
 
     @property
