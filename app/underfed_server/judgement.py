@@ -6,20 +6,17 @@ the run has grown by a quarter, changed its verdict, or ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.advise import Recommendation, advise
-from underfed_server.advice.ledger import carried_advice, compare
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.verdict import Verdict
-from underfed_server.facts.condense import condense
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status
+from underfed_server.proof import GROWTH, Proof, read_facts, tell_earlier_runs
 from underfed_server.store.store import Store
-
-GROWTH = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +28,29 @@ class _Advised:
 
 
 class Judgement:
-    """Remembers the advice of running runs. Called on one thread."""
+    """Remembers the advice and the pair of running runs. Called on one thread."""
 
     def __init__(self) -> None:
         self._advised: dict[str, _Advised] = {}
+        self._proof = Proof()
 
-    def __call__(self, store: Store, run_id: str) -> None:
-        """Judge the run and save its diagnosis.
+    def __call__(self, store: Store, run_id: str) -> bool:
+        """Judge the run and save its diagnosis. ``False``: it says the same as the last one.
 
         Raises:
             NotFoundError: there is no such run.
             TryLaterError: the store cannot be written.
         """
-        facts = read_facts(store, run_id)
+        facts, known = read_facts(store, run_id), store.diagnosis(run_id)
         verdict = judge(facts)
         recommendation = self._advise(facts, verdict)
-        ledger = read_ledger(store, facts)
-        store.save_diagnosis(diagnosis_of(facts, verdict, recommendation, ledger))
+        ledger = self._proof.entries(store, facts, verdict.ranks, known)
+        found = diagnosis_of(facts, verdict, recommendation, ledger)
+        store.save_diagnosis(found)
         if facts.status != "running":
             self._advised.pop(run_id, None)
             tell_earlier_runs(store, facts, ledger)
+        return known is None or found != known.model_copy(update={"judged_at": None})
 
     def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:
         last = self._advised.get(facts.run_id)
@@ -60,36 +60,6 @@ class Judgement:
         recommendation = advise(facts, verdict)
         self._advised[facts.run_id] = _Advised(facts.steps, verdict.bound, facts.status, recommendation)
         return recommendation
-
-
-def read_facts(store: Store, run_id: str) -> RunFacts:
-    return condense(store, run_id, warmup_steps=LIMITS.warmup_steps, judged_steps=LIMITS.judged_steps)
-
-
-def read_ledger(store: Store, facts: RunFacts) -> tuple[LedgerEntry, ...]:
-    """What this run shows of advice it carries, then what later runs showed of its own advice."""
-    known = store.diagnosis(facts.run_id)
-    kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
-    return (*_carried(store, facts), *kept)
-
-
-def _carried(store: Store, facts: RunFacts) -> Iterator[LedgerEntry]:
-    """At most one: of the newest earlier run of the job whose advice this run carries."""
-    for earlier in store.earlier_runs(facts.run_id):
-        diagnosis = store.diagnosis(earlier.run_id)
-        advice = carried_advice(facts, diagnosis) if diagnosis else None
-        if advice:
-            yield compare(facts, read_facts(store, earlier.run_id), advice)
-            return
-
-
-def tell_earlier_runs(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry]) -> None:
-    """Put what an ended run showed into the ledger of the run whose advice it carried."""
-    for entry in ledger:
-        earlier = store.diagnosis(entry.advice_of) if entry.run_id == facts.run_id else None
-        if earlier:
-            others = [one for one in earlier.ledger if one.run_id != facts.run_id]
-            store.save_diagnosis(earlier.model_copy(update={"ledger": [*others, entry]}))
 
 
 def diagnosis_of(

@@ -173,6 +173,8 @@ class LedgerEntry(Model):
     advice_of: str
     run_id: str
     change: Change
+    cause: Cause | None = None
+    """The leading cause of ``advice_of``."""
     settings: dict[str, Setting]
     predicted_speedup: float | None
     low: float | None
@@ -181,6 +183,9 @@ class LedgerEntry(Model):
     observed_low: float | None
     observed_high: float | None
     inside_interval: bool | None
+    """The gain observed lies within the predicted interval; ``False`` is a miss."""
+    why_not: str | None = None
+    """Why nothing was observed."""
 
 
 class Diagnosis(Model):

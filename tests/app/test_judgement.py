@@ -8,8 +8,9 @@ import pytest
 
 from tests.app.made_windows import RUN, made_window
 from tests.app.store.posting import post
-from underfed_server import judgement
+from underfed_server import judgement, proof
 from underfed_server.advice.advise import advise
+from underfed_server.facts.condense import condense
 from underfed_server.judgement import Judgement
 from underfed_server.model import Diagnosis
 from underfed_server.store.store import Store
@@ -19,7 +20,9 @@ HOST = {"cpu_count": 8, "usable_cores": 8.0, "cpu_slowdown": [[1, 1.0], [8, 1.0]
 STEPS = 10
 
 
-def record(store: Store, run_id: str, windows: range, *, num_workers: int, wait_ms: int, started_at: str) -> None:
+def record(
+    store: Store, run_id: str, windows: range, *, num_workers: int, wait_ms: int, started_at: str, **said: Any
+) -> None:
     """Windows of ten even steps; loads take 120 ms of CPU wherever they run."""
     step_us = (wait_ms + WORK_MS) * 1_000
     for index in windows:
@@ -50,7 +53,7 @@ def record(store: Store, run_id: str, windows: range, *, num_workers: int, wait_
             loaders=[{"loader": "train", "settings": settings}],
         )
         if index == 0:
-            window["run"] = RUN | {"host": HOST}
+            window["run"] = RUN | {"host": HOST} | said
         post(store, [window])
 
 
@@ -131,3 +134,46 @@ def test_what_a_change_gained_stands_with_both_runs(store: Store) -> None:
     assert earlier is not None and earlier.ledger == [entry]
     again = judged(store, judge, "before")
     assert again.ledger == [entry], "and stays when the earlier run is judged again"
+
+
+def test_a_diagnosis_that_says_the_same_again_is_no_news(store: Store) -> None:
+    judge = Judgement()
+    record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
+    end(store, "before", 10, EARLY)
+    assert [judge(store, "before") for _ in range(3)] == [True, False, False]
+
+
+def test_the_earlier_run_is_read_again_only_when_the_later_one_has_grown(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(store: Store, run_id: str, **limits: int) -> Any:
+        read.append(run_id)
+        return condense(store, run_id, **limits)
+
+    judge = Judgement()
+    record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
+    advised = judged(store, judge, "before").advice[0]
+    assert isinstance(advised.to, int)
+    monkeypatch.setattr(proof, "condense", counted)
+    for windows in (range(8), range(8, 9), range(9, 10)):
+        record(store, "after", windows, num_workers=advised.to, wait_ms=2, started_at=LATE)
+        (entry,) = judged(store, judge, "after").ledger
+        assert entry.observed_speedup == pytest.approx(170 / 52, rel=0.01)
+    assert read == ["after", "before", "after", "after", "before"]
+
+
+def test_the_run_that_apply_named_is_the_one_compared_with(store: Store) -> None:
+    judge = Judgement()
+    for run_id, started_at in (("first", "2026-11-20T08:00:00Z"), ("second", EARLY)):
+        record(store, run_id, range(10), num_workers=0, wait_ms=LOAD_MS, started_at=started_at)
+        advised = judged(store, judge, run_id).advice[0]
+    assert isinstance(advised.to, int)
+    record(store, "by-hand", range(10), num_workers=advised.to, wait_ms=2, started_at=LATE)
+    assert judged(store, judge, "by-hand").ledger[0].advice_of == "second", "the newest"
+    named = {"overrides": {"num_workers": advised.to}, "advice_of": "first"}
+    record(store, "applied", range(10), num_workers=advised.to, wait_ms=2, started_at=LATE, **named)
+    assert judged(store, judge, "applied").ledger[0].advice_of == "first"
+    record(store, "gone", range(10), num_workers=advised.to, wait_ms=2, started_at=LATE, advice_of="no-such-run")
+    assert judged(store, judge, "gone").ledger[0].advice_of == "second"

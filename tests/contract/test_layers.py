@@ -17,6 +17,7 @@ SERVER_LINE = (
     ("facts",),
     ("diagnosis",),
     ("advice",),
+    ("proof",),
     ("judgement",),
     ("api",),
     ("main",),

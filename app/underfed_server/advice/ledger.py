@@ -2,72 +2,65 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from dataclasses import dataclass
 
-import numpy as np
-
-from underfed_server.facts.record import Column, RunFacts
-from underfed_server.model import Advice, Diagnosis, LedgerEntry, Setting
-
-BLOCKS = 8
-"""Blocks of consecutive steps whose means are compared: neighbouring steps are not independent, blocks nearly are."""
-
-Z_95 = 1.96
-"""Two-sided 95 % of the normal distribution."""
+from underfed_server.advice.pace import OF_EPOCHS, Pace, pace_of, speedup
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Advice, Cause, LedgerEntry
 
 
-def carried_advice(later: RunFacts, diagnosis: Diagnosis) -> Advice | None:
-    """The first advice of an earlier run's ``diagnosis`` that ``later`` carries; ``None``: it carries none."""
-    if later.loader is None or later.run_id == diagnosis.run_id:
-        return None
-    settings = later.loader.settings
-    return next((advice for advice in diagnosis.advice if _holds(settings, advice)), None)
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """An earlier run, its advice that a later run carries, and how fast the earlier one was."""
+
+    advice_of: str
+    cause: Cause | None
+    """The leading cause of the earlier run."""
+    advice: Advice
+    pace: Pace | None
+    also_changed: tuple[str, ...] = ()
+    """What differs besides: with it the runs cannot be compared."""
 
 
-def _holds(settings: Mapping[str, Setting], advice: Advice) -> bool:
-    return all(settings.get(name) == value for name, value in advice.settings.items())
+def compare(later: RunFacts, pairing: Pairing) -> LedgerEntry:
+    """What the advice gained in ``later``, which carries it.
 
-
-def compare(later: RunFacts, earlier: RunFacts, advice: Advice) -> LedgerEntry:
-    """What ``advice`` for ``earlier`` gained in ``later``, which carries it, beside what was predicted."""
-    observed = _speedup(later, earlier)
-    low, high = observed[1:] if observed else (None, None)
+    Inside the interval is the gain itself, not merely a part of its own interval: noise may make a miss of a true
+    prediction, but never hides a wrong one.
+    """
+    advice, pace = pairing.advice, pace_of(later, pairing.advice.change)
+    why_not = _why_not(later, pairing, pace)
+    observed = speedup(pairing.pace, pace) if pairing.pace and pace and not why_not else None
+    value, low, high = observed or (None, None, None)
     return LedgerEntry(
-        advice_of=earlier.run_id,
+        advice_of=pairing.advice_of,
         run_id=later.run_id,
         change=advice.change,
+        cause=pairing.cause,
         settings=advice.settings,
         predicted_speedup=advice.predicted_speedup,
         low=advice.low,
         high=advice.high,
-        observed_speedup=observed[0] if observed else None,
+        observed_speedup=value,
         observed_low=low,
         observed_high=high,
-        inside_interval=_inside(advice, observed[0]) if observed else None,
+        inside_interval=_inside(advice, value),
+        why_not=why_not,
     )
 
 
-def _speedup(later: RunFacts, earlier: RunFacts) -> tuple[float, float, float] | None:
-    """Ratio of mean steps with its 95 % interval from the spread of block means."""
-    if not later.judged_steps or not earlier.judged_steps:
-        return None
-    new, new_error = _mean_of_blocks(later.median_rank.steps.step_us)
-    old, old_error = _mean_of_blocks(earlier.median_rank.steps.step_us)
-    ratio, spread = old / new, math.hypot(new_error / new, old_error / old)
-    return ratio, ratio * math.exp(-Z_95 * spread), ratio * math.exp(Z_95 * spread)
+def _why_not(later: RunFacts, pairing: Pairing, pace: Pace | None) -> str | None:
+    if pairing.also_changed:
+        return f"not comparable, changed as well: {', '.join(pairing.also_changed)}"
+    of = "whole epochs" if pairing.advice.change in OF_EPOCHS else "steps"
+    if pairing.pace is None:
+        return f"the earlier run had too few {of} to compare with"
+    if pace is None:
+        return f"not enough {of} yet" if later.status == "running" else f"the run had too few {of} to compare"
+    return None
 
 
-def _mean_of_blocks(step_us: Column) -> tuple[float, float]:
-    """``(mean, standard error)``; fewer than two steps a block cannot tell the error, so it is the mean itself."""
-    mean = float(np.mean(step_us))
-    if len(step_us) < 2 * BLOCKS:
-        return mean, mean
-    means = [float(np.mean(block)) for block in np.array_split(step_us, BLOCKS)]
-    return mean, float(np.std(means, ddof=1)) / math.sqrt(BLOCKS)
-
-
-def _inside(advice: Advice, observed: float) -> bool | None:
-    if advice.low is None or advice.high is None:
+def _inside(advice: Advice, observed: float | None) -> bool | None:
+    if observed is None or advice.low is None or advice.high is None:
         return None
     return advice.low <= observed <= advice.high

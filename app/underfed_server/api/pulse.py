@@ -9,14 +9,13 @@ from collections.abc import Callable
 
 from underfed_server.api.stream import Events
 from underfed_server.errors import NotFoundError, TryLaterError
-from underfed_server.model import Diagnosis
 from underfed_server.store.spark import read_spark
 from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.pulse")
 
-Judge = Callable[[Store, str], None]
-"""Reads a run from the store and saves its diagnosis there."""
+Judge = Callable[[Store, str], bool]
+"""Reads a run from the store and saves its diagnosis there. ``False``: it says the same as the last one."""
 
 APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
@@ -100,10 +99,8 @@ class Pulse:
 
     def _attend(self, run_id: str) -> None:
         try:
-            before = self._found(run_id)
-            self._judged(run_id)
+            changed = self._judged(run_id)
             self._store.note_judged(run_id, read_spark(self._store, run_id))
-            changed = self._found(run_id) != before
             self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
         except NotFoundError:
             return  # deleted meanwhile
@@ -112,18 +109,15 @@ class Pulse:
         except Exception:
             log.exception("run %s could not be followed", run_id)
 
-    def _found(self, run_id: str) -> Diagnosis | None:
-        """What was found, whenever that was."""
-        diagnosis = self._store.diagnosis(run_id)
-        return diagnosis and diagnosis.model_copy(update={"judged_at": None})
-
-    def _judged(self, run_id: str) -> None:
+    def _judged(self, run_id: str) -> bool:
+        """Whether something else was found than before."""
         if self._judge is None:
-            return
+            return False
         try:
-            self._judge(self._store, run_id)
+            return self._judge(self._store, run_id)
         except (NotFoundError, TryLaterError):
             raise
         except Exception:
             # Its last diagnosis stays; its windows and its line in the list must not wait for a mended judge.
             log.exception("run %s could not be judged", run_id)
+            return False

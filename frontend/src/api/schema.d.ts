@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 61e7fdbd7cb516696a846a288a13b4db4933434b6c6e84940da17c2917a72af4. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 7c7eab6be79eeeff2bf3eedee6a385462b38f32169ee293224b97ef43d0004c9. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -579,6 +579,8 @@ export interface components {
         LedgerEntry: {
             /** Advice Of */
             advice_of: string;
+            /** Cause */
+            cause?: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
             /**
              * Change
              * @enum {string}
@@ -604,6 +606,8 @@ export interface components {
             settings: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Why Not */
+            why_not?: string | null;
         };
         /** LoaderInfo */
         LoaderInfo: {

@@ -31,14 +31,17 @@ class Judge:
     def __init__(self) -> None:
         self.judged: list[str] = []
         self.judged_at: list[float] = []
+        self._found: dict[str, int] = {}
 
-    def __call__(self, store: Store, run_id: str) -> None:
+    def __call__(self, store: Store, run_id: str) -> bool:
         self.judged.append(run_id)
         self.judged_at.append(time.monotonic())
         if run_id == "spoilt":
             raise ValueError("on purpose")
         found = 20 if run_id == "steady" else len(self.judged)
         store.save_diagnosis(made_diagnosis(run_id, judged_steps=found))
+        before, self._found[run_id] = self._found.get(run_id), found
+        return before != found
 
 
 @pytest.fixture

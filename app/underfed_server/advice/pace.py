@@ -1,0 +1,69 @@
+"""How fast a run's training loop went, with how surely that is known: what two runs are compared by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.facts.record import Column, RunFacts, StepColumns
+from underfed_server.model import Change
+
+BLOCKS = 8
+"""Blocks of consecutive steps whose means are compared: neighbouring steps are not independent, blocks nearly are."""
+
+T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36)
+"""Two-sided 95 % of Student's t with 1 … 7 degrees of freedom: one less than there are blocks."""
+
+OF_EPOCHS: frozenset[Change] = frozenset({"persistent_workers", "multiprocessing_context"})
+"""Changes of what happens between epochs: compared by whole ones (CONTRACT)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The mean step of the judged rank and its standard error, from the spread of ``blocks`` block means."""
+
+    step_us: float
+    error_us: float
+    blocks: int
+
+
+def pace_of(facts: RunFacts, change: Change) -> Pace | None:
+    """As ``change`` is compared: steps within epochs, or whole epochs, start-up included; ``None``: too few yet."""
+    if facts.judged_steps < LIMITS.needed_steps:
+        return None
+    steps = facts.median_rank.steps
+    return _of_epochs(steps) if change in OF_EPOCHS else _of_steps(steps)
+
+
+def speedup(earlier: Pace, later: Pace) -> tuple[float, float, float]:
+    """Ratio of the mean steps with its 95 % interval. How far a repeated run would stray is not in it."""
+    spread = math.hypot(earlier.error_us / earlier.step_us, later.error_us / later.step_us)
+    reach = T_95[min(earlier.blocks, later.blocks) - 2] * spread
+    ratio = earlier.step_us / later.step_us
+    return ratio, ratio * math.exp(-reach), ratio * math.exp(reach)
+
+
+def _of_steps(steps: StepColumns) -> Pace | None:
+    """The first step of an epoch holds its start, and is left out."""
+    within = steps.step_us[~steps.is_epoch_start]
+    if len(within) < 2 * BLOCKS:
+        return None
+    return _pace(np.array([np.mean(block) for block in np.array_split(within, BLOCKS)]), float(np.mean(within)))
+
+
+def _of_epochs(steps: StepColumns) -> Pace | None:
+    """A block is one or more whole epochs: from a first step, in which workers are started, to another one."""
+    starts = np.flatnonzero(steps.is_epoch_start)
+    if len(starts) < 3:
+        return None
+    cuts = starts[np.linspace(0, len(starts) - 1, min(BLOCKS, len(starts) - 1) + 1).astype(int)]
+    means = [np.mean(steps.step_us[start:end]) for start, end in pairwise(cuts)]
+    return _pace(np.array(means), float(np.mean(steps.step_us[starts[0] : starts[-1]])))
+
+
+def _pace(means: Column, mean: float) -> Pace:
+    return Pace(mean, float(np.std(means, ddof=1)) / math.sqrt(len(means)), len(means))

@@ -1,0 +1,118 @@
+"""Finds the earlier run whose advice a run carries, and what that gained; remembers the pair while the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from underfed_server.advice.carried import also_changed, carried_advice, may_carry
+from underfed_server.advice.ledger import Pairing, compare
+from underfed_server.advice.pace import pace_of
+from underfed_server.advice.traits import Machine, Traits, traits_of
+from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.errors import NotFoundError
+from underfed_server.facts.condense import condense
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Diagnosis, LedgerEntry, RankDiagnosis, Setting
+from underfed_server.store.store import Store
+
+GROWTH = 1.25
+"""A running run is judged once a second; what takes long is done anew when it has grown by this much."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    steps: int
+    pairing: Pairing | None
+
+
+class Proof:
+    """Called on one thread."""
+
+    def __init__(self) -> None:
+        self._paired: dict[str, _Paired] = {}
+
+    def entries(
+        self, store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis], known: Diagnosis | None
+    ) -> tuple[LedgerEntry, ...]:
+        """What this run shows of advice it carries, then what later runs showed of its own advice.
+
+        ``known`` is its last diagnosis.
+        """
+        kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
+        pairing = self._pairing(store, facts, ranks)
+        return (*([compare(facts, pairing)] if pairing else []), *kept)
+
+    def _pairing(self, store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
+        last = self._paired.pop(facts.run_id, None)
+        if facts.status != "running":
+            return _find(store, facts, ranks)
+        if last is None or facts.steps >= last.steps * GROWTH:
+            last = _Paired(facts.steps, _find(store, facts, ranks))
+        self._paired[facts.run_id] = last
+        return last.pairing
+
+
+def read_facts(store: Store, run_id: str) -> RunFacts:
+    return condense(store, run_id, warmup_steps=LIMITS.warmup_steps, judged_steps=LIMITS.judged_steps)
+
+
+def tell_earlier_runs(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry]) -> None:
+    """Put what an ended run showed into the ledger of the run whose advice it carried."""
+    for entry in ledger:
+        earlier = store.diagnosis(entry.advice_of) if entry.run_id == facts.run_id else None
+        if earlier:
+            others = [one for one in earlier.ledger if one.run_id != facts.run_id]
+            store.save_diagnosis(earlier.model_copy(update={"ledger": [*others, entry]}))
+
+
+def _find(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
+    """With the run that ``--apply`` named, else with the newest earlier one of the job whose advice is carried."""
+    traits = _traits(store, facts, ranks)
+    found = (_pair(store, traits, facts, earlier) for earlier in _candidates(store, facts))
+    return next((pairing for pairing in found if pairing), None)
+
+
+def _candidates(store: Store, facts: RunFacts) -> Iterator[Diagnosis]:
+    """Earlier runs that were advised something, as they were last judged."""
+    named = [facts.advice_of] if facts.advice_of else []
+    for run_id in dict.fromkeys([*named, *(run.run_id for run in store.earlier_runs(facts.run_id))]):
+        diagnosis = _known(store, run_id)
+        if diagnosis and diagnosis.advice and run_id != facts.run_id:
+            yield diagnosis
+
+
+def _known(store: Store, run_id: str) -> Diagnosis | None:
+    try:
+        return store.diagnosis(run_id)
+    except NotFoundError:
+        return None  # deleted, or of another service
+
+
+def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None:
+    possible = [advice for advice in diagnosis.advice if may_carry(_settings(facts), advice)]
+    if not possible:
+        return None
+    before = read_facts(store, diagnosis.run_id)
+    earlier = _traits(store, before, diagnosis.ranks)
+    advice = carried_advice(earlier, later, possible)
+    if advice is None:
+        return None
+    return Pairing(
+        advice_of=diagnosis.run_id,
+        cause=diagnosis.causes[0].cause if diagnosis.causes else None,
+        advice=advice,
+        pace=pace_of(before, advice.change),
+        also_changed=tuple(also_changed(earlier, later, advice)),
+    )
+
+
+def _settings(facts: RunFacts) -> Mapping[str, Setting]:
+    return {**facts.overrides, **facts.loader.settings} if facts.loader else {}
+
+
+def _traits(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Traits:
+    run = store.run(facts.run_id)
+    cpu_model = run.hosts[0].cpu_model if run.hosts else None
+    machine = Machine(world_size=run.world_size, cpu_model=cpu_model, gpu_name=run.gpu_name)
+    return traits_of(facts, machine, has_straggler=any(rank.straggler for rank in ranks))

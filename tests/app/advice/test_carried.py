@@ -1,0 +1,113 @@
+"""Which advice a later run carries: by settings, by overrides, or by what else is seen; and what keeps them apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.app.made_diagnosis import made_advice
+from tests.app.made_facts import made_run
+from underfed_server.advice.carried import also_changed, carried_advice, may_carry
+from underfed_server.advice.traits import Machine, Traits, traits_of
+from underfed_server.facts.record import RunFacts, StorageFacts
+from underfed_server.model import Advice, Change, Setting, StorageKind
+
+
+def advised(change: Change, to: Setting = None, **settings: Setting) -> Advice:
+    return made_advice().model_copy(update={"change": change, "to": to, "settings": settings})
+
+
+def run(*, overrides: dict[str, Setting] | None = None, storage: StorageKind | None = None, **settings: Setting) -> Any:
+    made = made_run(num_workers=1)
+    assert made.loader is not None
+    places = (StorageFacts("/data", "xfs", None, storage, 3),) if storage else ()
+    loader = replace(made.loader, settings={**made.loader.settings, **settings})
+    return replace(made, loader=loader, overrides=overrides or {}, storage=places)
+
+
+def seen(facts: RunFacts, *, has_straggler: bool = False, **machine: Any) -> Traits:
+    return traits_of(facts, Machine(**machine), has_straggler=has_straggler)
+
+
+FOUR = advised("num_workers", 4, num_workers=4, prefetch_factor=2)
+
+
+def test_a_setting_is_carried_however_it_came() -> None:
+    assert carried_advice(seen(run()), seen(run(num_workers=4)), [FOUR]) is FOUR
+    threads = advised("threads_per_worker", 1, num_workers=1, threads_per_worker=1)
+    later = seen(run(overrides={"threads_per_worker": 1}))
+    assert carried_advice(seen(run()), later, [threads]) is threads
+    assert carried_advice(later, later, [threads]) is None, "the earlier run had it already"
+
+
+@pytest.mark.parametrize("settings", [{"num_workers": 3}, {"num_workers": 4, "prefetch_factor": 8}, {}])
+def test_what_was_followed_in_part_is_not_carried(settings: dict[str, Any]) -> None:
+    assert carried_advice(seen(run()), seen(run(**settings)), [FOUR]) is None
+    assert not may_carry({"num_workers": 1, **settings}, FOUR)
+
+
+def test_workers_that_go_take_their_settings_with_them() -> None:
+    none = advised("num_workers", 0, num_workers=0, prefetch_factor=None)
+    later = seen(run(num_workers=0, prefetch_factor=None, multiprocessing_context=None))
+    assert carried_advice(seen(run(persistent_workers=True)), later, [none]) is none
+    assert also_changed(seen(run(persistent_workers=True)), later, none) == []
+
+
+def test_the_first_of_several_advised_changes_is_the_one_that_is_carried() -> None:
+    pinned = advised("pin_memory", True)
+    assert carried_advice(seen(run()), seen(run(pin_memory=True)), [FOUR, pinned]) is pinned
+    assert carried_advice(seen(run()), seen(run(pin_memory=True, num_workers=4)), [FOUR, pinned]) is FOUR
+
+
+def test_what_else_was_changed_is_named() -> None:
+    later = seen(run(num_workers=4, pin_memory=True, batch_size=64), world_size=2, cpu_model="B")
+    assert also_changed(seen(run(), cpu_model="A"), later, FOUR) == [
+        "batch_size (32 → 64)", "pin_memory (False → True)", "the number of ranks (1 → 2)", "the processor (A → B)",
+    ]  # fmt: skip
+
+
+def test_what_is_not_known_of_one_run_is_no_difference() -> None:
+    later = seen(run(num_workers=4, sharing_strategy="file_descriptor", storage="ssd"), cpu_model="B", gpu_name="H200")
+    assert also_changed(seen(run()), later, FOUR) == []
+
+
+def test_data_that_moved_to_memory_carries_tmpfs_and_nothing_else_does() -> None:
+    tmpfs = advised("tmpfs", "/mnt/ram")
+    disk, memory = seen(run(storage="nvme")), seen(run(storage="memory"))
+    assert carried_advice(disk, memory, [tmpfs]) is tmpfs
+    assert also_changed(disk, memory, tmpfs) == []
+    for earlier, later in ((memory, memory), (disk, disk), (seen(run()), memory), (disk, seen(run()))):
+        assert carried_advice(earlier, later, [tmpfs]) is None
+    assert also_changed(disk, seen(run(storage="memory", num_workers=4)), FOUR) == [
+        "where the data lies (nvme → memory)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "before", "enough", "too_little"),
+    [
+        ("fewer_tensors", "batch_tensors", 400, 2, 300),
+        ("vectorize_collate", "collate_us", 40_000.0, 4_000.0, 30_000.0),
+        ("faster_sampler", "sampler_us", 9_000.0, 100.0, 8_000.0),
+        ("shm_size", "shm_total_bytes", 64 << 20, 8 << 30, 64 << 20),
+        ("cpu_allocation", "usable_cores", 2.0, 8.0, 2.0),
+        ("shard_iterable", "repeated_batches", 60, 0, 60),
+        ("fix_rank", "has_straggler", True, False, True),
+        ("sharing_strategy", "sharing_strategy", "file_descriptor", "file_system", "file_descriptor"),
+    ],
+)
+def test_a_change_of_code_is_told_by_its_sign(
+    change: Change, name: str, before: Setting, enough: Setting, too_little: Setting
+) -> None:
+    advice = advised(change, "file_system" if change == "sharing_strategy" else None)
+    earlier = {**seen(run()), name: before}
+    assert carried_advice(earlier, {**earlier, name: enough}, [advice]) is advice
+    assert carried_advice(earlier, {**earlier, name: too_little}, [advice]) is None
+    assert carried_advice(earlier, {**earlier, name: None}, [advice]) is None, "not measured is no sign"
+    assert also_changed(earlier, {**earlier, name: enough}, advice) == []
+
+
+def test_a_change_without_a_sign_is_never_said_to_be_carried() -> None:
+    assert carried_advice(seen(run()), seen(run(num_workers=4)), [advised("gpu_decode")]) is None
