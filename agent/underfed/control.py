@@ -232,7 +232,7 @@ def _find(loader: Any) -> WatchedLoader | None:
             # It is making an iterator that is torch's: whatever its class overrides, this one is measured.
             watched = recording.watch(loader, None, iterating_site(), hooks.not_measured)
         if watched is not None and _state.overrides is not None:
-            watched.threads_per_worker = _state.overrides.threads_for(loader)
+            recording.note_settings(watched, loader, _state.overrides.threads_for(loader))
     except Exception as error:
         (recording.guard if recording is not None else Guard()).failed("find", error)
         return None

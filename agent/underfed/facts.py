@@ -82,6 +82,13 @@ class LoaderFacts:
     watched_at: str | None
     batch_tensors: int | None = None
     batch_bytes: int | None = None
+    shards: bool | None = None
+    """Whether an iterable data set divides itself among workers, told from its code."""
+    why_unsharded: str | None = None
+    compared_batches: int | None = None
+    """Found by the collector, like the one that follows: first batches of several workers, ..."""
+    repeated_batches: int | None = None
+    """... and those of them that another worker gave too."""
     paths: list[str] | None = None
     """Files and directories that the data set's own attributes name; for the collector alone."""
     not_measured: dict[str, str] = field(default_factory=dict)

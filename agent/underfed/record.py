@@ -40,6 +40,9 @@ WORKER_START = 13
 """start_ns, –, –, –, –, – : first in a worker's ring"""
 WORKER_END = 14
 """end_ns, 0: its loop returned, 1: it raised, –, –, –, –"""
+FINGERPRINT = 15
+"""a number, –, –, –, –, – : of what a batch holds. Of the first batches of a worker that is not the only one of its
+iterable data set"""
 
 KIND_MASK = 0xFF
 EPOCH_SHIFT = 8

@@ -31,7 +31,7 @@ from underfed.hooks.device import DeviceClock, device_reason, open_device_clock
 from underfed.hooks.iterable import REASON, UNSEEN
 from underfed.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.hooks.session import Session, WatchedLoader
-from underfed.hooks.settings import iterable_facts, loader_facts
+from underfed.hooks.settings import iterable_facts, loader_facts, with_settings
 from underfed.launch import ensure_collector, is_served, start_collector
 from underfed.lock import is_held
 from underfed.rank import Rank, make_run_id, read_rank
@@ -127,6 +127,13 @@ class Recording:
         not_measured = {name: reason for name, reason in merged.items() if reason is not None}
         if not_measured != facts.not_measured:
             self._tell(loader, replace(facts, not_measured=not_measured))
+
+    def note_settings(self, watched: WatchedLoader, loader: Any, threads: int | None) -> None:
+        """``--set`` may have changed the loader since it was watched. ``threads``: for each of its workers."""
+        watched.threads_per_worker = threads
+        facts = self.loaders.get(watched.index)
+        if facts is not None and (now := with_settings(facts, loader, threads)) != facts:
+            self._tell(watched, now)
 
     def _register(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
         watched = self.registry.watch(loader, name, site, self._make_watched)

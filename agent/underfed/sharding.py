@@ -38,6 +38,22 @@ def why_unsharded(loader: Any, workers: int) -> str | None:
     return f"{kind} does not ask {ASKS}(), so each worker would load all of it"
 
 
+def shards_itself(loader: Any) -> tuple[bool | None, str | None]:
+    """Whether its iterable data set gives each worker its own part, and why not or why that cannot be told.
+
+    Runs none of the user's code, so a datapipe's graph is not followed.
+    """
+    dataset = loader.dataset
+    if loader.worker_init_fn is not None:
+        return None, "a worker_init_fn may divide it"
+    if is_datapipe(dataset):
+        return None, "a datapipe is divided as its graph says, which is known when it runs"
+    if hugging_face_shards(dataset) is not None:
+        return True, None
+    why = why_unsharded(loader, max(loader.num_workers, 2))
+    return why is None, why
+
+
 def hugging_face_shards(dataset: Any) -> int | None:
     """``None``: not a data set of Hugging Face's. More workers than shards would idle, with a warning."""
     if not type(dataset).__module__.startswith("datasets.iterable_dataset"):

@@ -46,6 +46,7 @@ def test_settings_are_the_loaders_own() -> None:
         "drop_last": True,
         "timeout_s": 7.0,
         "multiprocessing_context": "spawn",
+        "sharing_strategy": "file_descriptor",
     }
 
 

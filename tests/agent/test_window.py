@@ -102,12 +102,12 @@ def test_what_is_read_and_in_no_window_is_known() -> None:
 def test_a_first_batch_completes_the_facts_of_its_loader() -> None:
     facts = LoaderFacts("train", {}, "Set", "map", 5, 5, None, None, None, None)
     rank = content()
-    assert rank.with_shape(0, facts) == facts
+    assert rank.completed(0, facts) == facts
     rank.feed([Drained(TRAIN, [rec(record.BATCH_SHAPE, 0, 3, 1024)], 0)])
-    assert (rank.with_shape(0, facts).batch_tensors, rank.with_shape(0, facts).batch_bytes) == (3, 1024)
+    assert (rank.completed(0, facts).batch_tensors, rank.completed(0, facts).batch_bytes) == (3, 1024)
     rank.feed([Drained(TRAIN, [rec(record.BATCH_SHAPE, 0, NOT_MEASURED, NOT_MEASURED)], 0)])
-    assert rank.with_shape(0, facts).batch_tensors is None
-    assert "batch_tensors" in rank.with_shape(0, facts).not_measured
+    assert rank.completed(0, facts).batch_tensors is None
+    assert "batch_tensors" in rank.completed(0, facts).not_measured
 
 
 def test_overhead_is_a_mean_over_all_steps() -> None:

@@ -40,6 +40,16 @@ class Stream(IterableDataset[Tensor]):
             yield torch.tensor([float(number)])
 
 
+class Unsharded(IterableDataset[Tensor]):
+    """Each worker gives all of it."""
+
+    def __init__(self, length: int = 24) -> None:
+        self.length = length
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (torch.full((64,), float(number)) for number in range(self.length))
+
+
 class Failing(Dataset[Tensor]):
     """Raises at one index."""
 

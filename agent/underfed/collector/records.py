@@ -9,6 +9,7 @@ from underfed import record
 from underfed.clock import to_us
 from underfed.collector.batches import Load, LoaderBatches
 from underfed.collector.overhead import Overhead
+from underfed.collector.repeats import LoaderRepeats
 from underfed.collector.resume import LoaderResume
 from underfed.collector.steps import IsPause, LoaderSteps, OpenEpoch, Request
 from underfed.collector.wire import LONGEST_US
@@ -37,6 +38,7 @@ class LoaderRecords:
         self.batches = LoaderBatches(loader)
         self.shape = resume.shape
         """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to look at."""
+        self._repeats = LoaderRepeats(resume.repeats)
         self.workers_cpu_us: dict[RingName, int] = {}
         """Of each worker's process since it started, as of its newest batch."""
         self.dropped_batches = 0
@@ -60,9 +62,14 @@ class LoaderRecords:
             record.COPY: lambda _, __, each: self.steps.copied(each[1], _us(each[2]), _known_us(each[3])),
         }
 
+    @property
+    def repeats(self) -> tuple[int, int] | None:
+        """Of an iterable data set: batches that were compared, and those that several workers gave."""
+        return self._repeats.result
+
     def resume(self) -> LoaderResume:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
-        return LoaderResume(self.steps.next_step, list(self.steps.open.values()), passes, self.shape)
+        return LoaderResume(self.steps.next_step, list(self.steps.open.values()), passes, self.shape, self.repeats)
 
     def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
         """From the training process."""
@@ -73,6 +80,7 @@ class LoaderRecords:
 
     def feed_batches(self, ring: RingName, records: Iterable[Record]) -> None:
         """From a worker, which counts the passes of its own iterator."""
+        has_fingerprints = False
         for each in records:
             kind = each[0] & record.KIND_MASK
             if kind == record.BATCH:
@@ -80,6 +88,11 @@ class LoaderRecords:
             elif kind == record.BATCH_DETAIL:
                 self.workers_cpu_us[ring] = each[6] // 1000
                 self._end_batch(ring, each)
+            elif kind == record.FINGERPRINT:
+                self._repeats.add(ring.iterator or 0, ring.worker or 0, each[1])
+                has_fingerprints = True
+        if has_fingerprints:
+            self._repeats.compare()
 
     def lost_batch_records(self, records: int) -> None:
         """A batch has two records."""

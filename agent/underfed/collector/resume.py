@@ -18,6 +18,8 @@ class LoaderResume:
     """``(iterator, its pass, epoch)``."""
     shape: tuple[int, int] | None = None
     """Tensors and bytes of a first batch."""
+    repeats: tuple[int, int] | None = None
+    """Batches of an iterable data set that were compared, and those that two workers gave."""
 
     def as_json(self) -> dict[str, Any]:
         """Without the requests whose steps are not over: they are lost with this process."""
@@ -72,5 +74,8 @@ def _shallow(part: Any) -> dict[str, Any]:
 def _loader(part: Mapping[str, Any]) -> LoaderResume:
     open_epochs = [OpenEpoch(**epoch) for epoch in part["open_epochs"]]
     passes = [(iterator, pass_index, epoch) for iterator, pass_index, epoch in part["passes"]]
-    shape = (part["shape"][0], part["shape"][1]) if part["shape"] is not None else None
-    return LoaderResume(part["next_step"], open_epochs, passes, shape)
+    return LoaderResume(part["next_step"], open_epochs, passes, _pair(part["shape"]), _pair(part.get("repeats")))
+
+
+def _pair(part: Any) -> tuple[int, int] | None:
+    return (part[0], part[1]) if part is not None else None

@@ -199,7 +199,7 @@ class RankStream:
         return self._names.get(index, f"loader-{index + 1}")
 
     def _complete(self, index: int, facts: LoaderFacts) -> LoaderFacts:
-        facts = self._content.with_shape(index, facts)
+        facts = self._content.completed(index, facts)
         reason = self._storage.reason(index)
         return facts if reason is None else replace(facts, not_measured={**facts.not_measured, "storage": reason})
 

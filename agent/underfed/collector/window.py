@@ -107,17 +107,14 @@ class RankContent:
         """Of each worker's process since it started, as of its newest batch."""
         return {ring: cpu for each in self._records.values() for ring, cpu in each.workers_cpu_us.items()}
 
-    def with_shape(self, index: int, facts: LoaderFacts) -> LoaderFacts:
-        """The facts with what a first batch showed."""
+    def completed(self, index: int, facts: LoaderFacts) -> LoaderFacts:
+        """The facts with what first batches showed."""
         known: LoaderRecords | LoaderResume | None = self._records.get(index) or self._resumed.get(index)
-        shape = known.shape if known is not None else None
-        if shape is None:
+        if known is None:
             return facts
-        if NOT_MEASURED in shape:
-            reason = "the first batch has more pieces than are looked at"
-            unknown = dict.fromkeys(("batch_tensors", "batch_bytes"), reason)
-            return replace(facts, not_measured={**facts.not_measured, **unknown})
-        return replace(facts, batch_tensors=shape[0], batch_bytes=shape[1])
+        if known.repeats is not None:
+            facts = replace(facts, compared_batches=known.repeats[0], repeated_batches=known.repeats[1])
+        return _with_shape(facts, known.shape) if known.shape is not None else facts
 
     def _loader(self, index: int) -> LoaderRecords:
         if index not in self._records:
@@ -137,3 +134,11 @@ class RankContent:
     def _is_pause(self, loader: int, left_us: int, ended_us: int) -> bool:
         """Another loader began an epoch in between: a validation within the step, say, and not the step's own work."""
         return any(other != loader and left_us <= start_us <= ended_us for other, start_us in self._starts)
+
+
+def _with_shape(facts: LoaderFacts, shape: tuple[int, int]) -> LoaderFacts:
+    if NOT_MEASURED in shape:
+        reason = "the first batch has more pieces than are looked at"
+        unknown = dict.fromkeys(("batch_tensors", "batch_bytes"), reason)
+        return replace(facts, not_measured={**facts.not_measured, **unknown})
+    return replace(facts, batch_tensors=shape[0], batch_bytes=shape[1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ NESTED_DATASETS = 4
 """``Subset(Subset(…))``: so deep a data set's transforms are looked for."""
 
 LISTED_TRANSFORMS = 32
-NAME_LENGTH = 100
+NAME_LENGTH, REASON_LENGTH = 100, 200
 PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
 NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
 NO_LENGTH = "an iterable data set is not asked for its length: torch would remember that and warn by it"
@@ -38,6 +40,7 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         reasons |= dict.fromkeys(lengths, NO_LENGTH)
     if not loader.num_workers:
         reasons["queue_depth"] = NO_QUEUE
+    shards, why_unsharded = _sharding(loader, reasons) if kind == "iterable" else (None, None)
     return LoaderFacts(
         loader=name,
         settings=_settings(loader),
@@ -47,11 +50,22 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         collate_type=_name(loader.collate_fn),
         transforms=_transforms(loader.dataset),
         watched_at=watched_at,
+        shards=shards,
+        why_unsharded=why_unsharded,
         not_measured=reasons,
         paths=data_paths(loader.dataset),
         dataset_length=lengths["dataset_length"],
         batches_per_epoch=lengths["batches_per_epoch"],
     )
+
+
+def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> LoaderFacts:
+    """The facts with the loader's settings as they are now. ``threads``: of each worker; ``None``: as torch has it."""
+    settings = _settings(loader) | ({} if threads is None else {"threads_per_worker": threads})
+    reasons = {name: why for name, why in facts.not_measured.items() if why != NO_QUEUE}
+    if not loader.num_workers:
+        reasons["queue_depth"] = NO_QUEUE
+    return replace(facts, settings=settings, not_measured=reasons)
 
 
 def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
@@ -110,6 +124,7 @@ def _settings(loader: Any) -> dict[str, Value]:
         "drop_last": bool(loader.drop_last),
         "timeout_s": float(loader.timeout),
         "multiprocessing_context": _start_method(loader),
+        **_sharing_strategy(),
     }
 
 
@@ -130,6 +145,26 @@ def _start_method(loader: Any) -> str | None:
     return chosen or multiprocessing.get_all_start_methods()[0]
 
 
+def _sharing_strategy() -> dict[str, Value]:
+    """How tensors of workers are handed over, which is one for all loaders."""
+    module = sys.modules.get("torch.multiprocessing")
+    return {"sharing_strategy": module.get_sharing_strategy()} if module is not None else {}
+
+
+def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | None]:
+    """As ``shards_itself``; a reason why it cannot be told goes to ``reasons``."""
+    from underfed.sharding import shards_itself
+
+    try:
+        shards, why = shards_itself(loader)
+    except Exception as error:
+        # The data set's classes may be of a kind that cannot be looked at.
+        shards, why = None, f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+    if shards is None and why is not None:
+        reasons["shards"] = why
+    return shards, why if shards is False else None
+
+
 def _dataset_kind(loader: Any) -> str:
     from torch.utils.data import IterableDataset
 
@@ -141,7 +176,7 @@ def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> i
         length = measure()
     except Exception as error:
         # The user's own __len__: what it raises is a fact about the data set, not a failure of ours.
-        reasons[name] = f"{type(error).__name__}: {error}"[:200]
+        reasons[name] = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
         return None
     if length > LARGEST:
         reasons[name] = "endless: longer than 2^53"

@@ -179,12 +179,22 @@ def is_no_batch(item: Any) -> bool:
     return type(item).__name__ in NO_BATCHES
 
 
+def may_repeat(bound: Mapping[str, Any]) -> bool:
+    """Whether another worker could give the same batches: of an iterable data set (kind 1) each has a copy."""
+    return bound.get("dataset_kind") == 1 and bound.get("num_workers", 0) > 1
+
+
 def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> RingWriter:
     """Give this process's own queue objects timed ``get`` and ``put``, and time the collate function."""
     ring = RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY)
     ring.write(head(WORKER_START, 0), now_ns())
     collate = _await_fetcher(bound)
     timer = BatchTimer(ring, collate)
+    loaded = timer.loaded
+    if may_repeat(bound):
+        from underfed.hooks.fingerprint import FirstBatches
+
+        loaded = FirstBatches(timer, bound["worker_id"]).loaded
     tasks, batches = bound["index_queue"], bound["data_queue"]
     get, put = tasks.get, batches.put
     threads = plan.threads
@@ -210,7 +220,7 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
 
     def timed_put(item: Any, *arguments: Any, **named: Any) -> None:
         try:
-            timer.loaded(item)
+            loaded(item)
         except Exception as error:
             stop("worker batch", error)
         put(item, *arguments, **named)

@@ -19,7 +19,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 import underfed
-from tests.fakes.datasets import Busy, Failing
+from tests.fakes.datasets import Busy, Failing, Unsharded
 from tests.fakes.service import Service, Window, wait_until
 from underfed.collector.wire import (
     Device,
@@ -79,6 +79,11 @@ def broken_off() -> None:
         time.sleep(0.002)
 
 
+def repeated() -> None:
+    """Both workers give the same batches."""
+    train(DataLoader(Unsharded(12), batch_size=2, num_workers=2), epochs=1)
+
+
 def crashed() -> None:
     with pytest.raises(ValueError, match="broken"):
         train(DataLoader(Failing()))
@@ -89,6 +94,7 @@ RUNS: dict[str, Callable[[], None]] = {
     "two_workers": two_workers,
     "broken_off": broken_off,
     "loader_raises": crashed,
+    "unsharded": repeated,
 }
 
 

@@ -1,0 +1,44 @@
+"""Which of the first batches of an iterable data set several of its workers gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+Result = tuple[int, int]
+"""Batches of workers that can be compared, and those of them that another worker gave too."""
+
+
+class LoaderRepeats:
+    """Fed with fingerprints of batches. The workers of one iterator are compared: of that which gave most."""
+
+    def __init__(self, known: Result | None = None) -> None:
+        """``known``: what an earlier collector found."""
+        self.result = known
+        """``None``: there is nothing to compare."""
+        self._most = known[0] if known is not None else 0
+        """Batches that the result was taken from, or would have been."""
+        self._iterator = -1
+        self._given: dict[int, list[int]] = {}
+        """Of the newest iterator, by worker."""
+
+    def add(self, iterator: int, worker: int, fingerprint: int) -> None:
+        if iterator > self._iterator:
+            self._iterator, self._given = iterator, {}
+        if iterator == self._iterator:
+            self._given.setdefault(worker, []).append(fingerprint)
+
+    def compare(self) -> None:
+        """After some were added."""
+        given = sum(map(len, self._given.values()))
+        if given >= self._most and len(self._given) > 1:
+            self._most, self.result = given, compare(self._given.values())
+
+
+def compare(workers: Collection[list[int]]) -> Result:
+    """A worker whose own batches are alike says nothing: they would be another's too."""
+    telling = [given for given in workers if len(set(given)) == len(given)]
+    if len(telling) < 2:
+        return 0, 0
+    givers = Counter(one for given in telling for one in given)
+    return sum(map(len, telling)), sum(count for count in givers.values() if count > 1)
