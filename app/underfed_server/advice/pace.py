@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.facts.record import Column, RunFacts, StepColumns
 from underfed_server.model import Change
 
@@ -35,7 +36,7 @@ def pace_of(facts: RunFacts, change: Change) -> Pace | None:
     """As ``change`` is compared: steps within epochs, or whole epochs, start-up included; ``None``: too few yet."""
     if facts.judged_steps < LIMITS.needed_steps:
         return None
-    steps = facts.median_rank.steps
+    steps = judged_rank(facts).steps
     return _of_epochs(steps) if change in OF_EPOCHS else _of_steps(steps)
 
 

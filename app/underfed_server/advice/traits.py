@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.facts.record import Column, RunFacts
 from underfed_server.model import Setting
 
@@ -87,7 +88,7 @@ def _storage(facts: RunFacts) -> str | None:
 def _measured(facts: RunFacts) -> dict[str, Setting]:
     if not facts.judged_steps:
         return {}
-    rank = facts.median_rank
+    rank = judged_rank(facts)
     return {"collate_us": _mean(rank.batches.collate_us), "sampler_us": _mean(rank.steps.sampler_us)}
 
 

@@ -2,39 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
+from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
+from underfed_server.diagnosis.causes import find_causes
+from underfed_server.diagnosis.judged import examine
 from underfed_server.diagnosis.limits import LIMITS, Limits
-from underfed_server.diagnosis.measures import mean
+from underfed_server.diagnosis.measures import exposed_copy_us, mean
+from underfed_server.diagnosis.ranks import judged_rank, stragglers
 from underfed_server.diagnosis.rules import Rule, all_rules
 from underfed_server.diagnosis.signals import read_signals
 from underfed_server.diagnosis.verdict import Verdict
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import Anatomy, Bound, CauseFinding, ClockName, Confidence, Level, RankDiagnosis
+from underfed_server.model import Anatomy, Bound, Cause, ClockName, Confidence, Diagnosis, RankDiagnosis
 
 US_PER_HOUR = 3.6e9
 
 
-def judge(facts: RunFacts, limits: Limits = LIMITS, rules: Iterable[Rule] | None = None) -> Verdict:
-    """The verdict on ``facts``; ``unknown`` with its reason until enough steps were judged."""
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was said of a run when it was last judged: a verdict does not change back and forth while it runs."""
+
+    bound: Bound
+    cause: Cause | None
+    """The leading one."""
+
+    @classmethod
+    def of(cls, known: Diagnosis | None) -> Before | None:
+        return cls(known.bound, known.causes[0].cause if known.causes else None) if known else None
+
+
+def judge(
+    facts: RunFacts, limits: Limits = LIMITS, rules: Mapping[str, Rule] | None = None, before: Before | None = None
+) -> Verdict:
+    """The verdict on ``facts``; ``unknown`` with its reason until enough steps were judged.
+
+    Args:
+        before: how it was judged last. An ended run is judged without it, so that its verdict can be repeated.
+    """
     if facts.judged_steps < limits.needed_steps:
         return _not_yet(facts, limits)
-    rank = facts.median_rank
-    fraction = rank.stall_fraction
-    level, bound = _level(fraction, limits), _bound(fraction, limits)
-    causes = _causes(facts, limits, all_rules() if rules is None else rules) if bound == "data" else ()
+    before = before if facts.status == "running" else None
+    rank = judged_rank(facts, limits)
+    fraction, losses = rank.stall_fraction, read_losses(rank, limits)
+    bound = find_bound(losses, limits, before.bound if before else None)
+    judged = examine(facts, rank, bound, limits)
+    causes = find_causes(judged, limits, all_rules() if rules is None else rules, before.cause if before else None)
     lost, used = _hours(facts)
     step_s = rank.step_us / 1e6
     samples = samples_per_step(facts)
     return Verdict(
         bound=bound,
         clock=_clock(rank),
-        level=level,
-        confidence=_confidence(facts, limits),
-        reason=_limitation(facts),
-        sentence=sentence.verdict(facts, bound, fraction),
-        why=sentence.why(facts, bound, causes, samples, limits),
+        level=find_level(fraction, limits),
+        confidence=_confidence(facts, rank, limits),
+        reason=_limitation(facts, rank),
+        sentence=sentence.verdict(judged, losses),
+        why=sentence.why(judged, losses, causes, samples, limits),
         judged_steps=facts.judged_steps,
         data_stall_fraction=fraction,
         steps_per_s=1 / step_s,
@@ -45,14 +71,14 @@ def judge(facts: RunFacts, limits: Limits = LIMITS, rules: Iterable[Rule] | None
         hours_used=used,
         anatomy=_anatomy(rank),
         causes=causes,
-        signals=read_signals(facts, causes, limits),
-        ranks=tuple(_rank_diagnosis(each) for each in facts.ranks),
+        signals=read_signals(judged, causes, limits),
+        ranks=_ranks(facts, limits),
     )
 
 
 def samples_per_step(facts: RunFacts) -> float | None:
     """Mean samples in a batch as loaded, else the batch size that was set."""
-    counted = mean(facts.median_rank.batches.samples)
+    counted = mean(judged_rank(facts).batches.samples)
     if counted:
         return counted
     return float(facts.loader.batch_size) if facts.loader and facts.loader.batch_size else None
@@ -76,44 +102,21 @@ def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
     )
 
 
-def _level(fraction: float, limits: Limits) -> Level:
-    if fraction < limits.watch_fraction:
-        return "healthy"
-    if fraction < limits.limited_fraction:
-        return "watch"
-    return "limited" if fraction < limits.bound_fraction else "bound"
-
-
-def _bound(fraction: float, limits: Limits) -> Bound:
-    # Without a device clock the rest of a step cannot be split: what is not input is "compute".
-    return "data" if fraction >= limits.limited_fraction else "compute"
-
-
 def _clock(rank: RankFacts) -> ClockName:
     return "gpu" if rank.has_device_clock else "host"
 
 
-def _confidence(facts: RunFacts, limits: Limits) -> Confidence:
-    if facts.judged_steps >= limits.high_confidence_steps and not _limitation(facts):
+def _confidence(facts: RunFacts, rank: RankFacts, limits: Limits) -> Confidence:
+    if facts.judged_steps >= limits.high_confidence_steps and not _limitation(facts, rank):
         return "high"
     return "medium" if facts.judged_steps >= limits.medium_confidence_steps else "low"
 
 
-def _limitation(facts: RunFacts) -> str | None:
+def _limitation(facts: RunFacts, rank: RankFacts) -> str | None:
     """A wait on the host's clock is not yet a stall of the device: queued kernels may still run."""
-    if facts.uses_gpu and not facts.median_rank.has_device_clock:
+    if facts.uses_gpu and not rank.has_device_clock:
         return "judged on the host's clock: the device may have worked on queued kernels during a wait"
     return None
-
-
-def _causes(facts: RunFacts, limits: Limits, rules: Iterable[Rule]) -> tuple[CauseFinding, ...]:
-    """Largest cost first; together at most the stall."""
-    found = [finding for rule in rules if (finding := rule(facts, limits)) is not None]
-    found = [finding for finding in found if finding.cost_fraction >= limits.minor_cost_fraction]
-    total, stall = sum(finding.cost_fraction for finding in found), facts.median_rank.stall_fraction
-    scale = min(1.0, stall / total) if total else 1.0
-    shares = [finding.model_copy(update={"cost_fraction": finding.cost_fraction * scale}) for finding in found]
-    return tuple(sorted(shares, key=lambda finding: -finding.cost_fraction))
 
 
 def _hours(facts: RunFacts) -> tuple[float, float]:
@@ -131,16 +134,25 @@ def _device_share(rank: RankFacts) -> float:
 
 def _anatomy(rank: RankFacts) -> Anatomy:
     step, wait, sampler = round(rank.step_us), round(rank.data_wait_us), mean(rank.steps.sampler_us)
+    copy = exposed_copy_us(rank)
+    exposed = None if copy is None else min(step - wait, round(copy))
     return Anatomy(
         step_us=step,
         data_wait_us=wait,
-        h2d_exposed_us=None,
-        compute_us=step - wait,
+        h2d_exposed_us=exposed,
+        compute_us=step - wait - (exposed or 0),
         gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
         sampler_us=None if sampler is None else round(sampler),
     )
 
 
-def _rank_diagnosis(rank: RankFacts) -> RankDiagnosis:
-    fraction = rank.stall_fraction if len(rank.steps) else None
-    return RankDiagnosis(rank=rank.rank, data_stall_fraction=fraction, straggler=False)
+def _ranks(facts: RunFacts, limits: Limits) -> tuple[RankDiagnosis, ...]:
+    slow = {rank.rank for rank in stragglers(facts, limits)}
+    return tuple(
+        RankDiagnosis(
+            rank=rank.rank,
+            data_stall_fraction=rank.stall_fraction if len(rank.steps) else None,
+            straggler=rank.rank in slow,
+        )
+        for rank in facts.ranks
+    )

@@ -49,6 +49,88 @@ class Limits:
     storage_read_fraction: float = 0.10
     """Of the bytes asked for, the share that really reached storage. Below it the page cache serves the reads."""
 
+    storage_fraction: float = 0.25
+    """Share of load time blocked on reads that reach storage from which storage is a cause: with less, decoding is what
+    even an instant disk would leave."""
+
+    cold_epoch_factor: float = 3.0
+    """A first epoch whose loads are blocked so many times longer than later ones filled the page cache: shuffling moves
+    an epoch's mean by far less, and memory is faster than any disk by far more."""
+
+    collate_fraction: float = 0.40
+    """Share of load time from which joining samples is the main part of a load, the rest being spread over reading,
+    decoding and transforming: with less, making it instant does not even gain a factor of 1.7."""
+
+    handover_us: float = 1_000.0
+    """What a batch costs at least to come from a worker: loads that are shorter are not worth one. Own study: receiving
+    a ready batch takes 1.5–6 ms on a busy machine, 0.45 ms of it for each tensor."""
+
+    delivery_fraction: float = 0.05
+    """Share of step time from which handing over finished batches is worth a line: the first of the bands above."""
+
+    many_tensors: int = 8
+    """From here on the handshakes of a batch are most of its hand-over (own study: 0.45 ms a tensor; receiving a batch
+    of two takes 1.5 ms and more)."""
+
+    large_batch_bytes: int = 10_000_000
+    """A batch of which unmapping alone takes 2 ms in the training process, and copying it into shared memory 6–8 ms in
+    the worker (own study: 0.19 ms and 0.6–0.8 ms for a megabyte)."""
+
+    tail_factor: float = 2.0
+    """The 95th percentile of loads against their median from which load times have a heavy tail (loadtune and pytscope
+    call a ratio of 1.5 jitter, which two workers on a core already show)."""
+
+    tail_share: float = 0.25
+    """Share of all load time in the slowest 5 % from which a tail is heavy also where fewer than 5 % are slow; of equal
+    loads it is 5 %."""
+
+    own_worker_threads: int = 3
+    """Threads that a worker of torch has by itself: its loop, its queue's feeder, the sharer of file descriptors."""
+
+    helper_cpu_fraction: float = 0.30
+    """CPU of a worker's other threads, of all its CPU, from which a thread pool computes: two threads share the work at
+    0.5, and handing over a batch of two tensors takes a millisecond."""
+
+    repeated_fraction: float = 0.50
+    """Of the compared batches, the share that another worker gave too. Workers that share the data out repeat none, and
+    such that do not repeat all; random augmentation hides some."""
+
+    throttled_fraction: float = 0.10
+    """Share of time that the control group was stopped at its CPU quota, from which the quota is full though its use,
+    averaged over a second, is below it."""
+
+    host_idle_fraction: float = 0.20
+    """Share of time that the device idles with its input ready, from which the program around it is the limit. Gaps
+    between kernels take some per cent, and NVML averages over 1/6 to 1 s."""
+
+    lockstep_fraction: float = 0.03
+    """Ranks whose mean steps differ by no more go in step: those that synchronise gradients cannot drift apart,
+    independent ones agree only by chance."""
+
+    straggler_fraction: float = 0.10
+    """Share of step time that a rank waits longer than the median rank. TraceML warns of a straggler from 10 %."""
+
+    hiccup_fraction: float = 0.001
+    """Of the steps, so many (at least one) may have waited long without that being the loader's way: a network that
+    hung, a page cache that was dropped."""
+
+    keep_factor: float = 0.8
+    """A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
+    wait of 50 steps is known to ±10 %."""
+
+    clearly_larger_factor: float = 1.25
+    """Another cause takes the lead of a running run when it costs so many times as much."""
+
+    near_full_fraction: float = 0.10
+    """Of memory, its limit or /dev/shm left, below which a longer queue or larger samples fill it."""
+
+    forecast_hours: float = 24.0
+    """A shortage is told a day ahead: before the night in which it comes."""
+
+    memory_stall_fraction: float = 0.05
+    """Share of time in which some task waited for memory (PSI) from which memory is short now; where there is enough it
+    is 0."""
+
     minor_cost_fraction: float = 0.02
     """A cause that costs less than this is not worth a line."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from underfed_server.facts.record import Column, HostShare, ProcessShare, RankFacts
+from underfed_server.facts.record import Column, HostColumns, HostShare, ProcessShare, RankFacts
 
 
 def mean(column: Column) -> float | None:
@@ -104,32 +106,86 @@ def used_cores_fraction(rank: RankFacts, host: HostShare) -> float | None:
     return None if used is None or not host.usable_cores else used / host.usable_cores
 
 
-def overlapped_step_us(rank: RankFacts, host: HostShare) -> float | None:
-    """The step if loading ran beside it on every core this run may use: limited by its own work, or by all CPU work.
-
-    ``None``: the CPU time of loading or the usable cores are not known.
-    """
-    load_cpu = mean(rank.batches.cpu_us)
-    if load_cpu is None or not host.usable_cores:
+def pressure_fraction(host: HostColumns, cumulative_us: Column) -> float | None:
+    """Share of the judged span in which a cumulative time of the host grew; ``None``: it was not sampled twice."""
+    known = np.isfinite(cumulative_us)
+    at_us, values = host.at_us[known], cumulative_us[known]
+    if len(values) < 2 or at_us[-1] <= at_us[0]:
         return None
-    own = rank.step_us - rank.data_wait_us
+    return max(0.0, float(values[-1] - values[0]) / float(at_us[-1] - at_us[0]))
+
+
+def throughput_pressure(rank: RankFacts, num_workers: int) -> float | None:
+    """Mean time between batches of all workers, relative to what the loop could take: above 1 they cannot keep up."""
+    load, own = mean(rank.batches.load_us), rank.step_us - rank.data_wait_us
+    return None if load is None or num_workers < 1 or own <= 0 else load / num_workers / own
+
+
+def recoverable_share(rank: RankFacts, host: HostShare, loading: float) -> float:
+    """Of the wait for loading (a fraction of step time), what loading beside the step on all usable cores gives back.
+
+    A step is then limited by its own work or by all CPU work there is; 1 where CPU time or cores are not known.
+    """
+    load_cpu, step_cpu = _load_cpu_us(rank), _step_cpu_us(rank)
+    if load_cpu is None or not host.usable_cores or loading <= 0:
+        return 1.0
     cores = attainable_cores(rank.process, host.usable_cores)
-    # Without a device the step itself is CPU work; with one, only what the process was seen to compute.
-    step_cpu = own if not rank.uses_gpu else 0.0
-    return max(own, (load_cpu + step_cpu) / cores)
+    overlapped = max(rank.step_us * (1 - loading), (load_cpu + step_cpu) / cores)
+    return min(1.0, max(0.0, 1 - overlapped / rank.step_us) / loading)
 
 
-def recoverable_fraction(rank: RankFacts, host: HostShare) -> float:
-    """Share of the step that loading beside it, on all usable cores, would give back; at most the stall."""
-    overlapped = overlapped_step_us(rank, host)
-    if overlapped is None:
-        return rank.stall_fraction
-    return min(rank.stall_fraction, max(0.0, 1 - overlapped / rank.step_us))
+def _load_cpu_us(rank: RankFacts) -> float | None:
+    """Of all threads of a worker where that was measured; in the training process others compute for the step."""
+    batches = rank.batches
+    return mean(batches.cpu_us) if np.any(batches.worker < 0) else mean(np.fmax(batches.process_cpu_us, batches.cpu_us))
 
 
-def storage_blocked_fraction(rank: RankFacts, least_blocked: float, least_read: float) -> float:
-    """Share of load time blocked on reads that really reach storage; 0 where they do not, or it is the lesser part."""
-    blocked, read = load_share(rank, rank.batches.blocked_us), storage_fraction(rank)
-    if blocked is None or read is None or blocked < least_blocked or read < least_read:
-        return 0.0
-    return blocked
+def _step_cpu_us(rank: RankFacts) -> float:
+    """What the training process computes for a step; not measured, its work is a device's where there is one."""
+    own = rank.step_us - rank.data_wait_us
+    if rank.process.process_cores is None:
+        return 0.0 if rank.uses_gpu else own
+    loads_itself = bool(np.any(rank.batches.worker < 0))
+    loading = (mean(rank.batches.cpu_us) or 0.0) if loads_itself else 0.0
+    return max(0.0, rank.process.process_cores * rank.step_us - loading)
+
+
+def throttled_fraction(rank: RankFacts, host: HostShare) -> float | None:
+    """Share of time that the control group was stopped at its CPU quota, mean of its cores."""
+    stopped = None if rank.host is None else pressure_fraction(rank.host, rank.host.throttled_us)
+    return None if stopped is None else min(1.0, stopped / max(1.0, host.usable_cores or 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """How unevenly batches load."""
+
+    median_us: float
+    p95_us: float
+    slowest_share: float
+    """Of all load time, what the slowest 5 % of the batches took."""
+
+
+def load_tail(rank: RankFacts) -> Tail | None:
+    """``None``: fewer than 20 batches, of which none is the slowest 5 %."""
+    loads = np.sort(rank.batches.load_us[np.isfinite(rank.batches.load_us)])
+    total = float(np.sum(loads))
+    if len(loads) < 20 or total <= 0:
+        return None
+    median, p95 = np.percentile(loads, (50, 95))
+    return Tail(float(median), float(p95), float(np.sum(loads[-max(1, len(loads) // 20) :])) / total)
+
+
+def exposed_copy_us(rank: RankFacts) -> float | None:
+    """Of the mean step, copying the batch to the device that is not hidden; ``None``: no copy was seen.
+
+    It is looked at in every step that could block, and in few of the others: each kind counts by its steps.
+    """
+    exposed = rank.steps.h2d_exposed_us
+    ready = rank.steps.queue_depth >= 1
+    total, steps = 0.0, 0
+    for kind in (ready, ~ready):
+        seen = mean(exposed[kind])
+        if seen is not None:
+            total, steps = total + seen * int(np.count_nonzero(kind)), steps + int(np.count_nonzero(kind))
+    return total / steps if steps else None

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from underfed_server.diagnosis.bound import Losses
+from underfed_server.diagnosis.judged import Judged
 from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import input_lost_fraction, used_cores_fraction
-from underfed_server.facts.record import RunFacts
-from underfed_server.model import Bound, CauseFinding
+from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.model import CauseFinding
 
 NAMES = {
     "no_workers": "no workers",
     "too_few_workers": "too few workers",
     "cpu_limited": "CPU saturated",
+    "thread_oversubscription": "too many threads",
     "storage_wait": "slow storage",
+    "slow_collate": "slow collate",
+    "ipc_copy": "slow hand-over",
+    "pin_thread": "slow pinning",
+    "worker_startup": "worker start-up",
+    "slow_samples": "slow samples",
+    "slow_sampler": "slow sampler",
+    "unsharded_iterable": "repeated data",
+    "pageable_copy": "pageable copy",
+    "memory_pressure": "memory short",
+    "slow_rank": "slow rank",
 }
 """How a cause is called in a table cell."""
 
@@ -23,30 +36,39 @@ def percent(fraction: float) -> str:
     return f"{fraction * 100:.1f}%" if fraction < 0.0995 else f"{fraction * 100:.0f}%"
 
 
-def verdict(facts: RunFacts, bound: Bound, fraction: float) -> str:
-    who = _who(facts)
-    waits, is_ = ("waits", "is") if who.startswith("The training loop") or who == "The GPU" else ("wait", "are")
-    if bound == "data":
-        return f"{who} {waits} for data {percent(fraction)} of every step."
-    if facts.median_rank.has_device_clock:
+def verdict(judged: Judged, losses: Losses) -> str:
+    who, is_one = _who(judged.facts)
+    rank, data = judged.rank, percent(losses.data)
+    stands = "stands" if is_one else "stand"
+    if judged.bound == "data":
+        return f"{who} {'waits' if is_one else 'wait'} for data {data} of every step."
+    if judged.bound == "transfer":
+        return f"{who} {'waits' if is_one else 'wait'} for copies {percent(losses.transfer or 0.0)} of every step."
+    if judged.bound == "host":
+        return f"{who} {stands} idle {percent(losses.host or 0.0)} of the time with data at hand."
+    if rank.has_device_clock:
         # More cannot be said: what it does outside the wait was not timed in every step.
-        stands = "stands" if waits == "waits" else "stand"
-        return f"{who} {stands} idle for data {percent(fraction)} of every step."
-    return f"{who} {is_} kept busy: {percent(fraction)} of a step is spent waiting for data."
+        return f"{who} {stands} idle for data {data} of every step."
+    return f"{who} {'is' if is_one else 'are'} kept busy: {data} of a step is spent waiting for data."
 
 
 def why(
-    facts: RunFacts, bound: Bound, causes: Sequence[CauseFinding], samples: float | None, limits: Limits
+    judged: Judged, losses: Losses, causes: Sequence[CauseFinding], samples: float | None, limits: Limits
 ) -> str | None:
-    if bound != "data":
-        return (
-            _delayed_host(facts, limits)
-            or _shared_cores(facts, limits)
-            or "Nothing about the loader needs to change: a faster one would gain next to nothing."
-        )
-    if not causes:
-        return "None of the causes we can recognise explains the wait: see what was ruled out."
-    return f"{causes[0].sentence} {_rates(facts, samples)}".strip()
+    warning = causes[0].sentence if causes else ""
+    if judged.bound == "data":
+        reason = warning or "None of the causes we can recognise explains the wait: see what was ruled out."
+        return f"{reason} {_rates(judged.rank, samples)}".strip() if warning else reason
+    if judged.bound == "transfer":
+        return warning or "Copying batches to the device is not hidden behind its work."
+    text = (
+        _hiccup(judged.rank, losses, limits)
+        or _delayed_host(judged.rank, limits)
+        or _shared_cores(judged, limits)
+        or _host_work(judged)
+        or "Nothing about the loader needs to change: a faster one would gain next to nothing."
+    )
+    return f"{warning} {text}".strip()
 
 
 def no_loader() -> str:
@@ -72,15 +94,38 @@ def too_short(facts: RunFacts, needed: int) -> str:
     return f"a verdict needs {needed} steps (the first {facts.warmup_steps} are warm-up); the run had {facts.steps}"
 
 
-def _who(facts: RunFacts) -> str:
+def _who(facts: RunFacts) -> tuple[str, bool]:
+    """And whether it is one."""
+    is_one = len(facts.ranks) == 1
     if not facts.uses_gpu:
-        return "The training loop" if len(facts.ranks) == 1 else "The training loops"
-    return "The GPU" if len(facts.ranks) == 1 else "The GPUs"
+        return "The training loop" if is_one else "The training loops", is_one
+    return "The GPU" if is_one else "The GPUs", is_one
 
 
-def _delayed_host(facts: RunFacts, limits: Limits) -> str | None:
+def _hiccup(rank: RankFacts, losses: Losses, limits: Limits) -> str | None:
+    """A stall that lies in a few steps."""
+    if losses.data < limits.limited_fraction or losses.lasting >= limits.limited_fraction:
+        return None
+    which = "A single step" if losses.hiccups == 1 else f"{losses.hiccups} steps"
+    longest_s = float(rank.steps.data_wait_us.max()) / 1e6
+    return (
+        f"{which} of {len(rank.steps):,} waited for most of it, at most {longest_s:.1f} s: "
+        "that is an event, and no setting of the loader prevents it."
+    )
+
+
+def _host_work(judged: Judged) -> str | None:
+    if judged.bound != "host":
+        return None
+    return (
+        "Batches are ready when they are asked for: the program between the steps is the limit, such as logging, "
+        "reading values back (.item()), checkpoints, or many small kernels."
+    )
+
+
+def _delayed_host(rank: RankFacts, limits: Limits) -> str | None:
     """Waits that the device works through may still delay the host so far that it runs dry afterwards."""
-    lost = input_lost_fraction(facts.median_rank)
+    lost = input_lost_fraction(rank)
     if lost is None or lost < limits.limited_fraction:
         return None
     return (
@@ -89,9 +134,9 @@ def _delayed_host(facts: RunFacts, limits: Limits) -> str | None:
     )
 
 
-def _shared_cores(facts: RunFacts, limits: Limits) -> str | None:
+def _shared_cores(judged: Judged, limits: Limits) -> str | None:
     """Where the step itself is CPU work on full cores, loading slows it down without a wait."""
-    rank, usable = facts.median_rank, facts.host.usable_cores
+    facts, rank, usable = judged.facts, judged.rank, judged.facts.host.usable_cores
     used, workers = used_cores_fraction(rank, facts.host), rank.process.workers_cores
     if facts.uses_gpu or used is None or not usable or not workers:
         return None
@@ -103,8 +148,7 @@ def _shared_cores(facts: RunFacts, limits: Limits) -> str | None:
     )
 
 
-def _rates(facts: RunFacts, samples: float | None) -> str:
-    rank = facts.median_rank
+def _rates(rank: RankFacts, samples: float | None) -> str:
     step_s, work_s = rank.step_us / 1e6, (1 - rank.stall_fraction) * rank.step_us / 1e6
     unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
     if work_s <= 0:

@@ -246,6 +246,14 @@ class RankFacts:
         object.__setattr__(self, "stall_us", float(np.mean(stalled)) if len(stalled) else 0.0)
 
     @property
+    def stalled_us(self) -> Column:
+        """Of each judged step, as ``stall_us`` is of the mean one."""
+        steps = self.steps
+        if not self.has_device_clock:
+            return steps.data_wait_us
+        return stall_us(steps.data_wait_us, steps.gpu_idle_us, steps.queue_depth)
+
+    @property
     def step_us(self) -> float:
         """Mean judged step."""
         return float(np.mean(self.steps.step_us))

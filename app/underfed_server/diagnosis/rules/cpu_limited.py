@@ -5,44 +5,50 @@ Judged by affinity and cgroup quota, never by the machine's core count: a job wi
 
 from __future__ import annotations
 
+from underfed_server.diagnosis.judged import Judged
 from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import (
-    load_share,
     mean,
-    recoverable_fraction,
+    recoverable_share,
+    throttled_fraction,
     used_cores,
     used_cores_fraction,
 )
-from underfed_server.facts.record import RunFacts
 from underfed_server.model import CauseFinding, Evidence
 
 
-def find(facts: RunFacts, limits: Limits) -> CauseFinding | None:
-    loader, rank = facts.loader, facts.median_rank
-    used = used_cores_fraction(rank, facts.host)
-    cpu = load_share(rank, rank.batches.cpu_us)
-    queued = load_share(rank, rank.batches.runqueue_us)
-    if loader is None or used is None or cpu is None:
+def find(judged: Judged, limits: Limits) -> CauseFinding | None:
+    rank, host, cpu = judged.rank, judged.facts.host, judged.loads.cpu
+    if judged.loader is None or cpu is None or not _are_cores_full(judged, limits):
         return None
-    if used < limits.saturated_cores_fraction and (queued or 0.0) < limits.runqueue_fraction:
-        return None
+    queued = judged.loads.runqueue or 0.0
     # What more workers would give back is not the CPU's fault, nor is what loading waits for on its own.
-    unrecoverable = rank.stall_fraction - recoverable_fraction(rank, facts.host)
-    cost = unrecoverable * min(1.0, cpu + (queued or 0.0))
+    share = (1 - recoverable_share(rank, host, judged.wait.loading)) * min(1.0, cpu + queued)
     return CauseFinding(
         cause="cpu_limited",
-        cost_fraction=cost,
+        cost_fraction=judged.loading_left * share,
         sentence="Every core this run may use is busy: loading is limited by the CPU.",
         evidence=[
             Evidence(what="Cores in use", value=used_cores(rank), unit="cores", series="busy_cores"),
-            Evidence(what="Cores this run may use", value=facts.host.usable_cores, unit="cores"),
+            Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores"),
             Evidence(what="Loading spent on the CPU", value=cpu, unit="fraction", series="cpu_us"),
             Evidence(
                 what="Loading spent ready, with no core free",
-                value=queued,
+                value=judged.loads.runqueue,
                 unit="fraction",
                 series="runqueue_us",
             ),
+            Evidence(what="Stopped at the CPU quota", value=throttled_fraction(rank, host), unit="fraction"),
             Evidence(what="CPU time to load one batch", value=mean(rank.batches.cpu_us), unit="us", series="cpu_us"),
         ],
+    )
+
+
+def _are_cores_full(judged: Judged, limits: Limits) -> bool:
+    used = used_cores_fraction(judged.rank, judged.facts.host)
+    throttled = throttled_fraction(judged.rank, judged.facts.host)
+    return (
+        (used is not None and used >= limits.saturated_cores_fraction)
+        or (judged.loads.runqueue is not None and judged.loads.runqueue >= limits.runqueue_fraction)
+        or (throttled is not None and throttled >= limits.throttled_fraction)
     )

@@ -1,0 +1,86 @@
+"""What a run is bound by: the larger of what it loses to data and to copies, then what the device idles on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from underfed_server.diagnosis.limits import Limits
+from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
+from underfed_server.facts.record import RankFacts
+from underfed_server.model import Bound, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Shares of step time. ``None``: not measured."""
+
+    data: float
+    transfer: float | None
+    host: float | None
+    """The device idles with its input ready. Only by the device's clock, with GPU-Util beside it."""
+    lasting: float
+    """Of ``data``, what is left without the longest waits of a few steps."""
+    hiccups: int
+    """How many steps those are."""
+
+
+def read_losses(rank: RankFacts, limits: Limits) -> Losses:
+    """Of a rank with judged steps."""
+    copy_us = exposed_copy_us(rank)
+    transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
+    hiccups = max(1, int(limits.hiccup_fraction * len(rank.steps)))
+    return Losses(
+        data=rank.stall_fraction,
+        transfer=transfer,
+        host=_host_idle(rank, transfer or 0.0),
+        lasting=_lasting(rank, hiccups),
+        hiccups=hiccups,
+    )
+
+
+def find_bound(losses: Losses, limits: Limits, before: Bound | None = None) -> Bound:
+    """``before``: the verdict that a running run keeps while its loss is not clearly below the limit."""
+
+    def limit(bound: Bound, usual: float) -> float:
+        return usual * limits.keep_factor if bound == before else usual
+
+    least = limit("data", limits.limited_fraction)
+    data = losses.data if losses.data >= least and losses.lasting >= least else 0.0
+    transfer = losses.transfer or 0.0
+    if transfer >= limit("transfer", limits.limited_fraction):
+        larger = limits.clearly_larger_factor
+        margin = {"transfer": 1 / larger, "data": larger}.get(before or "", 1.0)
+        if transfer > data * margin:
+            return "transfer"
+    if data:
+        return "data"
+    is_host = losses.host is not None and losses.host >= limit("host", limits.host_idle_fraction)
+    return "host" if is_host else "compute"
+
+
+def find_level(fraction: float, limits: Limits) -> Level:
+    if fraction < limits.watch_fraction:
+        return "healthy"
+    if fraction < limits.limited_fraction:
+        return "watch"
+    return "limited" if fraction < limits.bound_fraction else "bound"
+
+
+def _host_idle(rank: RankFacts, transfer: float) -> float | None:
+    """GPU-Util is the share of time in which any kernel ran. Idling because waits delayed the host is the input's."""
+    if not rank.has_device_clock or rank.gpu_util is None:
+        return None
+    by_input = max(rank.stall_fraction, input_lost_fraction(rank) or 0.0)
+    return max(0.0, 1 - rank.gpu_util - by_input - transfer)
+
+
+def _lasting(rank: RankFacts, hiccups: int) -> float:
+    """An epoch's first step waits by its nature; any other wait that does not come back is an event."""
+    steps = rank.steps
+    within = np.where(steps.is_epoch_start, 0.0, steps.data_wait_us)
+    longest = np.argsort(within)[-hiccups:]
+    rest_us = float(np.sum(steps.data_wait_us)) - float(np.sum(within[longest]))
+    share = rank.stall_us / rank.data_wait_us if rank.data_wait_us > 0 else 0.0
+    return min(1.0, share) * max(0.0, rest_us) / float(np.sum(steps.step_us) - np.sum(within[longest]))

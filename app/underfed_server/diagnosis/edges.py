@@ -1,0 +1,49 @@
+"""Edges of epochs: what the first step waits beyond the others, while workers start and the queue is empty."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from underfed_server.facts.record import Column, LoaderFacts, RankFacts
+
+
+def startup_us(rank: RankFacts, loader: LoaderFacts | None) -> Column:
+    """Of each step's wait; 0 but for the first steps of epochs.
+
+    Without workers the first batch is loaded like any other, and only making the iterator is start-up.
+    """
+    steps = rank.steps
+    wait, is_first = steps.data_wait_us, steps.is_epoch_start
+    excess: Column = np.where(is_first, np.maximum(0.0, wait - _typical_wait_us(rank)), 0.0)
+    if not loader or not loader.num_workers:
+        making = {epoch.epoch_index: float(epoch.iterator_us or 0) for epoch in rank.epochs}
+        most = np.array([making.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
+        excess = np.minimum(excess, most)
+    return excess
+
+
+def _typical_wait_us(rank: RankFacts) -> float:
+    """Of a step within an epoch; where each epoch is a single step, of a load."""
+    within = rank.steps.data_wait_us[~rank.steps.is_epoch_start]
+    if len(within):
+        return float(np.mean(within))
+    loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
+    return float(np.mean(loads)) if len(loads) else 0.0
+
+
+def epochs_begun(rank: RankFacts) -> int:
+    """Within the judged steps."""
+    return int(np.count_nonzero(rank.steps.is_epoch_start))
+
+
+def mean_startup_us(rank: RankFacts, loader: LoaderFacts | None) -> float | None:
+    """Of an epoch that began within the judged steps."""
+    begun = epochs_begun(rank)
+    return float(np.sum(startup_us(rank, loader))) / begun if begun else None
+
+
+def mean_iterator_us(rank: RankFacts) -> float | None:
+    """Making the iterator, workers included; ``None``: it was kept, or not measured."""
+    judged = set(np.unique(rank.steps.epoch_index[rank.steps.is_epoch_start]))
+    made = [each.iterator_us for each in rank.epochs if each.iterator_us is not None and each.epoch_index in judged]
+    return sum(made) / len(made) if made else None

@@ -1,0 +1,35 @@
+"""Which rank a run is judged by: of ranks in lockstep the slowest sets the pace, else the median speaks for all."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis.limits import LIMITS, Limits
+from underfed_server.facts.record import RankFacts, RunFacts
+
+
+def judged_rank(facts: RunFacts, limits: Limits = LIMITS) -> RankFacts:
+    """The worst straggler where there is one: all others wait for it whenever they synchronise.
+
+    Raises:
+        ValueError: no rank has a judged step.
+    """
+    return max(stragglers(facts, limits), key=lambda rank: rank.stall_fraction, default=facts.median_rank)
+
+
+def stragglers(facts: RunFacts, limits: Limits) -> tuple[RankFacts, ...]:
+    """Ranks whose input keeps the others waiting; none where each goes at its own pace.
+
+    Told by their waits: synchronous training makes the steps of all ranks equally long.
+    """
+    ranks = [rank for rank in facts.ranks if len(rank.steps)]
+    if not in_lockstep(ranks, limits):
+        return ()
+    usual = facts.median_rank.stall_fraction
+    return tuple(rank for rank in ranks if rank.stall_fraction - usual >= limits.straggler_fraction)
+
+
+def in_lockstep(ranks: list[RankFacts], limits: Limits) -> bool:
+    """Several ranks whose mean steps are equal."""
+    if len(ranks) < 2:
+        return False
+    means = [rank.step_us for rank in ranks]
+    return max(means) - min(means) <= limits.lockstep_fraction * min(means)

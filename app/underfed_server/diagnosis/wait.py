@@ -1,0 +1,189 @@
+"""One anatomy of the wait: where the time that the judged steps lost to input went, in parts that add up to it.
+
+What a step lost is divided in the order in which it passes, on the clocks of its own batch:
+
+* *start-up*: what an epoch's first step waits beyond the others, while workers start and the queue is empty;
+* *loading*: until the batch is loaded. The part of it in which later batches lay ready is *held back*: they are
+  delivered in order;
+* *pin* and *delivery*: from loaded to given, copying into page-locked memory and all else of the hand-over;
+* *sampler*: drawing indices, in the training process.
+
+Delivering a batch is hidden where the workers cannot keep up anyway: after a faster hand-over the next batch would only
+be waited for longer. So what workers at their mean speed cannot load in time stays with loading, and the other parts
+share the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from underfed_server.diagnosis.edges import startup_us
+from underfed_server.facts.record import Column, LoaderFacts, RankFacts
+
+PIN_BUSY = 0.85
+"""Share of its time from which the pin thread has no slack: then also batches that it has not begun wait for it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wait:
+    """Shares of step time that add up to the stall. ``None``: not measured, and its share stays in ``loading``."""
+
+    startup: float
+    sampler: float | None
+    delivery: float | None
+    pin: float | None
+    held_back: float | None
+    loading: float
+    weights: Column
+    """How long the loop waited for each recorded batch to be loaded, in microseconds lost."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Handed:
+    """For each step, of the batch that it waited for; microseconds within the wait, all 0 where that is not known."""
+
+    row: NDArray[np.intp]
+    """Of the batch, -1: not recorded."""
+    held_us: Column
+    pin_us: Column
+    delivery_us: Column
+
+    @property
+    def movable_us(self) -> Column:
+        """What a faster hand-over, or one in any order, could save."""
+        return self.held_us + self.pin_us + self.delivery_us
+
+
+def split_wait(rank: RankFacts, loader: LoaderFacts | None) -> Wait:
+    """Of a rank with judged steps."""
+    steps = rank.steps
+    lost = _lost_share(rank)
+    total = float(np.sum(steps.step_us))
+    startup, sampler = _beside_loading(rank, loader)
+    left = np.maximum(0.0, steps.data_wait_us - startup - sampler)
+    handed = _hand_over(rank, loader, startup, left)
+    scale = _movable_share(rank, loader, left, handed.movable_us)
+    loading = (left - scale * handed.movable_us) * lost
+    measured = bool((handed.row >= 0).any()) and bool(loader and loader.num_workers)
+
+    def share(part_us: Column, factor: float = 1.0) -> float:
+        return factor * float(np.sum(part_us * lost)) / total
+
+    return Wait(
+        startup=share(startup),
+        sampler=share(sampler) if _has_sampler(rank) else None,
+        delivery=share(handed.delivery_us, scale) if measured else None,
+        pin=share(handed.pin_us, scale) if measured and np.isfinite(rank.batches.pin_us).any() else None,
+        held_back=share(handed.held_us, scale) if measured else None,
+        loading=float(np.sum(loading)) / total,
+        weights=_weights(handed.row, loading, len(rank.batches)),
+    )
+
+
+def _lost_share(rank: RankFacts) -> Column:
+    """Of each step's wait, what the device's clock confirms; all of it where there is none."""
+    wait = rank.steps.data_wait_us
+    return np.clip(np.divide(rank.stalled_us, wait, out=np.zeros(len(wait)), where=wait > 0), 0.0, 1.0)
+
+
+def _has_sampler(rank: RankFacts) -> bool:
+    drawn = any(epoch.sampler_us is not None for epoch in rank.epochs)
+    return drawn or bool(np.isfinite(rank.steps.sampler_us).any())
+
+
+def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column, Column]:
+    """``(start-up, drawing indices)`` of each step. What the sampler draws while an epoch begins is no start-up."""
+    steps = rank.steps
+    startup = startup_us(rank, loader)
+    at_begin = {epoch.epoch_index: float(epoch.sampler_us or 0) for epoch in rank.epochs}
+    begun = np.array([at_begin.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
+    begun = np.minimum(startup, np.where(steps.is_epoch_start, begun, 0.0))
+    startup = startup - begun
+    drawn = begun + np.nan_to_num(steps.sampler_us)
+    return startup, np.minimum(drawn, steps.data_wait_us - startup)
+
+
+def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, left: Column) -> _Handed:
+    steps, nothing = rank.steps, np.zeros(len(left))
+    row = _awaited_rows(rank)
+    if not loader or not loader.num_workers:
+        return _Handed(row, nothing, nothing, nothing)
+    begin = steps.start_us + startup
+    ready, later = _ready_us(rank)
+    unloaded = np.where(row < 0, left, np.clip(ready[row] - begin, 0.0, left))
+    unloaded = np.where(np.isfinite(unloaded), unloaded, left)
+    after = left - unloaded
+    held = np.clip(ready[row] - np.maximum(begin, later[row]), 0.0, unloaded)
+    is_held = (row >= 0) & np.isfinite(held) & (loader.settings.get("in_order") is not False)
+    pin = np.where(row < 0, 0.0, np.nan_to_num(rank.batches.pin_us)[row])
+    pin = np.minimum(after, np.maximum(pin, after * _saturated_pin(rank)))
+    return _Handed(row, np.where(is_held, held, 0.0), pin, after - pin)
+
+
+def _awaited_rows(rank: RankFacts) -> NDArray[np.intp]:
+    """Which recorded batch each step waited for: its own, or the next where batches are asked for one ahead."""
+    steps, received = rank.steps, rank.batches.received_us
+    row = _rows(rank)
+    if not len(rank.batches):
+        return row
+    following = np.append(row[1:], -1)
+    came_before = (row >= 0) & (received[row] < steps.start_us)
+    arrival = received[following]
+    came_within = (following >= 0) & (arrival >= steps.start_us) & (arrival <= steps.start_us + steps.data_wait_us)
+    return np.where(came_before & came_within, following, row)
+
+
+def _rows(rank: RankFacts) -> NDArray[np.intp]:
+    """Of the batch with each step's number; -1: it was not recorded."""
+    steps, batches = rank.steps, rank.batches
+    known = _keys(batches.epoch_index, batches.batch_index)
+    if not len(known):
+        return np.full(len(steps), -1, dtype=np.intp)
+    order = np.argsort(known, kind="stable")
+    wanted = _keys(steps.epoch_index, steps.batch_index)
+    place = np.maximum(0, np.searchsorted(known[order], wanted, side="right") - 1)
+    return np.where(known[order][place] == wanted, order[place], -1)
+
+
+def _keys(epoch_index: Column, batch_index: Column) -> Column:
+    return epoch_index * 2.0**32 + batch_index
+
+
+def _ready_us(rank: RankFacts) -> tuple[Column, Column]:
+    """When each batch was loaded, and when the first of those after it was: a later epoch's come later anyway."""
+    batches = rank.batches
+    if not len(batches):
+        return np.full(1, np.nan), np.full(1, np.nan)
+    ready = batches.start_us + batches.load_us
+    order = np.argsort(_keys(batches.epoch_index, batches.batch_index), kind="stable")
+    first_from = np.fmin.accumulate(ready[order][::-1])[::-1]
+    later = np.full(len(ready), np.nan)
+    later[order[:-1]] = first_from[1:]
+    return ready, later
+
+
+def _saturated_pin(rank: RankFacts) -> float:
+    """Share of its time that the pin thread copies, where it has no slack; 0 where it has."""
+    pin = rank.batches.pin_us[np.isfinite(rank.batches.pin_us)]
+    busy = float(np.mean(pin)) / rank.step_us if len(pin) else 0.0
+    return min(1.0, busy) if busy >= PIN_BUSY else 0.0
+
+
+def _movable_share(rank: RankFacts, loader: LoaderFacts | None, left: Column, movable: Column) -> float:
+    """How much of ``movable`` would not be waited for anyway, by workers that load at their mean speed."""
+    wanted = float(np.sum(movable))
+    if not loader or not loader.num_workers or wanted <= 0:
+        return 0.0
+    steps, loads = rank.steps, rank.batches.load_us[np.isfinite(rank.batches.load_us)]
+    own = float(np.mean(steps.step_us - steps.data_wait_us + np.nan_to_num(steps.sampler_us)))
+    short = max(0.0, float(np.mean(loads)) / loader.num_workers - own) * len(steps)
+    return min(1.0, max(0.0, float(np.sum(left)) - short) / wanted)
+
+
+def _weights(row: NDArray[np.intp], loading: Column, batches: int) -> Column:
+    weights = np.zeros(batches)
+    np.add.at(weights, row[row >= 0], loading[row >= 0])
+    return weights
