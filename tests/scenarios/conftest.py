@@ -15,7 +15,7 @@ from tests.fakes.environment import clean_environment
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
-JOB = Path(__file__).with_name("job.py")
+ROOT = Path(__file__).parents[2]
 RunJob = Callable[..., Diagnosis]
 
 
@@ -40,7 +40,9 @@ def run_job(service: Service, tmp_path: Path, request: pytest.FixtureRequest) ->
             UNDERFED_NAME=request.node.name,
             UNDERFED_RUN_ID=run_id,
         )
-        subprocess.run([sys.executable, str(JOB), *flags], env=environment, check=True, timeout=120)
+        subprocess.run(
+            [sys.executable, "-m", "tests.scenarios.job", *flags], cwd=ROOT, env=environment, check=True, timeout=120
+        )
         return judged(client, run_id)
 
     return run

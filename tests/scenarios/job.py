@@ -1,4 +1,4 @@
-"""A training job with known sickness, as a script: ``python job.py --load-sleep-ms 30 --work-ms 10 --steps 60``.
+"""A training job with known sickness: ``python -m tests.scenarios.job --load-sleep-ms 30 --work-ms 10 --steps 60``.
 
 The work of a step is a sleep, as a GPU's is to the training thread; loading sleeps, computes or reads.
 """
@@ -6,52 +6,33 @@ The work of a step is a sleep, as a GPU's is to the training thread; loading sle
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 
 import torch
-from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 import underfed
+from tests.scenarios.pipelines.datafile import Parts, forget
+from tests.scenarios.pipelines.effort import compute, wait
+from tests.scenarios.pipelines.samples import Samples
 
 READ_BYTES = 1 << 20
 
 
-class Samples(Dataset[Tensor]):
+class Load:
     """One sample a batch: what loading it takes is what loading the batch takes."""
 
-    def __init__(self, length: int, *, sleep_s: float, cpu_s: float, file: Path | None) -> None:
-        self.length = length
-        self.sleep_s = sleep_s
-        self.cpu_s = cpu_s
-        self.file = file
+    def __init__(self, *, sleep_ms: float, cpu_ms: float, file: Path | None) -> None:
+        self.sleep_ms = sleep_ms
+        self.cpu_ms = cpu_ms
+        self.parts = None if file is None else Parts(file, READ_BYTES)
 
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, index: int) -> Tensor:
-        time.sleep(self.sleep_s)
-        deadline = time.thread_time() + self.cpu_s
-        while time.thread_time() < deadline:
-            pass
-        if self.file is not None:
-            read_part(self.file, index)
-        return torch.full((64,), float(index))
-
-
-def forget(path: Path) -> None:
-    """Empty the page cache of the file."""
-    with path.open("rb") as stream:
-        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def read_part(path: Path, index: int) -> None:
-    """The sample's part of the file, without read-ahead; a small file is read again and again."""
-    with path.open("rb", buffering=0) as stream:
-        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        os.pread(stream.fileno(), READ_BYTES, index * READ_BYTES % path.stat().st_size)
+    def __call__(self, index: int) -> None:
+        wait(self.sleep_ms)
+        compute(self.cpu_ms)
+        if self.parts is not None:
+            self.parts.read(index)
 
 
 def main() -> None:
@@ -67,14 +48,9 @@ def main() -> None:
     torch.set_num_threads(1)
     if arguments.file is not None:
         forget(arguments.file)
-    dataset = Samples(
-        arguments.steps,
-        sleep_s=arguments.load_sleep_ms / 1e3,
-        cpu_s=arguments.load_cpu_ms / 1e3,
-        file=arguments.file,
-    )
+    load = Load(sleep_ms=arguments.load_sleep_ms, cpu_ms=arguments.load_cpu_ms, file=arguments.file)
     loader = DataLoader(
-        dataset,
+        Samples(arguments.steps, load),
         batch_size=1,
         num_workers=arguments.num_workers,
         prefetch_factor=arguments.prefetch_factor,

@@ -1,0 +1,53 @@
+"""One training job with a known truth, and how all of them are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Literal, get_args
+
+from underfed_server.model import Cause
+
+Strength = Literal["none", "weak", "clear", "strong"]
+"""``none``: the healthy neighbour. ``weak``: 5 to 15 % of the step, where silence is no mistake."""
+
+STRENGTHS: tuple[Strength, ...] = get_args(Strength)
+KINDS = ("sick", "sound", "told")
+
+Windows = Callable[[Strength, str], Iterator[dict[str, Any]]]
+"""Of the run of that id, in the order in which they are posted; the last one ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """``cause`` ``None``: there is nothing to find. Either it trains or its windows are told."""
+
+    cause: Cause | None
+    train: Callable[[Strength], None] | None = None
+    """Runs the job in this process."""
+    windows: Windows | None = None
+    ranks: int = 1
+    """Processes that train together."""
+    cpus: int | None = None
+    """Those it may run on; ``None``: all that there are."""
+    needs_root: bool = False
+
+
+def names() -> list[str]:
+    """``sick.slow_collate`` and the like."""
+    return [
+        f"{kind}.{module.name}"
+        for kind in KINDS
+        for module in sorted(iter_modules(import_module(f"{__package__}.{kind}").__path__), key=lambda each: each.name)
+    ]
+
+
+def pipeline(name: str) -> Pipeline:
+    """
+    Raises:
+        ModuleNotFoundError: there is none of that name.
+    """
+    found: Pipeline = import_module(f"{__package__}.{name}").PIPELINE
+    return found

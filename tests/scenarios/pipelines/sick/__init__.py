@@ -1,0 +1,1 @@
+"""Loaders with one sickness, and without it."""

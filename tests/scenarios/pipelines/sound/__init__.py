@@ -1,0 +1,1 @@
+"""Loops that are not hungry, whatever they look like."""

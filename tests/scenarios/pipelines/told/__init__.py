@@ -1,0 +1,1 @@
+"""Runs as an agent would tell them, of sicknesses that need a device or another machine."""
