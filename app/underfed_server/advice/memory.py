@@ -1,14 +1,73 @@
-"""What more batches in flight may take of shared memory."""
+"""What more workers and batches may take of memory, /dev/shm and open files."""
 
 from __future__ import annotations
 
-from underfed_server.advice.case import Case
+import statistics
 
-SHM_FRACTION = 0.5
-"""Of the free /dev/shm that prefetched batches may fill: others use it too, and a full one kills the run."""
+from underfed_server.advice.bounds import BOUNDS
+from underfed_server.advice.case import Case
+from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.facts.record import HostShare
+
+
+def fits(case: Case, setting: LoaderSetting) -> bool:
+    """What was not measured bounds nothing; what takes no more than the run took before always fits.
+
+    A run that is short of memory gets nothing that takes more.
+    """
+    workers, batches = setting.num_workers - case.num_workers, in_flight(setting) - in_flight(case.recorded)
+    if workers <= 0 and batches <= 0:
+        return True
+    if case.is_short_of_memory:
+        return False
+    return fits_in_shm(case, setting) and _fits_in_memory(case, workers, batches) and _can_open(case, workers, batches)
+
+
+def in_flight(setting: LoaderSetting) -> int:
+    """Batches that may lie finished and waiting."""
+    return setting.num_workers * setting.prefetch_factor
+
+
+def fits_in_shm(case: Case, setting: LoaderSetting) -> bool:
+    most = most_batches_in_shm(case)
+    return most is None or in_flight(setting) <= max(most, in_flight(case.recorded))
 
 
 def most_batches_in_shm(case: Case) -> int | None:
     """Prefetched batches that fit; ``None``: the size of a batch or of /dev/shm is not known."""
     free, batch = case.facts.host.shm_free_bytes, case.loader.batch_bytes
-    return None if free is None or not batch else int(free * SHM_FRACTION / batch)
+    return None if free is None or not batch else int(free * BOUNDS.shm_fraction / batch / case.ranks_on_host)
+
+
+def worker_bytes(case: Case) -> int | None:
+    """A worker's own memory, median of the workers: shared pages divided where that was sampled. ``None``: not seen."""
+    sizes = [one.pss_bytes if one.pss_bytes is not None else one.rss_bytes for one in case.rank.workers]
+    known = [size for size in sizes if size is not None]
+    return round(statistics.median(known)) if known else None
+
+
+def left_bytes(host: HostShare) -> int | None:
+    """Memory that this run may still take: what the host has available, within the control group's limit."""
+    left = [host.memory_available_bytes]
+    if host.memory_limit_bytes is not None and host.memory_used_bytes is not None:
+        left.append(max(0, host.memory_limit_bytes - host.memory_used_bytes))
+    known = [size for size in left if size is not None]
+    return min(known) if known else None
+
+
+def _fits_in_memory(case: Case, workers: int, batches: int) -> bool:
+    left = left_bytes(case.facts.host)
+    if left is None:
+        return True
+    more = max(0, workers) * (worker_bytes(case) or 0) + max(0, batches) * (case.loader.batch_bytes or 0)
+    return more * case.ranks_on_host <= left * BOUNDS.memory_fraction
+
+
+def _can_open(case: Case, workers: int, batches: int) -> bool:
+    """torch's ``file_descriptor`` strategy keeps a file open for each tensor of a batch on its way."""
+    limit, now = case.facts.host.open_files_limit, case.rank.process.open_files
+    if limit is None or now is None:
+        return True
+    by_name = case.loader.settings.get("sharing_strategy") == "file_system"
+    tensors = 0 if by_name else max(0, batches) * (case.loader.batch_tensors or 0)
+    return now + max(0, workers) * BOUNDS.files_a_worker + tensors <= limit * BOUNDS.open_files_fraction

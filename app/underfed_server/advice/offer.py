@@ -2,46 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.diff import diff_of
-from underfed_server.advice.predict import Prediction, Predictor
+from underfed_server.advice.predict import Prediction
+from underfed_server.advice.replay import PredictionError
+from underfed_server.advice.shares import Gain
+from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.model import Advice, Anatomy, Change, Evidence, Setting
+
+NEEDS_WORKERS = ("prefetch_factor", "persistent_workers", "in_order", "threads_per_worker")
+"""These say nothing without workers, and ``underfed run --set`` refuses them there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class Offer:
     """What a change says of itself; figures are evidence, not prose."""
 
+    change: Change
+    to: Setting
     title: str
     why: str
     risk: str
-    evidence: list[Evidence]
+    diff: str
+    evidence: Sequence[Evidence]
+    from_: Setting = None
+    settings: dict[str, Setting] | None = None
+    """Of the loader, beside those that the run had already; ``None``: the change is no setting of the loader."""
+    in_call: bool = True
+    """The diff is of the ``DataLoader`` call."""
+    changes_batch_order: bool = False
+    unknown: str | None = None
+    """Why its gain cannot be computed, where that lies in the change itself."""
 
 
-def offer_predicted(
-    case: Case, predictor: Predictor, prediction: Prediction, *, change: Change, to: Setting, wording: Wording
-) -> Advice:
-    """A change whose gain was computed from this run."""
-    number, factor = prediction.setting.num_workers, prediction.setting.prefetch_factor
-    return _advice(case, change, to, {"num_workers": number, "prefetch_factor": factor}, wording).model_copy(
-        update={
-            "predicted_speedup": prediction.speedup,
-            "low": prediction.low,
-            "high": prediction.high,
-            "ceiling": predictor.ceiling,
-            "anatomy": _anatomy(case, prediction),
-            "assumption": _assumption(predictor),
-        }
-    )
+def offer_simulated(case: Case, setting: LoaderSetting, offer: Offer) -> list[Advice]:
+    """With its gain as simulated from this run; empty where that is not worth it. Without, where it cannot be."""
+    if case.predictor is None:
+        return [offer_unpredicted(case, offer)]
+    try:
+        prediction = case.predictor.predict(setting)
+    except PredictionError as error:
+        return [offer_unpredicted(case, offer, str(error))]
+    return [offer_predicted(case, prediction, offer)] if is_worthwhile(prediction.speedup) else []
 
 
-def offer_unpredicted(
-    case: Case, *, change: Change, to: Setting, settings: dict[str, Setting], wording: Wording
-) -> Advice:
+def offer_predicted(case: Case, prediction: Prediction, offer: Offer) -> Advice:
+    figures = {
+        "predicted_speedup": prediction.speedup,
+        "low": prediction.low,
+        "high": prediction.high,
+        "anatomy": _anatomy(case, prediction),
+        "assumption": _assumption(case),
+    }
+    return _advice(case, offer).model_copy(update=figures)
+
+
+def offer_computed(case: Case, gain: Gain | None, offer: Offer, assumption: str, ceiling: float) -> list[Advice]:
+    """With the gain of a measured part of the step that goes away; without, where it was not measured."""
+    if gain is None:
+        return [offer_unpredicted(case, offer, "what it costs was not measured in single steps")]
+    figures = {
+        "predicted_speedup": min(gain.speedup, ceiling),
+        "low": min(gain.low, ceiling),
+        "high": min(gain.high, ceiling),
+        "ceiling": ceiling,
+        "assumption": assumption,
+    }
+    return [_advice(case, offer).model_copy(update=figures)] if is_worthwhile(gain.speedup) else []
+
+
+def offer_unpredicted(case: Case, offer: Offer, unknown: str | None = None) -> Advice:
     """A change that applies, but whose gain cannot be computed from this run: no figure, the reason instead."""
-    return _advice(case, change, to, settings, wording).model_copy(update={"assumption": case.obstacle})
+    reason = unknown or offer.unknown or case.obstacle
+    return _advice(case, offer).model_copy(update={"assumption": reason and _sentence(reason)})
+
+
+def is_worthwhile(speedup: float) -> bool:
+    return speedup >= LIMITS.worthwhile_speedup
 
 
 def predicted_step_us(case: Case, prediction: Prediction) -> float:
@@ -49,25 +89,35 @@ def predicted_step_us(case: Case, prediction: Prediction) -> float:
     return case.rank.step_us / prediction.speedup
 
 
-def _advice(case: Case, change: Change, to: Setting, settings: dict[str, Setting], wording: Wording) -> Advice:
-    loader = case.loader
+def complete(case: Case, changed: dict[str, Setting]) -> dict[str, Setting]:
+    """All that a run needs to be this one with the change: what it was given from outside, too."""
+    number = case.loader.num_workers
+    kept: dict[str, Setting] = {"num_workers": number} if number is not None else {}
+    if number:
+        kept["prefetch_factor"] = case.prefetch_factor
+    settings = {**kept, **case.facts.overrides, **changed}
+    without = NEEDS_WORKERS if not settings.get("num_workers") else ()
+    return {name: value for name, value in settings.items() if name not in without and value is not None}
+
+
+def _advice(case: Case, offer: Offer) -> Advice:
     return Advice(
-        change=change,
-        from_=loader.settings.get(change),
-        to=to,
+        change=offer.change,
+        from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(offer.change),
+        to=offer.to,
         predicted_speedup=None,
         low=None,
         high=None,
-        ceiling=None,
-        settings=settings,
-        title=wording.title,
-        why=wording.why,
-        evidence=wording.evidence,
+        ceiling=case.predictor.ceiling if case.predictor and case.waits_for_data else None,
+        settings=complete(case, offer.settings) if offer.settings is not None else {},
+        title=offer.title,
+        why=offer.why,
+        evidence=list(offer.evidence),
         anatomy=None,
-        changes_batch_order=False,
-        risk=wording.risk,
-        diff=diff_of(loader, {change: to}),
-        diff_file=loader.watched_at,
+        changes_batch_order=offer.changes_batch_order,
+        risk=offer.risk,
+        diff=offer.diff,
+        diff_file=case.loader.watched_at if offer.in_call else None,
         command=None,
         assumption=None,
     )
@@ -79,9 +129,15 @@ def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
     return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=None, compute_us=step - wait)
 
 
-def _assumption(predictor: Predictor) -> str | None:
-    if not predictor.replay.slowdown_measured:
+def _assumption(case: Case) -> str | None:
+    replay = case.predictor.replay if case.predictor else None
+    if replay is not None and not replay.slowdown_measured:
         return "How much busy cores slow each other down was not measured on this host, so the interval is wide."
-    if not predictor.replay.saw_workers:
+    if replay is not None and not replay.saw_workers:
         return "Handing batches over from workers was not seen in this run: typical times are assumed."
     return None
+
+
+def _sentence(reason: str) -> str:
+    """``"the loader's …"`` → ``"The gain cannot be computed: the loader's …."``"""
+    return f"The gain cannot be computed: {reason.rstrip('.')}."

@@ -1,115 +1,184 @@
-"""Advice: computed from the run, bounded by its cores, refused where it would not help."""
+"""Advice: by what it gains, with the line that tries it, and silence where the loader is not at fault."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from tests.app.advice.made_case import (
+    GIB,
+    altered,
+    foretelling,
+    made_case,
+    made_verdict,
+    of,
+    recommended,
+    unforeseeable,
+)
 from tests.app.made_facts import made_run, starved
-from underfed_server.advice.advise import Recommendation, advise
-from underfed_server.diagnosis.judge import judge
+from underfed_server.advice.advise import Recommendation, recommend
+from underfed_server.advice.catalogue import all_changes
+from underfed_server.advice.cures import CURES
+from underfed_server.advice.simulate import LoaderSetting
 from underfed_server.facts.record import RunFacts
+from underfed_server.model import Change
+
+EVERY_CHANGE = set(Change.__args__)  # type: ignore[attr-defined]  # a Literal knows its values
 
 
-def recommend(facts: RunFacts) -> Recommendation:
-    return advise(facts, judge(facts))
-
-
-def test_a_starved_loader_gets_the_workers_that_keep_up_and_no_more() -> None:
-    # 120 ms to load, 50 ms of work: three workers deliver one every 40 ms.
-    best = recommend(starved()).advice[0]
-    assert (best.change, best.from_, best.to) == ("num_workers", 0, 3)
-    assert best.predicted_speedup == pytest.approx(170 / 50, rel=0.05)
-    assert best.ceiling == pytest.approx(170 / 50)
-    assert best.settings == {"num_workers": 3, "prefetch_factor": 2}
-
-
-@pytest.mark.parametrize(("usable", "most"), [(1.0, 1), (2.0, 2), (3.5, 3), (16.0, 16)])
-def test_cpu_bound_loading_never_gets_more_workers_than_cores(usable: float, most: int) -> None:
-    best = recommend(starved(usable_cores=usable, load_cpu_ms=900.0, wait_ms=900.0)).advice
-    assert all(isinstance(advice.to, int) and advice.to <= most for advice in best if advice.change == "num_workers")
-
-
-def test_two_cores_predict_what_two_cores_can_do() -> None:
-    best = recommend(starved(usable_cores=2.0)).advice[0]
-    assert best.to == 2
-    assert best.predicted_speedup == pytest.approx(170 / 85, rel=0.05)
-    assert best.predicted_speedup and best.low and best.high
-    assert best.low < best.predicted_speedup < best.high
-
-
-def test_loading_that_waits_may_have_more_workers_than_cores() -> None:
-    facts = starved(usable_cores=2.0, load_cpu_ms=5.0, load_blocked_ms=295.0, wait_ms=300.0, process_cores=0.1)
-    best = recommend(facts).advice[0]
-    assert isinstance(best.to, int) and best.to > 2
-
-
-def test_more_workers_are_refused_on_saturated_cores() -> None:
+def busy(**changes: Any) -> RunFacts:
+    """Two workers, cores to spare: too few workers, and all else that a change may look at is measured."""
     facts = made_run(
-        wait_ms=70.0, work_ms=50.0, num_workers=2, load_cpu_ms=190.0, load_runqueue_ms=10.0, usable_cores=2.0,
-        busy_cores=2.0, process_cores=0.42, workers_cores=1.58, queue_depth=0,
+        wait_ms=30.0, work_ms=20.0, num_workers=2, load_cpu_ms=95.0, load_runqueue_ms=5.0, busy_cores=2.2,
+        process_cores=0.2, workers_cores=2.0, queue_depth=0, uses_gpu=True,
     )  # fmt: skip
-    recommendation = recommend(facts)
-    assert not [advice for advice in recommendation.advice if advice.change == "num_workers"]
-    refusal = next(refusal for refusal in recommendation.refusals if refusal.change == "num_workers")
-    assert "2 cores" in refusal.why and "already busy" in refusal.why
+    return altered(facts, **changes)
+
+
+def test_there_is_a_file_for_every_change_of_the_contract() -> None:
+    names = {change.__module__.rpartition(".")[2] for change in all_changes()}
+    assert names == EVERY_CHANGE == set(CURES)
+
+
+def test_advice_is_ordered_by_gain_and_what_cannot_be_predicted_by_what_its_cause_costs() -> None:
+    verdict = made_verdict(too_few_workers=0.3, slow_collate=0.1, worker_startup=0.15, ipc_copy=0.05)
+    facts = altered(busy(), loader={"batch_tensors": 24}, settings={"multiprocessing_context": "spawn"})
+
+    def speedup(setting: LoaderSetting) -> float:
+        return 1.3 if setting.persistent_workers else 1.0 + 0.1 * (setting.num_workers - 2)
+
+    changes = [advice.change for advice in recommend(made_case(facts, verdict, speedup)).advice]
+    assert changes == [
+        "num_workers",
+        "persistent_workers",
+        "multiprocessing_context",
+        "vectorize_collate",
+        "fewer_tensors",
+    ]
 
 
 def test_a_compute_bound_run_gets_neither_advice_nor_refusal() -> None:
-    assert recommend(made_run(wait_ms=1.0, work_ms=100.0, num_workers=0)) == Recommendation()
+    assert recommended(busy(), "compute") == Recommendation()
+    assert recommended(busy(), "host") == Recommendation()
 
 
-def test_a_team_of_threads_gets_a_number_of_workers_but_no_predicted_gain() -> None:
-    best = recommend(starved(process_cores=3.4, busy_cores=3.5)).advice[0]
-    assert best.to == 3
-    assert (best.predicted_speedup, best.low, best.high) == (None, None, None)
-    assert best.assumption is not None and "3.4 cores" in best.assumption
+def test_a_run_without_a_verdict_gets_neither() -> None:
+    assert recommended(made_run(steps=0), "unknown") == Recommendation()
 
 
-def test_unknown_cores_give_no_prediction() -> None:
-    recommendation = recommend(starved(usable_cores=None))
-    assert all(advice.predicted_speedup is None for advice in recommendation.advice)
+@pytest.mark.parametrize("bound", ["compute", "host", "transfer"])
+def test_causes_that_any_run_may_have_open_only_the_changes_that_cure_them(bound: Any) -> None:
+    facts = altered(busy(), settings={"pin_memory": True}, host={"shm_total_bytes": 1 << 26, "shm_free_bytes": 1 << 20})
+    facts = altered(facts, loader={"batch_bytes": 30 << 20})
+    found = recommended(facts, bound, memory_pressure=0.0, unsharded_iterable=0.0)
+    assert {advice.change for advice in found.advice} <= {
+        "num_workers",
+        "prefetch_factor",
+        "shm_size",
+        "shard_iterable",
+    }
+    assert {"shm_size", "shard_iterable"} <= {advice.change for advice in found.advice}
+    assert not found.refusals
 
 
-def test_an_uncalibrated_host_widens_the_interval() -> None:
-    known = recommend(starved(usable_cores=2.0, cpu_slowdown=((1.0, 1.0), (2.0, 1.0)))).advice[0]
-    guessed = recommend(starved(usable_cores=2.0, cpu_slowdown=None)).advice[0]
-    assert known.low is not None and guessed.low is not None
-    assert guessed.low < known.low
-    assert guessed.assumption is not None and "not measured on this host" in guessed.assumption
+def test_no_change_is_advised_twice_and_none_both_advised_and_refused() -> None:
+    causes = {cause: 0.1 for causes in CURES.values() for cause in causes if cause != "memory_pressure"}
+    facts = altered(busy(), loader={"batch_tensors": 24, "transforms": ("Resize",)}, settings={"pin_memory": False},
+                    steps={"h2d_us": 5_000.0, "h2d_exposed_us": 5_000.0, "sampler_us": 5_000.0},
+                    host={"cpu_count": 64, "quota_cores": 8.0, "memory_available_bytes": 64 * GIB})  # fmt: skip
+    found = recommended(facts, **causes)
+    advised = [advice.change for advice in found.advice]
+    refused = [refusal.change for refusal in found.refusals]
+    assert len(advised) == len(set(advised)) > 5
+    assert len(refused) == len(set(refused)) > 0
+    assert not set(advised) & set(refused)
 
 
-def test_prefetched_batches_must_fit_in_shared_memory() -> None:
-    best = recommend(starved(batch_bytes=100_000_000, shm_free_bytes=900_000_000)).advice[0]
-    assert best.to == 2
+def test_only_what_a_user_would_try_next_is_refused_and_with_figures() -> None:
+    found = recommended(busy(), too_few_workers=0.3)
+    assert {refusal.change for refusal in found.refusals} <= {"num_workers", "prefetch_factor", "pin_memory", "tmpfs"}
+    assert all(refusal.evidence and refusal.why for refusal in found.refusals)
 
 
-def test_a_longer_queue_is_advised_where_load_times_vary() -> None:
-    facts = made_run(
-        wait_ms=[0.0] * 15 + [320.0], work_ms=40.0, num_workers=4, load_ms=[600.0] + [60.0] * 15,
-        busy_cores=0.5, process_cores=0.3, workers_cores=0.1, queue_depth=0,
-    )  # fmt: skip
-    changes = {advice.change: advice for advice in recommend(facts).advice}
-    assert "prefetch_factor" in changes
-    assert changes["prefetch_factor"].settings["num_workers"] == 4
+def test_no_advice_is_worth_less_than_five_percent() -> None:
+    verdict = made_verdict(worker_startup=0.1, slow_samples=0.1, ipc_copy=0.1, thread_oversubscription=0.1)
+    case = made_case(busy(), verdict, lambda _setting: 1.04)
+    assert all(advice.predicted_speedup is None for advice in recommend(case).advice)
 
 
-def test_a_longer_queue_is_not_advised_for_even_loads() -> None:
-    facts = made_run(
-        wait_ms=30.0, work_ms=20.0, num_workers=2, load_cpu_ms=100.0, busy_cores=2.2, process_cores=0.2,
-        workers_cores=2.0, queue_depth=0,
-    )  # fmt: skip
-    assert "prefetch_factor" not in {advice.change for advice in recommend(facts).advice}
+def test_no_prediction_and_no_end_of_an_interval_is_above_the_ceiling() -> None:
+    for facts in (starved(), starved(steps=30), busy()):
+        for advice in recommended(facts, no_workers=0.5, too_few_workers=0.5).advice:
+            if advice.predicted_speedup is not None:
+                assert advice.low is not None and advice.high is not None and advice.ceiling is not None
+                assert advice.low <= advice.predicted_speedup <= advice.high <= advice.ceiling + 1e-9
 
 
-def test_the_diff_replaces_what_is_written_and_adds_what_is_not() -> None:
-    assert "+    num_workers=3," in recommend(starved()).advice[0].diff
-    facts = made_run(
-        wait_ms=60.0, work_ms=20.0, num_workers=1, load_cpu_ms=80.0, busy_cores=1.3, process_cores=0.3,
-        workers_cores=1.0, queue_depth=0,
-    )  # fmt: skip
-    diff = recommend(facts).advice[0].diff
-    assert "-    num_workers=1," in diff and "+    num_workers=" in diff
+def test_a_change_that_cannot_be_predicted_says_why_and_never_guesses() -> None:
+    verdict = made_verdict(slow_samples=0.2, worker_startup=0.1)
+    for advice in recommend(made_case(busy(), verdict, unforeseeable)).advice:
+        assert (advice.predicted_speedup, advice.low, advice.high, advice.anatomy) == (None, None, None, None)
+        assert advice.assumption is not None and "it was never seen" in advice.assumption
 
 
-def test_an_iterable_dataset_is_warned_of_duplicates() -> None:
-    assert "shards itself" in recommend(starved(is_iterable=True)).advice[0].risk
+def test_the_first_advice_that_can_be_set_is_applied_and_others_are_set() -> None:
+    facts = replace(busy(), command=("python", "train.py", "--data", "/data/my set"))
+    verdict = made_verdict(slow_collate=0.1, worker_startup=0.1, slow_samples=0.1)
+
+    def speedup(setting: LoaderSetting) -> float:
+        return 1.4 if setting.persistent_workers else 1.2 if not setting.in_order else 1.0
+
+    found = recommend(made_case(facts, verdict, speedup))
+    assert of("persistent_workers", found).command == (
+        "underfed run --apply made-1 -- python train.py --data '/data/my set'"
+    )
+    assert of("in_order", found).command == (
+        "underfed run --set num_workers=2 --set prefetch_factor=2 --set in_order=false "
+        "-- python train.py --data '/data/my set'"
+    )
+    assert of("vectorize_collate", found).command is None
+
+
+def test_a_command_that_is_not_known_is_left_to_the_user() -> None:
+    command = of("num_workers", recommended(starved(), no_workers=0.5)).command
+    assert command == "underfed run --apply made-1 -- COMMAND"
+
+
+def test_what_the_run_was_given_from_outside_is_kept() -> None:
+    facts = replace(starved(num_workers=1, queue_depth=0), overrides={"persistent_workers": True, "num_workers": 1})
+    best = of("num_workers", recommended(facts, too_few_workers=0.5))
+    assert best.settings == {"num_workers": best.to, "prefetch_factor": 2, "persistent_workers": True}
+    assert "-    num_workers" not in best.diff
+
+
+def test_settings_that_need_workers_are_not_kept_without_them() -> None:
+    facts = replace(busy(), overrides={"persistent_workers": True, "pin_memory": True})
+    verdict = made_verdict(ipc_copy=0.3)
+    case = made_case(facts, verdict, lambda setting: 1.5 if setting.num_workers == 0 else 1.0)
+    assert of("num_workers", recommend(case)).settings == {"num_workers": 0, "pin_memory": True}
+
+
+@pytest.mark.parametrize("change", sorted(EVERY_CHANGE))
+def test_only_a_change_of_order_says_that_it_changes_the_order(change: Change) -> None:
+    causes = dict.fromkeys(CURES[change], 0.1)
+    facts = altered(busy(), loader={"batch_tensors": 24, "shards": False}, steps={"sampler_us": 5_000.0},
+                    settings={"multiprocessing_context": "spawn"})  # fmt: skip
+    case = made_case(facts, made_verdict(**causes))
+    case = replace(case, predictor=foretelling(case, lambda _setting: 1.2))
+    for advice in recommend(case).advice:
+        orders = ("persistent_workers", "in_order", "shard_iterable", "faster_sampler")
+        assert advice.changes_batch_order == (advice.change in orders)
+
+
+def test_every_diff_is_a_diff() -> None:
+    causes = {cause: 0.02 for causes in CURES.values() for cause in causes}
+    facts = altered(busy(), loader={"batch_tensors": 24, "transforms": ("Resize",)},
+                    steps={"h2d_us": 5_000.0, "h2d_exposed_us": 5_000.0, "sampler_us": 5_000.0},
+                    settings={"pin_memory": True, "multiprocessing_context": "spawn"},
+                    host={"cpu_count": 64, "quota_cores": 8.0})  # fmt: skip
+    case = made_case(facts, made_verdict(**causes), lambda _setting: 1.2)
+    for advice in recommend(replace(case, predictor=foretelling(case, lambda _setting: 1.2))).advice:
+        assert all(line[:1] in ("+", "-", " ") for line in advice.diff.split("\n"))
+        assert any(line[:1] == "+" for line in advice.diff.split("\n"))

@@ -1,0 +1,52 @@
+"""``vectorize_collate``: a batch is joined by one call, not by a loop over samples and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from underfed_server.advice.case import Case
+from underfed_server.advice.diff import call
+from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.diagnosis import measures
+from underfed_server.model import Advice, Evidence, Refusal
+
+
+def consider(case: Case) -> Sequence[Advice | Refusal]:
+    if case.found("slow_collate") is None:
+        return []
+    return [offer_unpredicted(case, _offer(case))]
+
+
+def _offer(case: Case) -> Offer:
+    rank, name = case.rank, case.loader.collate_type or "the collate function"
+    return Offer(
+        change="vectorize_collate",
+        to="vectorised",
+        title="Join samples by one call",
+        why=f"Joining samples into a batch ({name}) is a large part of loading it.",
+        risk="The batch has to be the same as before: compare one of each.",
+        diff=_diff(case),
+        evidence=[
+            Evidence(what="Joining, of load time", value=_share(case), unit="fraction", series="collate_us"),
+            Evidence(what="Joining one batch", value=measures.mean(rank.batches.collate_us), unit="us"),
+            Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
+        ],
+        from_=case.loader.collate_type,
+        unknown="how fast another collate function is was not seen in this run",
+    )
+
+
+def _share(case: Case) -> float | None:
+    return measures.load_share(case.rank, case.rank.batches.collate_us)
+
+
+def _diff(case: Case) -> str:
+    function = [
+        "+def collate(samples):",
+        "+    images, labels = zip(*samples)",
+        "+    batch = torch.empty((len(images), *images[0].shape), dtype=images[0].dtype)",
+        "+    torch.stack(images, out=batch)  # one copy, no Python for each field; pad with one call, too",
+        "+    return batch, torch.as_tensor(labels)",
+        " ",
+    ]
+    return "\n".join([*function, call(case.loader, ["+collate_fn=collate,"])])

@@ -1,0 +1,58 @@
+"""``vectorize_getitem``: samples so small that calling Python for each is the work are fetched by one call a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from underfed_server.advice.bounds import BOUNDS
+from underfed_server.advice.case import Case
+from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.diagnosis import measures
+from underfed_server.model import Advice, Evidence, Refusal
+
+DIFF = """\
+ class YourDataset(Dataset):
+-    def __getitem__(self, index):
+-        return self.features[index], self.labels[index]
++    def __getitems__(self, indices):
++        return self.features[indices], self.labels[indices]
+ loader = DataLoader(
+     dataset,
++    collate_fn=lambda batch: batch,  # a named function where workers are spawned
+ )"""
+
+
+def consider(case: Case) -> Sequence[Advice | Refusal]:
+    sample = sample_us(case)
+    if not case.waits_for_data or case.loader.is_iterable or sample is None or sample >= BOUNDS.small_sample_us:
+        return []
+    if case.found("no_workers", "too_few_workers", "cpu_limited") is None:
+        return []
+    return [offer_unpredicted(case, _offer(case, sample))]
+
+
+def sample_us(case: Case) -> float | None:
+    """CPU time of one sample, joining left out; ``None``: not measured, or too few in a batch to save calls."""
+    batches = case.rank.batches
+    cpu, collate, samples = (measures.mean(part) for part in (batches.cpu_us, batches.collate_us, batches.samples))
+    if cpu is None or not samples or samples < BOUNDS.many_samples:
+        return None
+    return max(0.0, cpu - (collate or 0.0)) / samples
+
+
+def _offer(case: Case, sample: float) -> Offer:
+    return Offer(
+        change="vectorize_getitem",
+        to="__getitems__",
+        title="Fetch a batch by one call",
+        why="A sample takes so little that calling Python for each is most of the work.",
+        risk="Only for data in arrays that can be indexed by a list. Batches keep their order.",
+        diff=DIFF,
+        evidence=[
+            Evidence(what="CPU time of one sample", value=sample, unit="us"),
+            Evidence(what="Samples in a batch", value=measures.mean(case.rank.batches.samples), unit="count"),
+        ],
+        from_=case.loader.dataset_type,
+        in_call=False,
+        unknown="how fast the data set fetches many samples at once was not seen in this run",
+    )

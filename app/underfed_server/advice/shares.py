@@ -1,0 +1,53 @@
+"""What a step would be without a measured part of it: arithmetic on the run's own steps, nothing simulated.
+
+The interval is the 95 % of a share that differs from block to block of consecutive steps: neighbouring steps are not
+independent, blocks nearly are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from underfed_server.advice.pace import BLOCKS, T_95
+from underfed_server.facts.record import Column
+
+MOST_SHARE = 0.99
+"""A share of nearly all would give a factor that no measurement carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Factor on steps per second, with its interval."""
+
+    speedup: float
+    low: float
+    high: float
+
+
+def gain_without(step_us: Column, part_us: Column, at_most: float = MOST_SHARE) -> Gain | None:
+    """If ``part_us`` of each step went away, but no more than the share ``at_most``. ``None``: it was not measured.
+
+    Steps in which the part was not measured are left out. Fewer than two steps a block tell no interval: nothing to
+    all of ``at_most`` is then possible.
+    """
+    known = np.isfinite(part_us) & np.isfinite(step_us)
+    step, part = step_us[known], np.clip(part_us[known], 0.0, step_us[known])
+    if not len(step) or not np.sum(step) > 0:
+        return None
+    most = min(at_most, MOST_SHARE)
+    share = min(most, float(np.sum(part) / np.sum(step)))
+    error = _error(step, part)
+    low, high = (0.0, most) if error is None else (max(0.0, share - error), min(most, share + error))
+    return Gain(1 / (1 - share), 1 / (1 - low), 1 / (1 - high))
+
+
+def _error(step_us: Column, part_us: Column) -> float | None:
+    """Half the width of the interval."""
+    if len(step_us) < 2 * BLOCKS:
+        return None
+    blocks = zip(np.array_split(part_us, BLOCKS), np.array_split(step_us, BLOCKS), strict=True)
+    shares = [float(np.sum(part) / np.sum(step)) for part, step in blocks]
+    return T_95[BLOCKS - 2] * float(np.std(shares, ddof=1)) / math.sqrt(BLOCKS)

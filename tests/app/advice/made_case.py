@@ -1,0 +1,110 @@
+"""Cases of made-up runs: facts altered part by part, a verdict that names causes, a predictor that knows all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.advice.case import Case, make_case
+from underfed_server.advice.predict import Prediction, Predictor
+from underfed_server.advice.replay import PredictionError
+from underfed_server.advice.simulate import LoaderSetting, Outcome
+from underfed_server.diagnosis.verdict import Verdict
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Advice, Bound, Cause, CauseFinding, Change, RankDiagnosis, Refusal
+
+Changes = Mapping[str, Any]
+GIB = 1 << 30
+
+
+def altered(
+    facts: RunFacts,
+    *,
+    loader: Changes | None = None,
+    settings: Changes | None = None,
+    host: Changes | None = None,
+    rank: Changes | None = None,
+    process: Changes | None = None,
+    steps: Changes | None = None,
+    batches: Changes | None = None,
+    **run: Any,
+) -> RunFacts:
+    """The same run with other facts. Plain numbers for columns of steps and batches stand for every row."""
+    assert facts.loader is not None
+    (old,) = facts.ranks
+    new_loader = replace(facts.loader, settings={**facts.loader.settings, **(settings or {})}, **{**(loader or {})})
+    new_rank = replace(
+        old,
+        process=replace(old.process, **(process or {})),
+        steps=replace(old.steps, **_columns(steps, len(old.steps))),
+        batches=replace(old.batches, **_columns(batches, len(old.batches))),
+        **(rank or {}),
+    )
+    return replace(facts, loader=new_loader, host=replace(facts.host, **(host or {})), ranks=(new_rank,), **run)
+
+
+def _columns(changes: Changes | None, length: int) -> dict[str, Any]:
+    return {name: np.resize(np.asarray(value, dtype=np.float64), length) for name, value in (changes or {}).items()}
+
+
+def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **costs: float) -> Verdict:
+    """``costs``: the causes that it names, largest first, and the share of a step that each costs."""
+    causes = [
+        CauseFinding(cause=cast(Cause, name), cost_fraction=cost, sentence=name, evidence=[])
+        for name, cost in costs.items()
+    ]
+    return Verdict(
+        bound=bound,
+        clock="host",
+        level="bound",
+        confidence="high",
+        reason=None,
+        sentence="",
+        why=None,
+        judged_steps=300,
+        causes=tuple(sorted(causes, key=lambda cause: -cause.cost_fraction)),
+        ranks=tuple(RankDiagnosis(rank=rank, data_stall_fraction=0.3, straggler=True) for rank in stragglers),
+    )
+
+
+def made_case(facts: RunFacts, verdict: Verdict, speedup: Callable[[LoaderSetting], float] | None = None) -> Case:
+    """``speedup``: what a predictor answers instead of simulating; it may raise ``PredictionError``."""
+    case = make_case(facts, verdict)
+    assert case is not None
+    return case if speedup is None else replace(case, predictor=foretelling(case, speedup))
+
+
+def foretelling(case: Case, speedup: Callable[[LoaderSetting], float]) -> Predictor:
+    assert case.predictor is not None
+
+    def predict(setting: LoaderSetting) -> Prediction:
+        factor = speedup(setting)
+        return Prediction(setting, factor, factor * 0.95, factor * 1.05, Outcome(100.0 / factor, 10.0))
+
+    known = SimpleNamespace(replay=case.predictor.replay, ceiling=3.0, quick=speedup, predict=predict)
+    return cast(Predictor, known)
+
+
+def unforeseeable(_setting: LoaderSetting) -> float:
+    raise PredictionError("it was never seen")
+
+
+def recommended(facts: RunFacts, bound: Bound = "data", /, **costs: float) -> Recommendation:
+    return advise(facts, made_verdict(bound, **costs))
+
+
+def of(change: Change, recommendation: Recommendation) -> Advice:
+    return next(advice for advice in recommendation.advice if advice.change == change)
+
+
+def changes(recommendation: Recommendation) -> set[str]:
+    return {advice.change for advice in recommendation.advice}
+
+
+def refused(change: Change, recommendation: Recommendation) -> Refusal:
+    return next(refusal for refusal in recommendation.refusals if refusal.change == change)

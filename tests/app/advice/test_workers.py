@@ -1,0 +1,359 @@
+"""Advice on workers: how many, how far ahead, kept or not, in order or not, with how many threads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.app.advice.made_case import (
+    GIB,
+    altered,
+    changes,
+    made_case,
+    made_verdict,
+    of,
+    recommended,
+    refused,
+)
+from tests.app.made_facts import made_run, starved
+from underfed_server.advice.advise import Recommendation, recommend
+from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.facts.record import EpochFacts, RunFacts, WorkerFacts
+from underfed_server.model import Bound
+
+
+def two_workers(**changes: Any) -> RunFacts:
+    usual: dict[str, Any] = {
+        "wait_ms": 30.0, "work_ms": 20.0, "num_workers": 2, "load_cpu_ms": 100.0, "busy_cores": 2.2,
+        "process_cores": 0.2, "workers_cores": 2.0, "queue_depth": 0,
+    }  # fmt: skip
+    return made_run(**{**usual, **changes})
+
+
+def test_a_starved_loader_gets_the_workers_that_keep_up_and_no_more() -> None:
+    # 120 ms to load, 50 ms of work: three workers deliver one every 40 ms.
+    best = of("num_workers", recommended(starved(), no_workers=0.7))
+    assert (best.change, best.from_, best.to) == ("num_workers", 0, 3)
+    assert best.predicted_speedup == pytest.approx(170 / 50, rel=0.06)
+    assert best.ceiling == pytest.approx(170 / 50)
+    assert best.settings == {"num_workers": 3, "prefetch_factor": 2}
+
+
+@pytest.mark.parametrize(("usable", "most"), [(1.0, 1), (2.0, 2), (3.5, 3), (16.0, 16)])
+def test_cpu_bound_loading_never_gets_more_workers_than_cores(usable: float, most: int) -> None:
+    found = recommended(starved(usable_cores=usable, load_cpu_ms=900.0, wait_ms=900.0), no_workers=0.9)
+    assert all(isinstance(one.to, int) and one.to <= most for one in found.advice if one.change == "num_workers")
+
+
+def test_ranks_on_one_host_share_its_cores() -> None:
+    facts = starved(usable_cores=8.0, load_cpu_ms=900.0, wait_ms=900.0)
+    four = replace(facts, ranks=tuple(replace(facts.ranks[0], rank=rank, hostname="a") for rank in range(4)))
+    best = of("num_workers", recommended(four, no_workers=0.9))
+    assert isinstance(best.to, int) and best.to <= 2
+
+
+def test_two_cores_predict_what_two_cores_can_do() -> None:
+    best = of("num_workers", recommended(starved(usable_cores=2.0), no_workers=0.7))
+    assert best.to == 2
+    assert best.predicted_speedup == pytest.approx(170 / 85, rel=0.06)
+    assert best.predicted_speedup and best.low and best.high
+    assert best.low < best.predicted_speedup < best.high
+
+
+def test_loading_that_waits_may_have_more_workers_than_cores() -> None:
+    facts = starved(usable_cores=2.0, load_cpu_ms=5.0, load_blocked_ms=295.0, wait_ms=300.0, process_cores=0.1)
+    best = of("num_workers", recommended(facts, storage_wait=0.7))
+    assert isinstance(best.to, int) and best.to > 2
+
+
+def test_more_workers_are_refused_on_saturated_cores() -> None:
+    facts = two_workers(
+        wait_ms=70.0, work_ms=50.0, load_cpu_ms=190.0, load_runqueue_ms=10.0, usable_cores=2.0,
+        busy_cores=2.0, process_cores=0.42, workers_cores=1.58,
+    )  # fmt: skip
+    found = recommended(facts, cpu_limited=0.5)
+    assert "num_workers" not in changes(found)
+    assert "2 cores" in refused("num_workers", found).why and "already busy" in refused("num_workers", found).why
+
+
+def test_fewer_workers_are_advised_where_they_are_faster() -> None:
+    case = made_case(
+        two_workers(num_workers=6), made_verdict(cpu_limited=0.3), lambda one: 1.2 - 0.05 * one.num_workers
+    )
+    best = of("num_workers", recommend(case))
+    assert (best.from_, best.to, best.title) == (6, 0, "Lower num_workers from 6 to 0")
+
+
+def test_no_workers_at_all_are_not_advised_where_a_timeout_needs_them() -> None:
+    facts = altered(two_workers(), settings={"timeout_s": 30.0})
+    best = of(
+        "num_workers", recommend(made_case(facts, made_verdict(ipc_copy=0.3), lambda one: 2 - one.num_workers / 9))
+    )
+    assert best.to == 1
+
+
+def test_workers_and_queue_are_chosen_together_where_workers_alone_leave_something_to_gain() -> None:
+    def speedup(setting: LoaderSetting) -> float:
+        return min(setting.num_workers, 4) / 2 + (0.5 if setting.prefetch_factor >= 4 else 0.0)
+
+    best = of("num_workers", recommend(made_case(two_workers(), made_verdict(too_few_workers=0.4), speedup)))
+    assert best.settings == {"num_workers": 4, "prefetch_factor": 4}
+    assert "+    num_workers=4,\n+    prefetch_factor=4," in best.diff
+    assert best.predicted_speedup == 2.5
+
+
+def test_the_cheapest_setting_within_two_percent_of_the_best_is_advised() -> None:
+    speeds = {3: 1.4, 4: 1.97, 5: 1.98, 6: 2.0}
+    case = made_case(two_workers(), made_verdict(too_few_workers=0.4), lambda one: speeds.get(one.num_workers, 1.0))
+    assert of("num_workers", recommend(case)).to == 4
+
+
+def test_a_team_of_threads_gets_a_number_of_workers_but_no_predicted_gain() -> None:
+    best = of("num_workers", recommended(starved(process_cores=3.4, busy_cores=3.5), no_workers=0.7))
+    assert best.to == 3
+    assert (best.predicted_speedup, best.low, best.high) == (None, None, None)
+    assert best.assumption is not None and "3.4 cores" in best.assumption
+    assert best.command == "underfed run --apply made-1 -- COMMAND"
+
+
+def test_unknown_cores_give_no_prediction() -> None:
+    assert all(advice.predicted_speedup is None for advice in recommended(starved(usable_cores=None)).advice)
+
+
+def test_an_uncalibrated_host_widens_the_interval() -> None:
+    curve = ((1.0, 1.0), (2.0, 1.0))
+    known = of("num_workers", recommended(starved(usable_cores=2.0, cpu_slowdown=curve), no_workers=0.7))
+    guessed = of("num_workers", recommended(starved(usable_cores=2.0, cpu_slowdown=None), no_workers=0.7))
+    assert known.low is not None and guessed.low is not None
+    assert guessed.low < known.low
+    assert guessed.assumption is not None and "not measured on this host" in guessed.assumption
+
+
+def limited_by_five_workers(facts: RunFacts) -> Recommendation:
+    """Five of them gain what can be gained."""
+    verdict = made_verdict(too_few_workers=0.5)
+    return recommend(made_case(facts, verdict, lambda one: min(one.num_workers, 5) / 2))
+
+
+def in_flight(settings: dict[str, Any]) -> int:
+    return int(settings["num_workers"] * settings["prefetch_factor"])
+
+
+def test_prefetched_batches_must_fit_in_shared_memory() -> None:
+    facts = starved(batch_bytes=100_000_000, shm_free_bytes=900_000_000)
+    assert in_flight(of("num_workers", recommended(facts, no_workers=0.7)).settings) <= 4
+
+
+def test_the_memory_of_workers_bounds_their_number() -> None:
+    own = (WorkerFacts(worker=0, rss_bytes=9 * GIB, pss_bytes=2 * GIB),)
+    roomy = altered(two_workers(), rank={"workers": own}, host={"memory_available_bytes": 64 * GIB})
+    tight = altered(two_workers(), rank={"workers": own}, host={"memory_available_bytes": 5 * GIB})
+    assert of("num_workers", limited_by_five_workers(roomy)).to == 5
+    assert of("num_workers", limited_by_five_workers(tight)).to == 3
+
+
+def test_the_limit_of_the_control_group_counts_before_the_memory_of_the_host() -> None:
+    own = (WorkerFacts(worker=0, pss_bytes=2 * GIB),)
+    host = {"memory_available_bytes": 64 * GIB, "memory_limit_bytes": 8 * GIB, "memory_used_bytes": 7 * GIB}
+    found = limited_by_five_workers(altered(two_workers(), rank={"workers": own}, host=host))
+    assert "num_workers" not in changes(found)
+    assert "no room" in refused("num_workers", found).why
+
+
+def test_open_files_bound_the_batches_of_many_tensors_in_flight() -> None:
+    facts = altered(
+        two_workers(), loader={"batch_tensors": 500}, host={"open_files_limit": 1024}, process={"open_files": 500}
+    )
+    assert of("num_workers", limited_by_five_workers(facts)).settings == {"num_workers": 4, "prefetch_factor": 1}
+    by_name = altered(facts, settings={"sharing_strategy": "file_system"})
+    assert of("num_workers", limited_by_five_workers(by_name)).settings == {"num_workers": 5, "prefetch_factor": 2}
+
+
+def test_a_run_short_of_memory_gets_nothing_that_takes_more() -> None:
+    found = recommended(two_workers(), too_few_workers=0.5, memory_pressure=0.1)
+    assert "num_workers" not in changes(found)
+    assert "short of it" in refused("num_workers", found).why
+
+
+def test_a_run_short_of_memory_gets_the_fewest_workers_that_are_as_fast() -> None:
+    facts = made_run(
+        wait_ms=0.0, work_ms=100.0, num_workers=8, load_cpu_ms=50.0, queue_depth=16, busy_cores=1.5, process_cores=1.0,
+        workers_cores=0.5, uses_gpu=True, prefetch_factor=4,
+    )  # fmt: skip
+    case = made_case(facts, made_verdict("compute", memory_pressure=0.0), lambda one: 1.0 if one.num_workers else 0.6)
+    found = recommend(case)
+    best = of("num_workers", found)
+    assert (best.to, best.settings) == (1, {"num_workers": 1, "prefetch_factor": 4})
+    assert of("prefetch_factor", found).to == 1
+    assert not found.refusals
+
+
+def test_an_iterable_dataset_that_is_not_shared_out_gets_no_more_workers() -> None:
+    facts = altered(starved(is_iterable=True), loader={"shards": False, "why_unsharded": "it does not ask"})
+    found = recommended(altered(facts), no_workers=0.7)
+    assert of("num_workers", found).to == 1
+    one = altered(two_workers(is_iterable=True), loader={"shards": False, "why_unsharded": "it does not ask"})
+    assert "it does not ask" in refused("num_workers", recommended(one, too_few_workers=0.5)).why
+
+
+def test_an_iterable_dataset_is_warned_of_duplicates_unless_it_is_known_to_be_shared_out() -> None:
+    facts = starved(is_iterable=True)
+    assert "shards itself" in of("num_workers", recommended(facts, no_workers=0.7)).risk
+    known = altered(facts, loader={"shards": True})
+    assert "shards itself" not in of("num_workers", recommended(known, no_workers=0.7)).risk
+
+
+def test_forking_beside_threads_is_named_as_a_risk() -> None:
+    threads = altered(starved(), process={"threads": 9})
+    assert "forked" in of("num_workers", recommended(threads, no_workers=0.7)).risk
+    spawned = altered(threads, settings={"multiprocessing_context": "spawn"})
+    assert "forked" not in of("num_workers", recommended(spawned, no_workers=0.7)).risk
+
+
+def test_the_diff_replaces_what_is_written_and_adds_what_is_not() -> None:
+    assert of("num_workers", recommended(starved(), no_workers=0.7)).diff == (
+        " loader = DataLoader(\n     dataset,\n     batch_size=32,\n+    num_workers=3,\n )"
+    )
+    diff = of("num_workers", limited_by_five_workers(two_workers())).diff
+    assert "-    num_workers=2,\n+    num_workers=5," in diff
+
+
+def test_a_longer_queue_is_advised_where_it_pays_and_no_longer_than_it_does() -> None:
+    facts = two_workers(load_ms=[600.0] + [60.0] * 15)
+    case = made_case(facts, made_verdict(slow_samples=0.3), lambda one: 1.2 if one.prefetch_factor >= 4 else 1.0)
+    best = of("prefetch_factor", recommend(case))
+    assert (best.from_, best.to, best.predicted_speedup) == (2, 4, 1.2)
+    assert best.settings == {"num_workers": 2, "prefetch_factor": 4}
+    # torch takes 2 where none is given, so there may be no line to replace.
+    assert "+    prefetch_factor=4," in best.diff and "-    prefetch_factor" not in best.diff
+
+
+def test_a_longer_queue_is_refused_where_it_gains_nothing() -> None:
+    case = made_case(two_workers(), made_verdict(too_few_workers=0.5), lambda one: 1.0 + one.prefetch_factor / 1000)
+    found = recommend(case)
+    assert "prefetch_factor" not in changes(found)
+    assert refused("prefetch_factor", found).evidence[-1].value == pytest.approx(1.008)
+
+
+def test_a_longer_queue_is_refused_where_it_has_no_room() -> None:
+    facts = two_workers(batch_bytes=200_000_000)
+    case = made_case(facts, made_verdict(slow_samples=0.5), lambda one: one.prefetch_factor / 2)
+    found = recommend(case)
+    assert "prefetch_factor" not in changes(found)
+    assert "no room" in refused("prefetch_factor", found).why
+
+
+def test_kept_workers_are_advised_for_epochs_that_wait_for_new_ones() -> None:
+    epochs = (EpochFacts(0, 0, iterator_us=90_000, startup_us=400_000, steps=20),)
+    facts = altered(two_workers(), rank={"epochs": epochs}, settings={"multiprocessing_context": "spawn"})
+    case = made_case(facts, made_verdict(worker_startup=0.2), lambda one: 1.25 if one.persistent_workers else 1.0)
+    best = of("persistent_workers", recommend(case))
+    assert (best.predicted_speedup, best.changes_batch_order) == (1.25, True)
+    assert best.settings == {"num_workers": 2, "prefetch_factor": 2, "persistent_workers": True}
+    assert "+    persistent_workers=True," in best.diff
+    assert best.evidence[0].value == 400_000
+
+
+@pytest.mark.parametrize("settings", [{"persistent_workers": True}, {"num_workers": 0}])
+def test_kept_workers_are_not_advised_where_there_are_none_or_they_are_kept(settings: dict[str, Any]) -> None:
+    facts = altered(two_workers(), settings=settings, loader={"num_workers": settings.get("num_workers", 2)})
+    assert "persistent_workers" not in changes(recommended(facts, worker_startup=0.2))
+
+
+def test_a_fork_server_is_advised_for_spawned_workers_and_promises_nothing() -> None:
+    facts = altered(two_workers(), settings={"multiprocessing_context": "spawn"})
+    best = of("multiprocessing_context", recommended(facts, worker_startup=0.2))
+    assert best.predicted_speedup is None
+    assert "-    multiprocessing_context='spawn',\n+    multiprocessing_context='forkserver'," in best.diff
+    forked = altered(two_workers(), settings={"multiprocessing_context": "fork"})
+    assert "multiprocessing_context" not in changes(recommended(forked, worker_startup=0.2))
+
+
+def test_batches_out_of_order_are_advised_where_slow_samples_hold_back_ready_ones() -> None:
+    case = made_case(two_workers(), made_verdict(slow_samples=0.2), lambda one: 1.0 if one.in_order else 1.15)
+    best = of("in_order", recommend(case))
+    assert (best.to, best.changes_batch_order, best.predicted_speedup) == (False, True, 1.15)
+    assert "+    in_order=False," in best.diff
+    assert "in_order" not in changes(recommended(two_workers(), too_few_workers=0.5))
+    one = altered(two_workers(num_workers=1))
+    assert "in_order" not in changes(recommended(one, slow_samples=0.2))
+
+
+def test_threads_of_workers_are_limited_to_the_cores_there_are() -> None:
+    seen: list[LoaderSetting] = []
+
+    def speedup(setting: LoaderSetting) -> float:
+        seen.append(setting)
+        return 1.5 if setting.threads_per_worker else 1.0
+
+    workers = (WorkerFacts(worker=0, threads=12, cores=1.9), WorkerFacts(worker=1, threads=12, cores=1.9))
+    facts = altered(two_workers(), rank={"workers": workers})
+    best = of("threads_per_worker", recommend(made_case(facts, made_verdict(thread_oversubscription=0.3), speedup)))
+    assert (best.to, best.evidence[0].value) == (4, 24)
+    assert best.settings == {"num_workers": 2, "prefetch_factor": 2, "threads_per_worker": 4}
+    assert "+    cv2.setNumThreads(4)" in best.diff and "+    worker_init_fn=limit_threads," in best.diff
+    assert any(setting.threads_per_worker == 4 for setting in seen)
+
+
+def test_one_thread_each_turns_the_threads_of_opencv_off() -> None:
+    facts = altered(two_workers(num_workers=8, usable_cores=4.0))
+    case = made_case(facts, made_verdict(thread_oversubscription=0.3), lambda one: 1.5 if one.threads_per_worker else 1)
+    best = of("threads_per_worker", recommend(case))
+    assert best.to == 1
+    assert "+    cv2.setNumThreads(0)" in best.diff
+
+
+def test_tensors_are_shared_by_name_where_handing_over_many_costs() -> None:
+    facts = altered(two_workers(), loader={"batch_tensors": 24})
+    case = made_case(facts, made_verdict(ipc_copy=0.2), lambda one: 1.2 if one.shares_by_name else 1.0)
+    found = recommend(case)
+    best = of("sharing_strategy", found)
+    assert (best.from_, best.to, best.predicted_speedup, best.settings) == ("file_descriptor", "file_system", 1.2, {})
+    assert best.command is None
+    assert '+torch.multiprocessing.set_sharing_strategy("file_system")' in best.diff
+    assert of("fewer_tensors", found).predicted_speedup is None
+    by_name = altered(facts, settings={"sharing_strategy": "file_system"})
+    assert "sharing_strategy" not in changes(recommended(by_name, ipc_copy=0.2))
+
+
+def test_a_few_large_tensors_are_not_asked_to_be_fewer() -> None:
+    assert "fewer_tensors" not in changes(recommended(two_workers(), ipc_copy=0.2))
+
+
+def test_samples_that_cost_next_to_nothing_are_fetched_by_the_batch() -> None:
+    small = two_workers(load_cpu_ms=1.0, load_blocked_ms=0.0)
+    best = of("vectorize_getitem", recommended(small, too_few_workers=0.3))
+    assert best.predicted_speedup is None and "__getitems__" in best.diff
+    assert "vectorize_getitem" not in changes(recommended(two_workers(), too_few_workers=0.3))
+    few = altered(small, batches={"samples": 4.0})
+    assert "vectorize_getitem" not in changes(recommended(few, too_few_workers=0.3))
+
+
+def test_a_slow_collate_function_is_named_with_its_share() -> None:
+    facts = altered(two_workers(), loader={"collate_type": "pad_all"}, batches={"collate_us": 60_000.0})
+    best = of("vectorize_collate", recommended(facts, slow_collate=0.3))
+    assert "pad_all" in best.why and best.predicted_speedup is None
+    assert best.evidence[0].value == pytest.approx(0.6)
+
+
+def test_a_sampler_that_draws_at_once_gains_what_drawing_costs() -> None:
+    facts = altered(two_workers(), steps={"sampler_us": np.array([9_000.0, 11_000.0])})
+    best = of("faster_sampler", recommended(facts, slow_sampler=0.2))
+    assert best.predicted_speedup == pytest.approx(50 / 40)
+    assert best.low and best.high and best.low <= 1.25 <= best.high
+    less = of("faster_sampler", recommended(facts, slow_sampler=0.1))
+    assert less.predicted_speedup == pytest.approx(1 / 0.9)
+    unseen = altered(facts, steps={"sampler_us": np.nan})
+    assert of("faster_sampler", recommended(unseen, slow_sampler=0.2)).predicted_speedup is None
+
+
+def test_an_unsharded_dataset_is_told_to_share_out_whatever_binds_the_run() -> None:
+    facts = altered(two_workers(is_iterable=True), loader={"compared_batches": 60, "repeated_batches": 58})
+    bounds: tuple[Bound, ...] = ("data", "compute")
+    for bound in bounds:
+        best = of("shard_iterable", recommended(facts, bound, unsharded_iterable=0.0))
+        assert "get_worker_info()" in best.diff
+        assert [one.value for one in best.evidence] == [60, 58]
