@@ -108,12 +108,19 @@ def _take_orders() -> None:
     _state.overrides = read_overrides(os.environ, say)
     if _state.overrides is not None:
         _state.overrides.changed = _tell_overrides
+    if _state.replay is not None:
+        _state.replay.ended = _tell_replay
 
 
 def _tell_overrides() -> None:
     """They may come before the run begins: with its loader's first iterator."""
     if _state.overrides is not None and _state.recording is not None:
         _state.recording.note_overrides(_state.overrides.applied, _state.overrides.refused)
+
+
+def _tell_replay() -> None:
+    if _state.replay is not None and _state.replay.result is not None and _state.recording is not None:
+        _state.recording.note_replay(_state.replay.result)
 
 
 def cover(module: ModuleType) -> None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from underfed.config import Value
 from underfed.rundir import write_atomically
 
-Facts = TypeVar("Facts", "Origin", "RunFacts", "LoaderFacts", "End")
+Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,19 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Replayed:
+    """What ``--replay`` measured: steps per second of the training loop."""
+
+    batches: int
+    real_steps_per_s: float
+    instant_steps_per_s: float
+
+    @property
+    def speedup(self) -> float:
+        return self.instant_steps_per_s / self.real_steps_per_s
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     project: str
     name: str
@@ -65,6 +78,7 @@ class RunFacts:
     restart_count: int | None = None
     overrides: dict[str, Value] = field(default_factory=dict)
     advice_of: str | None = None
+    replay: Replayed | None = None
     not_measured: dict[str, str] = field(default_factory=dict)
 
 
@@ -118,3 +132,9 @@ def parse(kind: type[Facts], part: Mapping[str, Any]) -> Facts:
     """Keys of a newer or older release are left out or take their default: ``push`` reads what others left."""
     known = {each.name for each in fields(kind)}
     return kind(**{name: value for name, value in part.items() if name in known})
+
+
+def parse_run(part: Mapping[str, Any]) -> RunFacts:
+    """``parse``, for what holds a part of its own."""
+    facts, replay = parse(RunFacts, part), part.get("replay")
+    return facts if replay is None else replace(facts, replay=parse(Replayed, replay))

@@ -37,7 +37,10 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--apply", metavar="RUN", help="take the settings from this run's advice; an id, or latest")
     parser.add_argument(
-        "--replay", metavar="N", help="feed N batches a second time at once, tell what instant data would gain, and end"
+        "--replay",
+        metavar="N",
+        help="feed N batches a second time at once, tell what instant data would gain, and end the program there; "
+        "weights that it leaves were trained on the same batches twice, so do not keep them",
     )
     return parser
 

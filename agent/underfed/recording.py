@@ -25,7 +25,7 @@ from underfed import launched, procfs, rundir
 from underfed.clock import now_ns, wall_clock, wall_clock_ms
 from underfed.config import Config, Value, is_interactive, script_path
 from underfed.errors import RunDirectoryError
-from underfed.facts import End, LoaderFacts, Origin, RunFacts, write_facts
+from underfed.facts import End, LoaderFacts, Origin, Replayed, RunFacts, write_facts
 from underfed.guard import Guard
 from underfed.hooks.device import DeviceClock, device_reason, open_device_clock
 from underfed.hooks.iterable import REASON, UNSEEN
@@ -147,6 +147,10 @@ class Recording:
         reasons = {f"set:{name}": reason for name, reason in refused.items()}
         others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
         self.facts = replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons})
+        self._write()
+
+    def note_replay(self, result: Replayed) -> None:
+        self.facts = replace(self.facts, replay=result)
         self._write()
 
     def _tell(self, watched: WatchedLoader, facts: LoaderFacts) -> None:

@@ -13,13 +13,14 @@ import sys
 import threading
 import weakref
 from collections import UserDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from underfed import launched
 from underfed.clock import Clock, now_ns
+from underfed.facts import Replayed
+from underfed.guard import Guard
 from underfed.launched import Say, first_rank_only
 from underfed.trainers import TrainingLoaders
 
@@ -35,18 +36,6 @@ comes with every fourth batch, as with four workers, is in all of them. A median
 
 IDLE = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
 """An iterator that is made when batches are handed out again must not begin to load."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """Steps per second of the training loop."""
-
-    real_steps_per_s: float
-    instant_steps_per_s: float
-
-    @property
-    def speedup(self) -> float:
-        return self.instant_steps_per_s / self.real_steps_per_s
 
 
 class Feed:
@@ -73,8 +62,10 @@ class Replay:
 
     def __init__(self, batches: int, say: Say, now: Clock = now_ns) -> None:
         self.batches = batches
-        self.rates: Rates | None = None
+        self.result: Replayed | None = None
         """Once it is over."""
+        self.ended: Callable[[], None] | None = None
+        """Called then."""
         self.refused: str | None = None
         self._say = say
         self._now = now
@@ -151,13 +142,18 @@ class Replay:
 
     def _end(self, feed: Feed) -> None:
         real, instant = feed.requests_ns[: self.batches + 1], feed.requests_ns[self.batches :]
-        self.rates = Rates(steps_per_s(real), steps_per_s(instant))
-        self._say(sentence(self.rates, self.batches))
+        self.result = Replayed(self.batches, steps_per_s(real), steps_per_s(instant))
+        self._say(sentence(self.result))
+        if self.ended is not None:
+            try:
+                self.ended()
+            except Exception as error:
+                Guard().failed("replay", error)
         raise SystemExit(0)
 
     def _say_what_is_missing(self) -> None:
         """At the end of the program."""
-        if self.rates is None and self._is_on():
+        if self.result is None and self._is_on():
             steps = max(len(feed.requests_ns) for feed in self._feeds)
             self._say(
                 f"--replay {self.batches}: the program ended after {steps} of the {2 * self.batches} steps it takes"
@@ -170,11 +166,11 @@ def read_replay(environ: Mapping[str, str], say: Say) -> Replay | None:
     return Replay(int(batches), first_rank_only(environ, say)) if batches else None
 
 
-def sentence(rates: Rates, batches: int) -> str:
-    few = f"; {batches} steps are too few to tell, take {ENOUGH} or more" if batches < ENOUGH else ""
+def sentence(result: Replayed) -> str:
+    few = f"; {result.batches} steps are too few to tell, take {ENOUGH} or more" if result.batches < ENOUGH else ""
     return (
-        f"replay of {batches} batches: {rates.real_steps_per_s:.3g} steps/s with real data, "
-        f"{rates.instant_steps_per_s:.3g} with instant data: {rates.speedup:.2f} times as fast{few}"
+        f"replay of {result.batches} batches: {result.real_steps_per_s:.3g} steps/s with real data, "
+        f"{result.instant_steps_per_s:.3g} with instant data: {result.speedup:.2f} times as fast{few}"
     )
 
 

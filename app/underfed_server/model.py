@@ -420,6 +420,14 @@ class Losses(Model):
     agent_errors: int
 
 
+class Replay(Model):
+    """What ``underfed run --replay`` measured: the training loop with real batches, and with the same again at once."""
+
+    batches: int
+    real_steps_per_s: float
+    instant_steps_per_s: float
+
+
 class Run(RunSummary):
     """One run with everything that does not change from step to step."""
 
@@ -428,6 +436,7 @@ class Run(RunSummary):
     config: dict[str, Setting]
     overrides: dict[str, Setting]
     advice_of: str | None
+    replay: Replay | None
     started_by: str | None
     launcher: str | None
     restart_count: int | None

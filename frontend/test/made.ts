@@ -55,6 +55,7 @@ export function run(changes: Partial<Run> = {}): Run {
     config: {},
     overrides: {},
     advice_of: null,
+    replay: null,
     started_by: 'watch',
     launcher: null,
     restart_count: null,
@@ -196,6 +197,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     refusals: [],
     ranks: [{ rank: 0, data_stall_fraction: 0.43, straggler: false }],
     ledger: [],
+    shared: [],
     judged_at: '2026-11-21T13:06:00Z',
     ...changes,
   }

@@ -97,8 +97,8 @@ def test_the_same_batches_come_again_and_then_the_program_ends() -> None:
 def test_what_it_gained_is_said_in_one_line() -> None:
     program = Program(ENOUGH, real_ms=30, instant_ms=10)
     program.train_to_the_end(shuffled(), epochs=10)
-    assert program.replay.rates is not None
-    assert program.replay.rates.speedup == pytest.approx(3)
+    assert program.replay.result is not None
+    assert program.replay.result.speedup == pytest.approx(3)
     assert program.said == [
         "replay of 20 batches: 33.3 steps/s with real data, 100 with instant data: 3.00 times as fast"
     ]
@@ -124,8 +124,8 @@ def test_the_time_between_epochs_moves_no_rate() -> None:
             for _ in program.iterate(loader):
                 pass
             program.clock.now_ns += 50 * MS if program.loads == 18 else 0
-    assert program.replay.rates is not None
-    assert program.replay.rates.speedup == pytest.approx(1)
+    assert program.replay.result is not None
+    assert program.replay.result.speedup == pytest.approx(1)
 
 
 def test_a_wait_with_every_fourth_batch_counts_in_full() -> None:
@@ -162,8 +162,8 @@ def test_our_own_time_is_not_the_steps() -> None:
 
     program.replay.loaded = slow  # type: ignore[method-assign]
     program.train_to_the_end(shuffled(), epochs=10)
-    assert program.replay.rates is not None
-    assert program.replay.rates.speedup == pytest.approx(1)
+    assert program.replay.result is not None
+    assert program.replay.result.speedup == pytest.approx(1)
 
 
 def test_validation_is_left_alone() -> None:

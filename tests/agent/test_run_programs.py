@@ -145,9 +145,13 @@ def test_a_replay_ends_every_rank_after_as_many_steps(service: Service, own_ids:
     assert [sum(len(steps["data_wait_us"]) for steps in service.steps(rank=rank)) for rank in (0, 1)] == [7, 7]
     assert len([line for line in own_lines(done.stderr) if "replay of 7 batches: " in line]) == 1
     assert all(end["status"] == "finished" for end in service.ends())
+    for run in facts(service):
+        assert run["replay"]["batches"] == 7
+        assert run["replay"]["instant_steps_per_s"] > run["replay"]["real_steps_per_s"] > 0
 
 
 def test_a_replay_of_more_than_there_is_says_so(service: Service) -> None:
     done = recorded(service, "--replay", "100", "--", *PLAIN)
     assert done.stdout.startswith(b"rank 0: 10 steps")
     assert any("the program ended after 10 of the 200 steps it takes" in line for line in own_lines(done.stderr))
+    assert all("replay" not in run for run in facts(service))

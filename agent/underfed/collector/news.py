@@ -10,7 +10,7 @@ from pathlib import Path
 from underfed import rundir
 from underfed.collector.directory import Directory
 from underfed.collector.wire import Device, HostFacts, Run
-from underfed.facts import LoaderFacts, RunFacts, parse, read_facts
+from underfed.facts import LoaderFacts, RunFacts, parse, parse_run, read_facts
 
 Complete = Callable[[int, LoaderFacts], LoaderFacts]
 """Adds to a loader's facts what its records showed."""
@@ -48,7 +48,7 @@ class News:
 
     def _read_changed(self) -> None:
         if self._has_changed(self._directory / rundir.RUN):
-            self._run = parse(RunFacts, read_facts(self._directory / rundir.RUN)["run"])
+            self._run = parse_run(read_facts(self._directory / rundir.RUN)["run"])
         for path in self._directory.glob("loader-*.json"):
             found = re.fullmatch(r"loader-(\d+)\.json", path.name)
             if found and self._has_changed(path):

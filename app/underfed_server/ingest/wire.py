@@ -66,6 +66,14 @@ class Device(Part, frozen=True, kw_only=True):
     memory_total_bytes: Count | None = None
 
 
+class Replay(Part, frozen=True, kw_only=True):
+    """What ``--replay`` measured."""
+
+    batches: Count
+    real_steps_per_s: Amount
+    instant_steps_per_s: Amount
+
+
 class Run(Part, frozen=True, kw_only=True):
     project: Name = ""
     name: Name = ""
@@ -89,6 +97,7 @@ class Run(Part, frozen=True, kw_only=True):
     config: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)] = {}
     overrides: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)] = {}
     advice_of: Name | None = None
+    replay: Replay | None = None
     host: HostFacts | None = None
     devices: Annotated[list[Device], Meta(max_length=MOST_ENTRIES)] = []
     not_measured: Reasons = {}

@@ -73,6 +73,7 @@ run = Table(
     Column("config", JSON, nullable=False),
     Column("overrides", JSON, nullable=False),
     Column("advice_of", Text),
+    Column("replay", JSON(none_as_null=True)),
     Column("agent_version", Text),
     Column("python_version", Text),
     Column("torch_version", Text),

@@ -223,7 +223,9 @@ def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
         "project", "job", "tags", "command", "script", "config", "overrides", "advice_of", "agent_version",
         "python_version", "torch_version", "started_by", "launcher", "restart_count", "world_size",
     )  # fmt: skip
-    return {name: getattr(run, name) for name in same} | {"name": run.name or run_id, "user": run.user or ""}
+    replay = None if run.replay is None else msgspec.to_builtins(run.replay)
+    named = {"name": run.name or run_id, "user": run.user or "", "replay": replay}
+    return {name: getattr(run, name) for name in same} | named
 
 
 def _rank_row(window: Window, run: Run) -> dict[str, Any]:

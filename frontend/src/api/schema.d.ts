@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 7c7eab6be79eeeff2bf3eedee6a385462b38f32169ee293224b97ef43d0004c9. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 709a13d04b53cdeb4ba0fa5dc1a268d84b58afb4d26abb563567540539f2547d. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -701,6 +701,18 @@ export interface components {
             why: string;
         };
         /**
+         * Replay
+         * @description What ``underfed run --replay`` measured: the training loop with real batches, and with the same again at once.
+         */
+        Replay: {
+            /** Batches */
+            batches: number;
+            /** Instant Steps Per S */
+            instant_steps_per_s: number;
+            /** Real Steps Per S */
+            real_steps_per_s: number;
+        };
+        /**
          * Run
          * @description One run with everything that does not change from step to step.
          */
@@ -790,6 +802,7 @@ export interface components {
             python_version: string | null;
             /** Ranks */
             ranks: number[];
+            replay: components["schemas"]["Replay"] | null;
             /** Restart Count */
             restart_count: number | null;
             /** Run Id */

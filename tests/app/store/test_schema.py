@@ -1,7 +1,8 @@
 """The steps from nothing to the tables of this version, and what a file from the future is told.
 
 ``databases/`` has a file that the service of each earlier schema wrote: run ``run-1``, 15 windows of 20 steps in a
-chunk and 5 still hot, and its diagnosis. The wait of step n is 20,000 + n µs, its batch loads in 30,000 + n µs.
+chunk and 5 still hot, and its diagnosis. The wait of step n is 20,000 + n µs, its batch loads in 30,000 + n µs. From
+0002 on it has two workers' lives, a place where its data lies, and the start of an epoch.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from tests.app.made_windows import made_stream
+from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
 from underfed_server.errors import StartError
 from underfed_server.judgement import Judgement
@@ -39,11 +40,15 @@ def test_all_steps_together_make_exactly_the_tables_that_the_code_uses(tmp_path:
     engine.dispose()
 
 
+def written_by(schema: str, directory: Path) -> Path:
+    database = directory / "underfed.db"
+    database.write_bytes(gzip.decompress((DATABASES / f"{schema}.db.gz").read_bytes()))
+    return database
+
+
 @pytest.fixture
 def written_by_0001(tmp_path: Path) -> Path:
-    database = tmp_path / "underfed.db"
-    database.write_bytes(gzip.decompress((DATABASES / "0001.db.gz").read_bytes()))
-    return database
+    return written_by("0001", tmp_path)
 
 
 def test_a_file_of_the_first_schema_is_read_whole_after_its_upgrade(written_by_0001: Path) -> None:
@@ -79,6 +84,21 @@ def test_a_file_of_the_first_schema_is_judged_and_written_on(written_by_0001: Pa
     assert rollup is not None
     assert rollup.stats["data_wait_us"].count.sum() == rollup.stats[STALL].count.sum() == 440
     assert rollup.stats["sampler_us"].count.sum() == 40
+    store.close()
+
+
+def test_a_file_of_the_second_schema_is_read_whole_and_written_on(tmp_path: Path) -> None:
+    store = Store(written_by("0002", tmp_path))
+    assert store.steps("run-1", 0, "train").data_wait_us.tolist() == [20_000 + step for step in range(400)]
+    before = store.run("run-1")
+    assert (before.name, before.launcher, before.advice_of, before.replay) == ("old", "torchrun", "run-0", None)
+    assert (before.storage[0].kind, before.epochs[0].sampler_us) == ("nvme", 3)
+    assert [each.lives[0].pid for each in store.workers("run-1", 0, "train")] == [100, 101]
+    assert (before.loaders[0].shards, before.loaders[0].repeated_batches) == (None, None)
+    replay = {"batches": 20, "real_steps_per_s": 2.5, "instant_steps_per_s": 10.0}
+    post(store, [made_window(20, run={**RUN, "replay": replay})])
+    told = store.run("run-1").replay
+    assert told is not None and told.model_dump() == replay
     store.close()
 
 
