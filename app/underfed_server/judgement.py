@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.advise import Recommendation, advise
-from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.judge import Before, judge
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.verdict import Verdict
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status
 from underfed_server.proof import GROWTH, Proof, read_facts, tell_earlier_runs
 from underfed_server.store.store import Store
+from underfed_server.team.shared import read_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,11 @@ class Judgement:
             TryLaterError: the store cannot be written.
         """
         facts, known = read_facts(store, run_id), store.diagnosis(run_id)
-        verdict = judge(facts)
+        verdict = judge(facts, before=Before.of(known))
         recommendation = self._advise(facts, verdict)
         ledger = self._proof.entries(store, facts, verdict.ranks, known)
         found = diagnosis_of(facts, verdict, recommendation, ledger)
+        found = found.model_copy(update={"shared": read_shared(store, found)})
         store.save_diagnosis(found)
         if facts.status != "running":
             self._advised.pop(run_id, None)

@@ -188,6 +188,27 @@ class LedgerEntry(Model):
     """Why nothing was observed."""
 
 
+class SharedRun(Model):
+    run_id: str
+    name: str
+    hours_lost: float
+
+
+class SharedCause(Model):
+    """Runs that lost time to one cause, in one place, at one time."""
+
+    cause: Cause
+    kind: Literal["mount", "host"]
+    place: str
+    """``nas:/imagenet``, ``/data on node-3``, ``node-3``."""
+    sentence: str
+    runs: list[SharedRun]
+    """Most hours lost first."""
+    hours_lost: float
+    started_at: datetime
+    ended_at: datetime
+
+
 class Diagnosis(Model):
     run_id: str
     status: Status
@@ -223,6 +244,8 @@ class Diagnosis(Model):
     refusals: list[Refusal]
     ranks: list[RankDiagnosis]
     ledger: list[LedgerEntry]
+    shared: list[SharedCause] = []
+    """Other runs that have the leading cause of this one in common with it."""
     judged_at: datetime | None
 
 
@@ -317,6 +340,18 @@ class RunsPage(Model):
     week: Week
 
 
+class Handover(Model):
+    """Microseconds of handing a batch to another process of the host, as measured there before training."""
+
+    receive_us: float
+    receive_wait_us: float
+    tensor_us: float
+    tensor_wait_us: float
+    write_tensor_us: float
+    write_mb_us: float
+    free_mb_us: float
+
+
 class HostFacts(Model):
     hostname: str
     cpu_model: str | None
@@ -333,6 +368,7 @@ class HostFacts(Model):
     open_files_limit: int | None
     numa_nodes: int | None
     cpu_slowdown: list[tuple[float, float]] | None
+    handover: Handover | None = None
 
 
 class Device(Model):
@@ -576,6 +612,43 @@ class Timeline(Model):
     batches: list[TimelineBatch]
     steps: list[TimelineStep]
     missing: str | None
+
+
+# --- team -----------------------------------------------------------------------------------------
+
+
+class HitRate(Model):
+    """How advice came true in later runs that carried it."""
+
+    cause: Cause | None = None
+    """The leading cause of the advised runs; ``None`` here and in ``change``: of all."""
+    change: Change | None = None
+    proven: int
+    """Later runs whose gain was observed."""
+    predicted: int
+    """Of those: the gain had been predicted, with an interval."""
+    inside: int
+    """Of those: it came to lie within."""
+    median_error: float | None
+    """Of ``abs(observed / predicted - 1)``."""
+
+
+class GroupHours(Model):
+    name: str
+    hours_lost: float
+    hours_used: float
+
+
+class Team(Model):
+    """What only several runs together show."""
+
+    since: datetime
+    """Of the hours and the shared causes; hit rates are of all time."""
+    hit_rates: list[HitRate]
+    shared_causes: list[SharedCause]
+    projects: list[GroupHours]
+    users: list[GroupHours]
+    hosts: list[GroupHours]
 
 
 # --- events and service ---------------------------------------------------------------------------

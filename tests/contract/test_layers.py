@@ -17,6 +17,7 @@ SERVER_LINE = (
     ("facts",),
     ("diagnosis",),
     ("advice",),
+    ("team",),
     ("proof",),
     ("judgement",),
     ("api",),
@@ -28,7 +29,7 @@ SERVER_LINE = (
 AGENT_LINE = (
     ("clock", "errors", "record", "procfs"),
     ("guard", "ring", "launched", "launcher", "rank", "config", "rundir", "cgroup", "mounts", "disks", "lock"),
-    ("facts", "calibrate", "launch", "trainers", "sharding", "tunable", "overrides", "replay"),
+    ("facts", "handover", "calibrate", "launch", "trainers", "sharding", "tunable", "overrides", "replay"),
     ("hooks",),
     ("collector",),
     ("recording", "control"),
@@ -36,6 +37,7 @@ AGENT_LINE = (
     ("__init__",),
     (
         "push",
+        "acquaint",
         "checkup",
         "doctor",
         "advised",

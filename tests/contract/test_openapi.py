@@ -21,6 +21,7 @@ ROUTES = {
     "/api/v1/runs/{run_id}/series": {"get"},
     "/api/v1/runs/{run_id}/workers": {"get"},
     "/api/v1/runs/{run_id}/timeline": {"get"},
+    "/api/v1/team": {"get"},
     "/api/v1/events": {"get"},
     "/api/v1/service": {"get"},
     "/api/v1/session": {"post", "delete"},

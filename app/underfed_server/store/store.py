@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.errors import StartError
 from underfed_server.ingest.arrival import Arrival, Outcome
-from underfed_server.model import Diagnosis, EpochInfo, Run, RunsPage, RunSummary
+from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, Run, RunsPage, RunSummary
 from underfed_server.store import details, judgements, runs, summaries, tables
 from underfed_server.store.engine import lock, open_readers, open_writer
 from underfed_server.store.hosts import Samplers, read_samplers
@@ -23,6 +23,7 @@ from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, s
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
 from underfed_server.store.runs import RunFilter
 from underfed_server.store.schema import upgrade
+from underfed_server.store.sightings import Sighting, read_proven, read_sighting, read_sightings
 from underfed_server.store.tail import Tails
 from underfed_server.store.tracks import Reader
 from underfed_server.store.week import read_week
@@ -219,6 +220,21 @@ class Store:
     def save_diagnosis(self, diagnosis: Diagnosis) -> None:
         """In place of the run's last one; the list of runs shows its figures from now on."""
         self.write(lambda connection: judgements.save_diagnosis(connection, diagnosis, self.now()))
+
+    def sightings(self, since: datetime, cause: Cause | None = None) -> list[Sighting]:
+        """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
+        with self._readers.begin() as connection:
+            return read_sightings(connection, since, cause)
+
+    def sighting(self, run_id: str) -> Sighting:
+        """One run, judged or not."""
+        with self._readers.begin() as connection:
+            return read_sighting(connection, run_id)
+
+    def proven(self) -> list[LedgerEntry]:
+        """What every run that carried an advice gained by it; oldest first."""
+        with self._readers.begin() as connection:
+            return read_proven(connection)
 
     def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
         """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 709a13d04b53cdeb4ba0fa5dc1a268d84b58afb4d26abb563567540539f2547d. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 9ac2ef6876b047ba305d25c95c8167f645d64e37c3f531e89384ec09448e9cea. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -209,6 +209,26 @@ export interface paths {
          * @description End the session of this browser.
          */
         delete: operations["sign_out_api_v1_session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/team": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Team
+         * @description Causes that runs share, who lost how much in seven days, and how often predictions came true.
+         */
+        get: operations["team_api_v1_team_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -430,6 +450,11 @@ export interface components {
             samples_per_s: number | null;
             /** Sentence */
             sentence: string;
+            /**
+             * Shared
+             * @default []
+             */
+            shared: components["schemas"]["SharedCause"][];
             /** Signals */
             signals: components["schemas"]["Signal"][];
             /**
@@ -527,6 +552,35 @@ export interface components {
             /** What */
             what: string;
         };
+        /** GroupHours */
+        GroupHours: {
+            /** Hours Lost */
+            hours_lost: number;
+            /** Hours Used */
+            hours_used: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * Handover
+         * @description Microseconds of handing a batch to another process of the host, as measured there before training.
+         */
+        Handover: {
+            /** Free Mb Us */
+            free_mb_us: number;
+            /** Receive Us */
+            receive_us: number;
+            /** Receive Wait Us */
+            receive_wait_us: number;
+            /** Tensor Us */
+            tensor_us: number;
+            /** Tensor Wait Us */
+            tensor_wait_us: number;
+            /** Write Mb Us */
+            write_mb_us: number;
+            /** Write Tensor Us */
+            write_tensor_us: number;
+        };
         /** Health */
         Health: {
             /**
@@ -535,6 +589,24 @@ export interface components {
              * @constant
              */
             status: "ok";
+        };
+        /**
+         * HitRate
+         * @description How advice came true in later runs that carried it.
+         */
+        HitRate: {
+            /** Cause */
+            cause?: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            /** Change */
+            change?: ("num_workers" | "prefetch_factor" | "persistent_workers" | "pin_memory" | "non_blocking" | "in_order" | "threads_per_worker" | "tmpfs" | "shm_size" | "cpu_allocation" | "prefetcher" | "gpu_decode" | "vectorize_collate" | "vectorize_getitem" | "faster_sampler" | "shard_iterable" | "multiprocessing_context" | "sharing_strategy" | "fewer_tensors" | "fix_rank") | null;
+            /** Inside */
+            inside: number;
+            /** Median Error */
+            median_error: number | null;
+            /** Predicted */
+            predicted: number;
+            /** Proven */
+            proven: number;
         };
         /** HostFacts */
         HostFacts: {
@@ -549,6 +621,7 @@ export interface components {
                 number,
                 number
             ][] | null;
+            handover?: components["schemas"]["Handover"] | null;
             /** Hostname */
             hostname: string;
             /** Memory Available Bytes */
@@ -1031,6 +1104,49 @@ export interface components {
             token: string;
         };
         /**
+         * SharedCause
+         * @description Runs that lost time to one cause, in one place, at one time.
+         */
+        SharedCause: {
+            /**
+             * Cause
+             * @enum {string}
+             */
+            cause: "no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank";
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Hours Lost */
+            hours_lost: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "mount" | "host";
+            /** Place */
+            place: string;
+            /** Runs */
+            runs: components["schemas"]["SharedRun"][];
+            /** Sentence */
+            sentence: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+        };
+        /** SharedRun */
+        SharedRun: {
+            /** Hours Lost */
+            hours_lost: number;
+            /** Name */
+            name: string;
+            /** Run Id */
+            run_id: string;
+        };
+        /**
          * Signal
          * @description One row of "why we say so".
          */
@@ -1085,6 +1201,27 @@ export interface components {
             loader: string;
             /** Mount */
             mount: string;
+        };
+        /**
+         * Team
+         * @description What only several runs together show.
+         */
+        Team: {
+            /** Hit Rates */
+            hit_rates: components["schemas"]["HitRate"][];
+            /** Hosts */
+            hosts: components["schemas"]["GroupHours"][];
+            /** Projects */
+            projects: components["schemas"]["GroupHours"][];
+            /** Shared Causes */
+            shared_causes: components["schemas"]["SharedCause"][];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Users */
+            users: components["schemas"]["GroupHours"][];
         };
         /** Timeline */
         Timeline: {
@@ -2005,6 +2142,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    team_api_v1_team_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
             };
             /** @description Unauthorized */
             401: {

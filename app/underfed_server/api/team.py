@@ -1,0 +1,17 @@
+"""``/team``: what only several runs together show."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from underfed_server.api.given import ALLOWED, GivenStore
+from underfed_server.model import Team
+from underfed_server.team.overview import read_team
+
+router = APIRouter(tags=["team"], dependencies=ALLOWED)
+
+
+@router.get("/team")
+def team(store: GivenStore) -> Team:
+    """Causes that runs share, who lost how much in seven days, and how often predictions came true."""
+    return read_team(store)

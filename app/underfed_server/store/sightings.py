@@ -1,0 +1,140 @@
+"""Judged runs as far as they concern one another: what each lost, to what, where and when; and what advice gained."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from underfed_server.model import Cause, LedgerEntry, StorageKind
+from underfed_server.store import tables
+from underfed_server.store.summaries import run_row
+
+
+@dataclass(frozen=True, slots=True)
+class HostSeen:
+    """A host with ranks of a run on it."""
+
+    hostname: str
+    ranks: int
+    shares_cores: bool
+    """It may use every core of the machine, as far as affinity and cgroup quota go: others take them from it."""
+    shares_memory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MountSeen:
+    """A mount with data of a run's judged loader. ``device`` of a network mount names it on every host alike."""
+
+    hostname: str | None
+    mount: str
+    device: str | None
+    kind: StorageKind
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One run. Hours are those of its last judgement."""
+
+    run_id: str
+    name: str
+    project: str
+    user: str
+    cause: Cause | None
+    hours_lost: float
+    hours_used: float
+    started_at: datetime
+    ended_at: datetime
+    """Or last seen."""
+    hosts: tuple[HostSeen, ...]
+    mounts: tuple[MountSeen, ...]
+
+
+def read_sightings(connection: Connection, since: datetime, cause: Cause | None) -> list[Sighting]:
+    """Judged runs that lived since then, oldest first; of any leading cause, or of this one."""
+    run = tables.run.c
+    is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since
+    statement = select(tables.run).where(is_recent, run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    if cause is not None:
+        statement = statement.where(run.cause == cause)
+    return _sightings(connection, connection.execute(statement.order_by(run.started_at, run.run_id)).mappings().all())
+
+
+def read_sighting(connection: Connection, run_id: str) -> Sighting:
+    """One run, judged or not.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    return _sightings(connection, [run_row(connection, run_id)])[0]
+
+
+def read_proven(connection: Connection) -> list[LedgerEntry]:
+    """What every run that carried an advice gained by it."""
+    run, judged = tables.run.c, tables.diagnosis.c
+    statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
+    found = []
+    for run_id, body in connection.execute(statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at)):
+        entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
+        found += [entry for entry in entries if entry.run_id == run_id and entry.observed_speedup is not None]
+    return found
+
+
+def _sightings(connection: Connection, rows: Sequence[RowMapping]) -> list[Sighting]:
+    run_ids = [row["run_id"] for row in rows]
+    ranks, places = (_by_run(connection, table, run_ids) for table in (tables.rank, tables.storage))
+    return [_sighting(row, ranks.get(row["run_id"], []), places.get(row["run_id"], [])) for row in rows]
+
+
+def _by_run(connection: Connection, table: Any, run_ids: Iterable[str]) -> Mapping[str, list[RowMapping]]:
+    found: dict[str, list[RowMapping]] = defaultdict(list)
+    for row in connection.execute(select(table).where(table.c.run_id.in_(list(run_ids)))).mappings():
+        found[row["run_id"]].append(row)
+    return found
+
+
+def _sighting(row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[RowMapping]) -> Sighting:
+    hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
+    mounts = (
+        MountSeen(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"])
+        for place in places
+        if place["loader"] == row["loader"]
+    )
+    return Sighting(
+        run_id=row["run_id"],
+        name=row["name"] if row["edited_name"] is None else row["edited_name"],
+        project=row["project"],
+        user=row["user"],
+        cause=row["cause"],
+        hours_lost=row["hours_lost"] or 0.0,
+        hours_used=row["hours_used"] or 0.0,
+        started_at=row["started_at"],
+        ended_at=row["ended_at"] or row["last_seen_at"],
+        hosts=_hosts(ranks),
+        mounts=tuple(dict.fromkeys(mounts)),
+    )
+
+
+def _hosts(ranks: Sequence[RowMapping]) -> tuple[HostSeen, ...]:
+    """Facts of a host come from the one rank that told them."""
+    facts = {rank["hostname"]: rank["host"] for rank in ranks if rank["host"]}
+    counts: dict[str, int] = defaultdict(int)
+    for rank in ranks:
+        if rank["hostname"]:
+            counts[rank["hostname"]] += 1
+    return tuple(_host(hostname, count, facts.get(hostname) or {}) for hostname, count in counts.items())
+
+
+def _host(hostname: str, ranks: int, facts: Mapping[str, Any]) -> HostSeen:
+    cores, limit, memory = facts.get("cpu_count"), facts.get("memory_limit_bytes"), facts.get("memory_total_bytes")
+    return HostSeen(
+        hostname=hostname,
+        ranks=ranks,
+        shares_cores=bool(cores) and facts.get("quota_cores") is None and facts.get("allowed_cpus") in (None, cores),
+        shares_memory=bool(memory) and (limit is None or limit >= memory),
+    )

@@ -1,0 +1,110 @@
+"""One cause behind several runs: they wait for one mount, or for the cores or the memory of one host, at one time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Literal
+
+from underfed_server.model import Cause, Diagnosis, SharedCause, SharedRun
+from underfed_server.store.sightings import MountSeen, Sighting
+from underfed_server.store.store import Store
+
+TOGETHER_FRACTION = 0.10
+"""Of the shorter run's life: less in common is a hand-over from one to the next."""
+
+_VERBS: Mapping[Cause, str] = {
+    "storage_wait": "wait for storage at",
+    "cpu_limited": "want more cores than there are on",
+    "memory_pressure": "run short of memory on",
+}
+"""Causes that runs can have in common."""
+
+Place = tuple[Literal["mount", "host"], str]
+
+
+def read_shared(store: Store, found: Diagnosis) -> list[SharedCause]:
+    """What the run of ``found``, which need not be saved yet, shares with others.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    cause = found.causes[0].cause if found.causes else None
+    if cause not in _VERBS:
+        return []
+    one = replace(store.sighting(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
+    return shared_with(one, store.sightings(one.started_at, cause))
+
+
+def shared_causes(sightings: Iterable[Sighting]) -> list[SharedCause]:
+    """Of all runs, most hours lost first: those that hang together, each overlapping another of them in time."""
+    by_place: dict[tuple[Cause, Place], list[Sighting]] = defaultdict(list)
+    for one in sightings:
+        if one.cause is not None:
+            for place in places(one):
+                by_place[one.cause, place].append(one)
+    groups = ((place, group) for place, runs in by_place.items() for group in _groups(runs) if len(group) > 1)
+    found = [_shared(cause, place, group) for (cause, place), group in groups]
+    return sorted(found, key=lambda each: -each.hours_lost)
+
+
+def shared_with(one: Sighting, others: Iterable[Sighting]) -> list[SharedCause]:
+    """Of one run: those that waited for the same while it ran."""
+    beside = (other for other in others if other.run_id != one.run_id and is_together(one, other))
+    found = shared_causes([one, *beside])
+    return [each for each in found if any(run.run_id == one.run_id for run in each.runs)]
+
+
+def places(one: Sighting) -> Iterator[Place]:
+    """Where others would meet the run's cause; nowhere for causes that are its own."""
+    if one.cause == "storage_wait":
+        yield from dict.fromkeys(("mount", name) for mount in one.mounts if (name := _mount_name(mount)))
+    for host in one.hosts:
+        if (one.cause == "cpu_limited" and host.shares_cores) or (
+            one.cause == "memory_pressure" and host.shares_memory
+        ):
+            yield "host", host.hostname
+
+
+def is_together(one: Sighting, other: Sighting) -> bool:
+    """They lived at one time. The steps judged are a run's newest: those of the first to end lie in both lives."""
+    both = min(one.ended_at, other.ended_at) - max(one.started_at, other.started_at)
+    shorter = min(one.ended_at - one.started_at, other.ended_at - other.started_at)
+    return both > timedelta() and both >= TOGETHER_FRACTION * shorter
+
+
+def _mount_name(mount: MountSeen) -> str | None:
+    """``None``: in memory, or on a host that is not known."""
+    if mount.kind == "network":
+        return mount.device or mount.mount
+    if mount.kind == "memory" or mount.hostname is None:
+        return None
+    return f"{mount.mount} on {mount.hostname}"
+
+
+def _groups(runs: Sequence[Sighting]) -> list[list[Sighting]]:
+    """Oldest first. A run that overlaps two groups makes them one."""
+    groups: list[list[Sighting]] = []
+    for run in sorted(runs, key=lambda each: each.started_at):
+        near = [group for group in groups if any(is_together(run, other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([other for group in near for other in group] + [run])
+    return groups
+
+
+def _shared(cause: Cause, place: Place, group: Sequence[Sighting]) -> SharedCause:
+    kind, name = place
+    runs = sorted(group, key=lambda run: -run.hours_lost)
+    hours_lost = sum(run.hours_lost for run in runs)
+    return SharedCause(
+        cause=cause,
+        kind=kind,
+        place=name,
+        runs=[SharedRun(run_id=run.run_id, name=run.name, hours_lost=run.hours_lost) for run in runs],
+        hours_lost=hours_lost,
+        sentence=f"{len(runs)} runs {_VERBS[cause]} {name} at one time.",
+        started_at=min(run.started_at for run in runs),
+        ended_at=max(run.ended_at for run in runs),
+    )
