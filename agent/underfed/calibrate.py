@@ -1,7 +1,8 @@
-"""How much longer the same CPU work takes while other cores are busy: measured once a host, before training.
+"""What a prediction needs to know of a host and no run shows by itself: measured once, before training.
 
-Hyperthreads share a core, cores share a clock and a cache: the same batch cost 11 ms of CPU alone and 20 ms beside
-a busy sibling (own study). A prediction for more workers needs this curve.
+How much longer the same CPU work takes while other cores are busy: hyperthreads share a core, cores share a clock and
+a cache (own study: 11 ms of CPU for a batch alone, 20 ms beside a busy sibling). And what handing a batch from one
+process to another takes, which a run without workers never does.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import statistics
 import threading
 import time
 import zlib
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from underfed import cgroup, config, procfs
+from underfed import cgroup, config, handover, procfs
+from underfed.handover import Handover
 from underfed.rundir import write_atomically
 
 Curve = list[tuple[float, float]]
@@ -33,8 +36,16 @@ QUIET_QUANTILE = 4
 """Of the pieces of work the fastest quarter counts: the slower ones were disturbed by others."""
 
 
-def calibrate(data_directory: Path | None = None) -> Curve:
-    """The curve of this host, measured in about 0.3 s with all usable cores busy, unless it is known already.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Of one host with one set of CPUs. ``handover``: ``None`` where it cannot be measured."""
+
+    cpu_slowdown: Curve
+    handover: Handover | None
+
+
+def calibrate(data_directory: Path | None = None) -> Calibration:
+    """Of this host, measured in about 0.5 s with all usable cores busy, unless it is known already.
 
     Call it before training starts: it would disturb it.
     """
@@ -42,19 +53,20 @@ def calibrate(data_directory: Path | None = None) -> Curve:
     known = read_cached(directory)
     if known is not None:
         return known
-    curve = measure(usable_cores())
+    measured = Calibration(measure(usable_cores()), handover.measure())
     path = _cache(directory)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, json.dumps(curve))
-    return curve
+    write_atomically(path, json.dumps(asdict(measured)))
+    return measured
 
 
-def read_cached(data_directory: Path) -> Curve | None:
-    """The curve as measured earlier on this host with these CPUs, or ``None``. Never measures."""
+def read_cached(data_directory: Path) -> Calibration | None:
+    """As measured earlier on this host with these CPUs, or ``None``. Never measures."""
     try:
-        points = json.loads(_cache(data_directory).read_text())
-        return [(float(cores), float(factor)) for cores, factor in points] or None
-    except (OSError, ValueError, TypeError):
+        known = json.loads(_cache(data_directory).read_text())
+        curve = [(float(cores), float(factor)) for cores, factor in known["cpu_slowdown"]]
+        return Calibration(curve, Handover(**known["handover"]) if known["handover"] else None)
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from underfed import calibrate
+from underfed import calibrate, handover
 
 
 def test_the_curve_begins_with_one_core_and_ends_with_all() -> None:
@@ -28,6 +28,7 @@ def test_a_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert calibrate.read_cached(tmp_path) is None
     first = calibrate.calibrate(tmp_path)
     monkeypatch.setattr(calibrate, "measure", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(handover, "measure", lambda: pytest.fail("measured again"))
     assert calibrate.calibrate(tmp_path) == first == calibrate.read_cached(tmp_path)
 
 
@@ -37,7 +38,7 @@ def test_other_cpus_need_a_curve_of_their_own(tmp_path: Path, monkeypatch: pytes
     assert calibrate.read_cached(tmp_path) is None
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '[["a", 1]]', "null"])
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"cpu_slowdown": [["a", 1]], "handover": null}', "null"])
 def test_a_damaged_cache_is_no_curve(content: str, tmp_path: Path) -> None:
     calibrate.calibrate(tmp_path)
     (path,) = (tmp_path / "calibration").iterdir()

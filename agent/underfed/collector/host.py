@@ -30,6 +30,7 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
     allowed, quota = cgroup.allowed_cpus(pid), cgroup.quota_cores(pid)
     shm = _shared_memory()
     memory = psutil.virtual_memory()
+    calibration = read_cached(data_directory)
     return HostFacts(
         cpu_model=procfs.cpu_model(),
         cpu_count=os.cpu_count(),
@@ -44,7 +45,8 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
         shm_free_bytes=shm[1] if shm else None,
         open_files_limit=open_files_limit(pid),
         numa_nodes=numa_nodes(),
-        cpu_slowdown=read_cached(data_directory),
+        cpu_slowdown=calibration.cpu_slowdown if calibration else None,
+        handover=calibration.handover if calibration else None,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from underfed.facts import End, LoaderFacts, RunFacts
+from underfed.handover import Handover
 
 VERSION = 1
 STEPS = 4096
@@ -41,6 +42,7 @@ class HostFacts:
     open_files_limit: int | None = None
     numa_nodes: int | None = None
     cpu_slowdown: list[tuple[float, float]] | None = None
+    handover: Handover | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,11 @@ class Bounds:
     files_a_worker: int = 5
     """Pipes and sentinels that the training process keeps open for each (5 counted, torch 2.13)."""
 
+    least_read_bytes: int = 64 << 10
+    """For one batch, from which a loader reads its data from files: less are the pipes that its indices come by."""
+
     exposed_copy_fraction: float = 0.05
     """Exposed copies below it are not worth a change: the same 5 % from which a change is advised."""
-
-    many_tensors: int = 8
-    """In a batch: each costs a handshake of 0.35–0.45 ms to receive (own study), so eight cost about 3 ms a step."""
 
     tiny_tensors: int = 1_000
     tiny_tensor_bytes: int = 64 << 10

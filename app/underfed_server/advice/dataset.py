@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from underfed_server.advice.bounds import BOUNDS
 from underfed_server.advice.case import Case
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.limits import LIMITS
-from underfed_server.facts.record import Column, StorageFacts
-from underfed_server.model import StorageKind
-
-KINDS: dict[StorageKind, str] = {
-    "nvme": "an NVMe disk",
-    "ssd": "an SSD",
-    "hdd": "a rotating disk",
-    "network": "a network file system",
-    "memory": "memory",
-    "overlay": "a container's layers",
-    "unknown": "storage of unknown kind",
-}
+from underfed_server.diagnosis.storage import KINDS, storage_place
+from underfed_server.facts.record import StorageFacts
 
 
 def main_place(case: Case) -> StorageFacts | None:
-    """The mount in which most of its files were seen; ``None``: none was."""
-    return max(case.facts.storage, key=lambda place: place.files_seen, default=None)
+    """Where most of its files were seen; ``None``: none was."""
+    return storage_place(case.facts, case.rank)
 
 
 def describe(place: StorageFacts) -> str:
-    """``"an NVMe disk (/dev/nvme0n1, ext4)"``"""
+    """``"an NVMe drive (/data: nvme0n1, ext4)"``"""
     details = ", ".join(word for word in (place.device, place.file_system) if word)
-    return KINDS[place.kind] + (f" ({details})" if details else "")
+    return f"{KINDS[place.kind]} ({place.mount}{': ' if details else ''}{details})"
 
 
 def dataset_bytes(case: Case) -> int | None:
@@ -55,26 +44,7 @@ def _bytes_of_a_batch(case: Case) -> float | None:
 
 
 def is_cached(case: Case) -> bool:
-    """The reads do not reach storage: the page cache serves them."""
-    read = measures.storage_fraction(case.rank)
-    place = main_place(case)
-    # Bytes from a network server are not counted as read from storage.
-    return read is not None and read < LIMITS.storage_read_fraction and (place is None or place.kind != "network")
-
-
-def is_cached_by_now(case: Case) -> bool:
-    """Earlier epochs read from storage, and the newest finds what they read in the page cache."""
-    batches = case.rank.batches
-    epochs = np.unique(batches.epoch_index[np.isfinite(batches.epoch_index)])
-    if len(epochs) < 2:
-        return False
-    newest = batches.epoch_index == epochs[-1]
-    first, last = (_read_fraction(case, part) for part in (~newest, newest))
-    return first is not None and last is not None and first >= LIMITS.storage_read_fraction > last
-
-
-def _read_fraction(case: Case, chosen: Column) -> float | None:
-    asked, read = (
-        measures.mean(part[chosen]) for part in (case.rank.batches.asked_bytes, case.rank.batches.read_bytes)
-    )
-    return None if not asked or read is None else read / asked
+    """The page cache serves the reads: they do not reach storage. What a server sends is not counted as read."""
+    read, asked, place = measures.storage_fraction(case.rank), _bytes_of_a_batch(case), main_place(case)
+    is_seen = read is not None and asked is not None and asked >= BOUNDS.least_read_bytes
+    return is_seen and (read or 0.0) < LIMITS.storage_read_fraction and (place is None or place.kind != "network")

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
-from underfed_server.advice.replay import Replay, best_cores, read_replay, worst_cores
+from underfed_server.advice.changes import changed
+from underfed_server.advice.margin import Margin, read_margin
+from underfed_server.advice.readings import readings
+from underfed_server.advice.replay import Replay, read_replay
 from underfed_server.advice.simulate import LoaderSetting, Outcome, simulate
+from underfed_server.advice.startup import Epochs, read_epochs
 from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
 
 Item = TypeVar("Item")
-
-STRUCTURE_ERROR = 0.05
-"""The study's simulator against its own runs and from N to M workers: median 5 %."""
-
-STRUCTURE_ERROR_NO_WORKERS = 0.09
-"""From a run without workers, hand-over never seen: median 7–11 %."""
-
-HANDOVER_SPAN = (0.3, 2.0)
-"""Hand-over times differ by this much between machines and loads of the training process (own study)."""
 
 BLOCKS = 8
 """Blocks of consecutive steps left out in turn, to see how much the figure hangs on a part of the run."""
@@ -44,36 +38,51 @@ class Predictor:
     replay: Replay
     rank: RankFacts
     host: HostShare
+    epochs: Epochs
     recorded: Outcome
     ceiling: float
     """Speed-up with no data wait at all."""
-    structure_error: float
+    margin: Margin
+
+    @property
+    def recorded_setting(self) -> LoaderSetting:
+        return self.replay.setting
 
     def quick(self, setting: LoaderSetting) -> float:
-        """The speed-up alone, for searching."""
-        return self.recorded.step_us / simulate_replay(self.replay, setting).step_us
+        """The speed-up alone, for searching.
+
+        Raises:
+            PredictionError: see :meth:`predict`.
+        """
+        return min(self.ceiling, self.recorded.step_us / self._outcome(self.replay, setting).step_us)
 
     def predict(self, setting: LoaderSetting) -> Prediction:
-        """The speed-up with its interval, about a hundred milliseconds of work."""
-        outcome = simulate_replay(self.replay, setting)
-        speedup = self.recorded.step_us / outcome.step_us
-        others = [self._under(reading, setting) for reading in self._readings()]
-        low = min([speedup, *others]) * (1 - self.structure_error)
-        high = max([speedup, *others]) * (1 + self.structure_error)
-        return Prediction(setting, speedup, low, max(speedup, min(high, self.ceiling)), outcome)
+        """The speed-up with its interval, about two hundred milliseconds of work.
 
-    def _readings(self) -> list[Replay]:
-        readings = [_without_block(self.replay, block) for block in range(BLOCKS)]
-        if not self.replay.slowdown_measured:
-            process = self.rank.process
-            readings.append(self.replay.with_cores(best_cores(process, self.host)))
-            readings.append(self.replay.with_cores(worst_cores(process, self.host)))
-        if not self.replay.saw_workers:
-            readings += [self.replay.with_handover(scale) for scale in HANDOVER_SPAN]
-        return readings
+        Raises:
+            PredictionError: what the change does to loading was not measured in this run; the message is the reason.
+        """
+        outcome = self._outcome(self.replay, setting)
+        speedup = self.recorded.step_us / outcome.step_us
+        others = [self._under(reading, setting) for reading in self._readings(setting)]
+        margin = self.margin.of(self.replay, setting, speedup, outcome.step_us)
+        low = min([speedup, *others]) * math.exp(-margin)
+        high = max([speedup, *others]) * math.exp(margin)
+        limit = max(self.ceiling, low)
+        return Prediction(setting, min(speedup, limit), low, min(high, limit), outcome)
+
+    def _readings(self, setting: LoaderSetting) -> list[Replay]:
+        blocks = [_without_block(self.replay, block) for block in range(BLOCKS)]
+        return [*blocks, *readings(self.replay, self.rank, self.host, setting)]
 
     def _under(self, reading: Replay, setting: LoaderSetting) -> float:
-        return simulate_replay(reading, reading.setting).step_us / simulate_replay(reading, setting).step_us
+        return self._outcome(reading, reading.setting).step_us / self._outcome(reading, setting).step_us
+
+    def _outcome(self, replay: Replay, setting: LoaderSetting) -> Outcome:
+        """Of the mean step, the beginnings of epochs included."""
+        rehearsal = changed(replay, self.rank, setting).rehearse(setting)
+        steady, start_us = simulate(rehearsal, setting), self.epochs.a_step_us(setting)
+        return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)
 
 
 def make_predictor(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Predictor:
@@ -81,26 +90,28 @@ def make_predictor(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Pre
     PredictionError: see :func:`read_replay`.
     """
     replay = read_replay(rank, loader, host)
-    recorded = simulate_replay(replay, replay.setting)
-    measured_step = float(np.nanmean(rank.steps.step_us))
-    measured_wait = float(np.nanmean(rank.steps.data_wait_us))
-    base = STRUCTURE_ERROR if replay.saw_workers else STRUCTURE_ERROR_NO_WORKERS
-    return Predictor(
+    epochs = read_epochs(rank, replay.setting, replay.handover)
+    predictor = Predictor(
         replay=replay,
         rank=rank,
         host=host,
-        recorded=recorded,
-        ceiling=measured_step / max(measured_step - measured_wait, 1.0),
-        structure_error=max(base, abs(recorded.step_us / measured_step - 1)),
+        epochs=epochs,
+        recorded=Outcome(0.0, 0.0),
+        ceiling=rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0),
+        margin=Margin(0.0, 0.0),
     )
-
-
-def simulate_replay(replay: Replay, setting: LoaderSetting) -> Outcome:
-    return simulate(replay.batches, replay.works, setting, replay.cores)
+    recorded = predictor._outcome(replay, replay.setting)
+    return replace(predictor, recorded=recorded, margin=read_margin(rank, loader, recorded))
 
 
 def _without_block(whole: Replay, block: int) -> Replay:
-    return replace(whole, batches=_leave_out(whole.batches, block), works=_leave_out(whole.works, block))
+    return replace(
+        whole,
+        batches=_leave_out(whole.batches, block),
+        alone=_leave_out(whole.alone, block),
+        works=_leave_out(whole.works, block),
+        works_alone=_leave_out(whole.works_alone, block),
+    )
 
 
 def _leave_out(items: tuple[Item, ...], block: int) -> tuple[Item, ...]:

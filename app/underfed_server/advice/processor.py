@@ -16,6 +16,9 @@ Slowdown = Callable[[float], float]
 
 NEVER = float("inf")
 
+WAKE_US = 1_000.0
+"""Until a task that slept gets a core while all are busy: a good part of the scheduler's slice of 3 ms."""
+
 
 class Queue:
     """First in, first out; one task waits at a time, as each DataLoader queue has one reader."""
@@ -54,9 +57,12 @@ class Processor:
     slowdown: Slowdown
     others: float = 0.0
     """Always-busy tasks of other jobs, which get their share."""
+    wake_us: float = WAKE_US
+    """Until a task that slept gets a core, while all of them are busy."""
     now: float = 0.0
     busy: list[list[Any]] = field(default_factory=list)
-    asleep: list[tuple[float, int, Task]] = field(default_factory=list)
+    asleep: list[tuple[float, int, Task, bool]] = field(default_factory=list)
+    """``(until, order, task, whether it has found all cores busy already)``."""
     count: int = 0
 
     def start(self, task: Task) -> None:
@@ -84,8 +90,7 @@ class Processor:
                     return
             elif isinstance(request, Sleep):
                 if request.us > 0:
-                    self.count += 1
-                    heapq.heappush(self.asleep, (self.now + request.us, self.count, task))
+                    self._sleep(request.us, task, was_late=self.wake_us <= 0)
                     return
             elif request.queue.items:
                 value = request.queue.items.popleft()
@@ -114,4 +119,15 @@ class Processor:
                 self.busy.remove(first)
                 self.resume(first[1], None)
             else:
-                self.resume(heapq.heappop(self.asleep)[2], None)
+                self._wake()
+
+    def _sleep(self, us: float, task: Task, *, was_late: bool) -> None:
+        self.count += 1
+        heapq.heappush(self.asleep, (self.now + us, self.count, task, was_late))
+
+    def _wake(self) -> None:
+        _, _, task, was_late = heapq.heappop(self.asleep)
+        if not was_late and len(self.busy) + self.others >= self.cores:
+            self._sleep(self.wake_us, task, was_late=True)
+        else:
+            self.resume(task, None)

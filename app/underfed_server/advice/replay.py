@@ -1,24 +1,16 @@
-"""From what was measured to what the simulator replays: batches, steps, and the cores this run finds free."""
+"""From what was measured to what the simulator replays: batches, steps, handing over, and the cores that are free."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from underfed_server.advice.simulate import Batch, Cores, LoaderSetting, Work
+from underfed_server.advice.handover import read_handover
+from underfed_server.advice.simulate import Batch, Cores, Handover, LoaderSetting, Rehearsal, Work
 from underfed_server.advice.slowdown import LIKELY_FULL, WORST_FULL, assumed_curve, curve_through
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
-from underfed_server.facts.record import Column, HostShare, LoaderFacts, ProcessShare, RankFacts
-
-# Handing a batch from a worker to the training process (own study, torch 2.13, file_descriptor sharing):
-HANDOVER_US = 800.0
-HANDOVER_TENSOR_US = 90.0
-HANDOVER_MB_US = 780.0
-RECEIVE_US = 600.0
-RECEIVE_TENSOR_US = 350.0
-RECEIVE_MB_US = 190.0
-RECEIVE_TENSOR_WAIT_US = 400.0
+from underfed_server.facts.record import Column, HostShare, LoaderFacts, ProcessShare, RankFacts, StepColumns
 
 MANY_THREADS_CORES = 1.3
 """A training process that uses more than this has a thread team (OpenMP, MKL): beyond one thread and the
@@ -27,6 +19,9 @@ autograd thread's overlap. A team spins at barriers, so its uncontended time can
 MOST_REPLAYED = 400
 """Batches and steps cycled through: enough for a 1 % tail to appear, few enough to simulate in milliseconds."""
 
+HELPERS_FRACTION = 0.25
+"""Of the loading thread's CPU, from which other threads of a worker are taken to load too, not only to hand over."""
+
 
 class PredictionError(Exception):
     """No honest figure can be computed from this run; the message is the reason, for the user."""
@@ -34,29 +29,32 @@ class PredictionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One way to read the run. ``handover_scale`` multiplies the hand-over times that were not seen in it."""
+    """One way to read the run."""
 
     batches: tuple[Batch, ...]
+    """As a worker loads them."""
+    alone: tuple[Batch, ...]
+    """As the training process loads them itself: nothing is written to shared memory."""
     works: tuple[Work, ...]
+    """Beside workers: batches in shared memory have to be let go."""
+    works_alone: tuple[Work, ...]
+    handover: Handover
     cores: Cores
     setting: LoaderSetting
+    batch_tensors: int
     saw_workers: bool
     slowdown_measured: bool
 
-    def with_handover(self, scale: float) -> Replay:
-        scaled = tuple(
-            replace(
-                batch,
-                handover_us=batch.handover_us * scale,
-                receive_us=batch.receive_us * scale,
-                receive_wait_us=batch.receive_wait_us * scale,
-            )
-            for batch in self.batches
-        )
-        return replace(self, batches=scaled)
+    def rehearse(self, setting: LoaderSetting) -> Rehearsal:
+        if setting.num_workers == 0:
+            return Rehearsal(self.alone, self.works_alone, self.handover, self.cores)
+        return Rehearsal(self.batches, self.works, self.handover, self.cores)
 
     def with_cores(self, cores: Cores) -> Replay:
         return replace(self, cores=cores)
+
+    def with_handover(self, handover: Handover) -> Replay:
+        return replace(self, handover=handover)
 
 
 def read_replay(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Replay:
@@ -68,14 +66,49 @@ def read_replay(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Replay
     if not host.usable_cores:
         raise PredictionError("the number of cores this run may use is not known")
     _refuse_thread_teams(rank)
-    setting = LoaderSetting(loader.num_workers, loader.prefetch_factor or 2)
+    rank = replace(rank, steps=steady(rank.steps))
+    handover, shared = read_handover(rank, loader, host)
+    batches = _batches(rank)
+    works = _works(rank, loader, handover)
+    if loader.num_workers:
+        alone = tuple(
+            replace(batch, cpu_us=max(0.3 * batch.cpu_us, batch.cpu_us - shared.write_us)) for batch in batches
+        )
+        works_alone = tuple(replace(work, cpu_us=max(0.0, work.cpu_us - shared.free_us)) for work in works)
+    else:
+        alone, works_alone = batches, works
+        batches = tuple(replace(batch, cpu_us=batch.cpu_us + shared.write_us) for batch in batches)
+        works = tuple(replace(work, cpu_us=work.cpu_us + shared.free_us) for work in works)
     return Replay(
-        batches=_batches(rank, loader),
-        works=_works(rank, loader),
+        batches=batches,
+        alone=alone,
+        works=works,
+        works_alone=works_alone,
+        handover=handover,
         cores=likely_cores(rank.process, host),
-        setting=setting,
+        setting=recorded_setting(loader),
+        batch_tensors=loader.batch_tensors or 2,
         saw_workers=loader.num_workers > 0,
         slowdown_measured=host.cpu_slowdown is not None,
+    )
+
+
+def steady(steps: StepColumns) -> StepColumns:
+    """Without the first of each epoch, in which workers are started."""
+    keep = ~steps.is_epoch_start
+    return (
+        steps
+        if keep.all() or not keep.any()
+        else StepColumns(**{each.name: getattr(steps, each.name)[keep] for each in fields(StepColumns)})
+    )
+
+
+def recorded_setting(loader: LoaderFacts) -> LoaderSetting:
+    return LoaderSetting(
+        loader.num_workers or 0,
+        loader.prefetch_factor or 2,
+        persistent_workers=loader.settings.get("persistent_workers") is True,
+        in_order=loader.settings.get("in_order") is not False,
     )
 
 
@@ -110,50 +143,41 @@ def _refuse_thread_teams(rank: RankFacts) -> None:
         )
 
 
-def _batches(rank: RankFacts, loader: LoaderFacts) -> tuple[Batch, ...]:
+def _batches(rank: RankFacts) -> tuple[Batch, ...]:
     table = rank.batches
     known = np.isfinite(table.load_us) & np.isfinite(table.cpu_us) & np.isfinite(table.blocked_us)
     if not known.any():
         raise PredictionError("CPU and blocked time of loading were not measured")
-    handover = _handover(loader)
-    if loader.num_workers:
-        receive = _ready_wait(rank)
-        if receive is not None:
-            handover = replace(handover, receive_us=receive / 2, receive_wait_us=receive / 2)
-    cpu, blocked = table.cpu_us[known][-MOST_REPLAYED:], table.blocked_us[known][-MOST_REPLAYED:]
+    cpu, blocked = table.cpu_us[known], table.blocked_us[known]
+    helpers = _helpers_us(rank)
     return tuple(
-        replace(handover, cpu_us=float(one), blocked_us=float(other)) for one, other in zip(cpu, blocked, strict=True)
+        Batch(float(one), float(other), helpers)
+        for one, other in zip(cpu[-MOST_REPLAYED:], blocked[-MOST_REPLAYED:], strict=True)
     )
 
 
-def _handover(loader: LoaderFacts) -> Batch:
-    tensors = loader.batch_tensors or 2
-    megabytes = (loader.batch_bytes or 0) / 1e6
-    return Batch(
-        cpu_us=0.0,
-        blocked_us=0.0,
-        handover_us=HANDOVER_US + tensors * HANDOVER_TENSOR_US + megabytes * HANDOVER_MB_US,
-        receive_us=RECEIVE_US + tensors * RECEIVE_TENSOR_US + megabytes * RECEIVE_MB_US,
-        receive_wait_us=tensors * RECEIVE_TENSOR_WAIT_US,
-    )
+def _helpers_us(rank: RankFacts) -> float:
+    """CPU of threads that load beside the loading one; 0 where they do no more than hand over."""
+    cpu, process = mean(rank.batches.cpu_us), mean(rank.batches.process_cpu_us)
+    if cpu is None or process is None or process - cpu < HELPERS_FRACTION * cpu:
+        return 0.0
+    return process - cpu if process - cpu > FEEDING_US else 0.0
 
 
-def _ready_wait(rank: RankFacts) -> float | None:
-    """Median wait for a batch that lay ready when it was asked for; ``None``: too few were."""
-    ready = rank.steps.data_wait_us[rank.steps.queue_depth >= 1]
-    return float(np.median(ready)) if len(ready) >= 8 else None
+FEEDING_US = 5_000.0
+"""More CPU than handing a batch over takes, but for batches of hundreds of tensors."""
 
 
-def _works(rank: RankFacts, loader: LoaderFacts) -> tuple[Work, ...]:
+def _works(rank: RankFacts, loader: LoaderFacts, handover: Handover) -> tuple[Work, ...]:
     rest = rank.steps.step_us - rank.steps.data_wait_us
     rest = rest[np.isfinite(rest)][-MOST_REPLAYED:]
     if not len(rest):
         raise PredictionError("no complete step was measured")
-    cpu_share, queued_share = _host_shares(rank, loader, rest)
+    cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
     return tuple(Work(float(us) * cpu_share, float(us) * max(0.0, 1.0 - cpu_share - queued_share)) for us in rest)
 
 
-def _host_shares(rank: RankFacts, loader: LoaderFacts, rest: Column) -> tuple[float, float]:
+def _host_shares(rank: RankFacts, loader: LoaderFacts, handover: Handover, rest: Column) -> tuple[float, float]:
     """Shares of a step outside the wait that the training process computed, and that it queued for a CPU."""
     process, mean_step, mean_rest = rank.process, float(np.nanmean(rank.steps.step_us)), float(np.mean(rest))
     if process.process_cores is None or mean_rest <= 0:
@@ -161,7 +185,11 @@ def _host_shares(rank: RankFacts, loader: LoaderFacts, rest: Column) -> tuple[fl
         return (0.0, 0.0) if rank.uses_gpu else (1.0, 0.0)
     cpu = process.process_cores * mean_step
     queued = (process.main_runqueue_fraction or 0.0) * mean_step
-    if not loader.num_workers:
+    if loader.num_workers:
+        # Of the time in the run queue each part has its share by what it computes.
+        queued *= max(0.0, cpu - handover.receive_us) / max(cpu, 1.0)
+        cpu -= handover.receive_us
+    else:
         cpu -= mean(rank.batches.cpu_us) or 0.0
         queued -= mean(rank.batches.runqueue_us) or 0.0
     cpu_share = min(1.0, max(0.0, cpu / mean_rest))

@@ -55,6 +55,25 @@ class LoaderFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class HandoverCosts:
+    """Handing a batch from one process of the host to another, measured there before training."""
+
+    receive_us: float
+    """CPU of receiving a batch, without its tensors."""
+    receive_wait_us: float
+    """Waiting meanwhile, for a process that does nothing else."""
+    tensor_us: float
+    tensor_wait_us: float
+    """The same for each tensor, which costs a handshake."""
+    write_tensor_us: float
+    """CPU of making room for a tensor in shared memory."""
+    write_mb_us: float
+    """CPU of filling new shared memory, a megabyte, beyond that of ordinary memory."""
+    free_mb_us: float
+    """CPU of giving it back."""
+
+
+@dataclass(frozen=True, slots=True)
 class HostShare:
     """What the run may use of its host."""
 
@@ -65,6 +84,7 @@ class HostShare:
     """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
     cpu_count: int | None = None
     """Of the machine, whatever this run may use of it."""
+    handover: HandoverCosts | None = None
     allowed_cpus: int | None = None
     quota_cores: float | None = None
     shm_total_bytes: int | None = None

@@ -42,6 +42,16 @@ class Part(Struct, frozen=True, gc=False):
     """Unknown keys are ignored, so version 1 can grow."""
 
 
+class Handover(Part, frozen=True, kw_only=True):
+    receive_us: Amount
+    receive_wait_us: Amount
+    tensor_us: Amount
+    tensor_wait_us: Amount
+    write_tensor_us: Amount
+    write_mb_us: Amount
+    free_mb_us: Amount
+
+
 class HostFacts(Part, frozen=True, kw_only=True):
     cpu_model: Text | None = None
     cpu_count: Count | None = None
@@ -57,6 +67,7 @@ class HostFacts(Part, frozen=True, kw_only=True):
     open_files_limit: Count | None = None
     numa_nodes: Count | None = None
     cpu_slowdown: Annotated[list[tuple[Amount, Amount]], Meta(max_length=MOST_ENTRIES)] | None = None
+    handover: Handover | None = None
 
 
 class Device(Part, frozen=True, kw_only=True):

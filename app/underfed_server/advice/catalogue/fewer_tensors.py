@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.advice.bounds import BOUNDS
 from underfed_server.advice.case import Case
 from underfed_server.advice.diff import call
 from underfed_server.advice.offer import Offer, offer_unpredicted
 from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.model import Advice, Evidence, Refusal
 
 
 def consider(case: Case) -> Sequence[Advice | Refusal]:
     tensors = case.loader.batch_tensors
-    if not case.num_workers or tensors is None or tensors < BOUNDS.many_tensors:
+    if not case.num_workers or tensors is None or tensors < LIMITS.many_tensors:
         return []
     if case.found("ipc_copy", "pin_thread") is None:
         return []

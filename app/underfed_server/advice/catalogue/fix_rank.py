@@ -18,7 +18,7 @@ def consider(case: Case) -> Sequence[Advice | Refusal]:
     slow, cause = straggler(case), case.found("slow_rank")
     if slow is None or cause is None:
         return []
-    usual = median_rank(case, slow)
+    usual = case.facts.median_rank
     excess = np.maximum(0.0, slow.steps.data_wait_us - usual.data_wait_us)
     gain = gain_without(slow.steps.step_us, excess)
     ceiling = slow.step_us / max(slow.step_us - slow.data_wait_us, 1.0)
@@ -31,12 +31,6 @@ def straggler(case: Case) -> RankFacts | None:
     marked = {each.rank for each in case.verdict.ranks if each.straggler}
     slow = [rank for rank in case.facts.ranks if rank.rank in marked and len(rank.steps)]
     return max(slow, key=lambda rank: rank.data_wait_us, default=None)
-
-
-def median_rank(case: Case, slow: RankFacts) -> RankFacts:
-    """Of the others."""
-    others = [rank for rank in case.facts.ranks if rank.rank != slow.rank and len(rank.steps)]
-    return sorted(others, key=lambda rank: rank.data_wait_us)[(len(others) - 1) // 2] if others else slow
 
 
 def _offer(case: Case, slow: RankFacts, usual: RankFacts) -> Offer:

@@ -31,10 +31,10 @@ def _advice(case: Case) -> Advice:
 def _why_not(case: Case) -> str | None:
     if not case.facts.uses_gpu:
         return "There is no GPU to copy to."
-    if case.is_short_of_memory or (case.rank.process.swap_bytes or 0) > 0:
-        return (
-            "Memory is short: page-locked memory cannot be swapped out, and what others need of it is taken from them."
-        )
+    if case.is_short_of_memory:
+        return "Memory is short, and page-locked memory is taken from all others for good."
+    if (case.rank.process.swap_bytes or 0) > 0:
+        return "Part of this run is swapped out already, and page-locked memory cannot be."
     if _are_tiny(case):
         return "The batch is thousands of tiny tensors: locking the pages of each costs more than a faster copy saves."
     exposed = exposed_fraction(case)

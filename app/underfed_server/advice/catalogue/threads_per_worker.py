@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,45 +10,36 @@ from underfed_server.advice.diff import call
 from underfed_server.advice.offer import Offer, offer_simulated
 from underfed_server.model import Advice, Evidence, Refusal
 
+ONE = 1
+"""As torch itself gives each worker: more work at once is what more workers are for."""
+
+DIFF = """\
++def limit_threads(worker_id: int) -> None:
++    torch.set_num_threads(1)
++    cv2.setNumThreads(0)  # where OpenCV is used: no threads of its own
++    threadpoolctl.threadpool_limits(1)  # OpenMP, MKL and OpenBLAS of the other libraries
++"""
+
 
 def consider(case: Case) -> Sequence[Advice | Refusal]:
     if not case.num_workers or case.found("thread_oversubscription") is None:
         return []
-    threads = threads_for(case)
-    if case.loader.settings.get("threads_per_worker") == threads:
+    if case.loader.settings.get("threads_per_worker") == ONE:
         return []
-    return offer_simulated(case, replace(case.recorded, threads_per_worker=threads), _offer(case, threads))
+    return offer_simulated(case, replace(case.recorded, threads_per_worker=ONE), _offer(case))
 
 
-def threads_for(case: Case) -> int:
-    """As many as there are cores for."""
-    usable = (case.facts.host.usable_cores or 1.0) / case.ranks_on_host
-    return max(1, math.floor(usable / case.num_workers))
-
-
-def _offer(case: Case, threads: int) -> Offer:
+def _offer(case: Case) -> Offer:
     return Offer(
         change="threads_per_worker",
-        to=threads,
-        title=f"Let each worker use {threads} {'thread' if threads == 1 else 'threads'}",
+        to=ONE,
+        title="Let each worker compute with one thread",
         why="The workers' libraries compute with more threads than there are cores: they wait for each other.",
-        risk="None for what is loaded. A library that is not named in the diff keeps its threads.",
-        diff=_diff(case, threads),
+        risk="None for what is loaded. A library that the diff does not name keeps its threads.",
+        diff="\n".join([DIFF, call(case.loader, ["+worker_init_fn=limit_threads,"])]),
         evidence=_evidence(case),
-        settings={"threads_per_worker": threads},
+        settings={"threads_per_worker": ONE},
     )
-
-
-def _diff(case: Case, threads: int) -> str:
-    in_opencv = 0 if threads == 1 else threads
-    function = [
-        "+def limit_threads(worker_id: int) -> None:",
-        f"+    torch.set_num_threads({threads})",
-        f"+    cv2.setNumThreads({in_opencv})  # where OpenCV is used; 0: no threads of its own",
-        f"+    threadpoolctl.threadpool_limits({threads})  # OpenMP, MKL and OpenBLAS of the other libraries",
-        " ",
-    ]
-    return "\n".join([*function, call(case.loader, ["+worker_init_fn=limit_threads,"])])
 
 
 def _evidence(case: Case) -> list[Evidence]:

@@ -9,10 +9,12 @@ from shlex import quote
 
 from underfed_server.advice.bounds import BOUNDS
 from underfed_server.advice.case import Case
-from underfed_server.advice.dataset import dataset_bytes, describe, is_cached, is_cached_by_now, main_place
+from underfed_server.advice.dataset import dataset_bytes, describe, is_cached, main_place
 from underfed_server.advice.memory import left_bytes, worker_bytes
 from underfed_server.advice.offer import Offer, offer_simulated
 from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.storage import waits_only_at_first
 from underfed_server.model import Advice, Evidence, Refusal
 
 GIB = 1 << 30
@@ -36,7 +38,7 @@ def why_not(case: Case) -> str | None:
     place = main_place(case)
     if place is not None and place.kind == "memory":
         return f"The data set lies in memory already: {place.mount} is {place.file_system or 'a memory file system'}."
-    if is_cached_by_now(case):
+    if case.found("storage_wait") and waits_only_at_first(case.rank, LIMITS.cold_epoch_factor):
         return "Only the first epoch reads from storage: by now the page cache holds the data set."
     if is_cached(case):
         return "The page cache already serves the reads: they hardly reach storage."

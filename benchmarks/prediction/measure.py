@@ -1,0 +1,117 @@
+"""Measures every pipeline at every setting, several times in turn, and keeps what the agent recorded of each run."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.prediction.job import Setting, order
+from benchmarks.prediction.pipelines import WORK, measure_work_s, pipelines
+from tests.fakes.environment import clean_environment
+from tests.fakes.service import Service, running_service, wait_until
+from underfed.calibrate import calibrate
+
+ROOT = Path(__file__).parents[2]
+PREFETCH = (1, 2, 4, 8)
+EPOCH_STEPS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run: its mean step as the job itself timed it, and the windows that its agent sent."""
+
+    pipeline: str
+    setting: Setting
+    repeat: int
+    step_us: float
+    windows: list[dict[str, Any]]
+
+
+def settings(most_workers: int) -> list[Setting]:
+    grid = [Setting(workers, factor) for workers, factor in itertools.product(range(1, most_workers + 1), PREFETCH)]
+    epochs = [Setting(0, None, False, EPOCH_STEPS)]
+    epochs += [Setting(workers, 2, kept, EPOCH_STEPS) for workers in (1, 2, 4) for kept in (False, True)]
+    return [Setting(0), *grid, *epochs]
+
+
+def measure(directory: Path, repeats: int, most_workers: int, names: Sequence[str]) -> None:
+    """Writes a file a run; those that are there already are not measured again."""
+    directory.mkdir(parents=True, exist_ok=True)
+    os.environ[WORK] = _work_s(directory)
+    calibrate(directory)
+    known = [pipeline.name for pipeline in pipelines(directory)]
+    with running_service() as service, _jobs(service, directory) as jobs:
+        for repeat in range(repeats):
+            turn = list(itertools.product(known, settings(most_workers)))
+            random.Random(repeat).shuffle(turn)
+            for pipeline, setting in turn:
+                path = directory / _name(pipeline, setting, repeat)
+                if (not names or pipeline in names) and not path.exists():
+                    _measure_one(jobs, service, path, pipeline, setting, repeat)
+
+
+def _work_s(directory: Path) -> str:
+    """The same for runs that are measured later."""
+    kept = directory / "work_s"
+    if not kept.exists():
+        kept.write_text(str(measure_work_s()))
+    return kept.read_text().strip()
+
+
+def read(directory: Path) -> Iterator[Measured]:
+    for path in sorted(directory.glob("*.run.json.gz")):
+        told = json.loads(gzip.decompress(path.read_bytes()))
+        yield Measured(**{**told, "setting": Setting(**told["setting"])})
+
+
+def _measure_one(
+    jobs: subprocess.Popen[str], service: Service, path: Path, pipeline: str, setting: Setting, repeat: int
+) -> None:
+    assert jobs.stdin is not None and jobs.stdout is not None
+    service.forget()
+    jobs.stdin.write(order(pipeline, setting, f"bench-{time.time_ns()}"))
+    jobs.stdin.flush()
+    step_us = json.loads(jobs.stdout.readline())
+    if step_us is None:
+        raise SystemExit(f"{pipeline} failed at {setting}")
+    wait_until(service.ends, "the run's end arrives", 60.0)
+    measured = Measured(pipeline, setting, repeat, step_us, list(service.windows))
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_bytes(gzip.compress(json.dumps(asdict(measured)).encode()))
+    unfinished.rename(path)
+    print(f"{path.name[:-12]:60} {step_us / 1e3:8.2f} ms a step", file=sys.stderr, flush=True)
+
+
+def _name(pipeline: str, setting: Setting, repeat: int) -> str:
+    words = [pipeline.replace(" ", "-"), str(setting.num_workers), str(setting.prefetch_factor or 0)]
+    words += [f"epochs{'-kept' * setting.persistent_workers}"] if setting.epoch_steps else []
+    return f"{'_'.join(words)}_{repeat}.run.json.gz"
+
+
+@contextmanager
+def _jobs(service: Service, directory: Path) -> Iterator[subprocess.Popen[str]]:
+    environment = clean_environment(
+        UNDERFED_URL=service.url,
+        UNDERFED_DIR=str(directory),
+        UNDERFED_STRICT="1",
+        PYTHONWARNINGS="ignore",
+        **{WORK: os.environ[WORK]},
+    )
+    command = [sys.executable, "-m", "benchmarks.prediction.job", str(directory)]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as jobs:
+        yield jobs
+        assert jobs.stdin is not None
+        jobs.stdin.close()
