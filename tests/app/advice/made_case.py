@@ -15,7 +15,7 @@ from underfed_server.advice.predict import Prediction, Predictor
 from underfed_server.advice.replay import PredictionError
 from underfed_server.advice.simulate import LoaderSetting, Outcome
 from underfed_server.diagnosis.verdict import Verdict
-from underfed_server.facts.record import RunFacts
+from underfed_server.facts.record import BatchColumns, RunFacts, StepColumns
 from underfed_server.model import Advice, Bound, Cause, CauseFinding, Change, RankDiagnosis, Refusal
 
 Changes = Mapping[str, Any]
@@ -41,15 +41,18 @@ def altered(
     new_rank = replace(
         old,
         process=replace(old.process, **(process or {})),
-        steps=replace(old.steps, **_columns(steps, len(old.steps))),
-        batches=replace(old.batches, **_columns(batches, len(old.batches))),
+        steps=replace(old.steps, **_columns(old.steps, steps)),
+        batches=replace(old.batches, **_columns(old.batches, batches)),
         **(rank or {}),
     )
     return replace(facts, loader=new_loader, host=replace(facts.host, **(host or {})), ranks=(new_rank,), **run)
 
 
-def _columns(changes: Changes | None, length: int) -> dict[str, Any]:
-    return {name: np.resize(np.asarray(value, dtype=np.float64), length) for name, value in (changes or {}).items()}
+def _columns(old: StepColumns | BatchColumns, changes: Changes | None) -> dict[str, Any]:
+    def column(name: str, value: Any) -> Any:
+        return np.resize(np.asarray(value, dtype=getattr(old, name).dtype), len(old))
+
+    return {name: column(name, value) for name, value in (changes or {}).items()}
 
 
 def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **costs: float) -> Verdict:

@@ -33,7 +33,7 @@ def test_exposed_copies_from_ordinary_memory_get_page_locked_memory_and_no_guess
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        ({"process": {"swap_bytes": 1 << 20}}, "Memory is short"),
+        ({"process": {"swap_bytes": 1 << 20}}, "swapped out"),
         ({"loader": {"batch_tensors": 4_000, "batch_bytes": 4_000_000}}, "tiny tensors"),
         ({"rank": {"uses_gpu": False}}, "no GPU"),
         ({"steps": {"h2d_us": 12_000.0, "h2d_exposed_us": 100.0}}, "hidden behind its work"),

@@ -50,7 +50,7 @@ def test_a_data_set_that_fits_is_copied_into_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("nvme", "NVMe"), ("ssd", "SSD"), ("hdd", "disk"), ("network", "network file system")]
+    ("kind", "name"), [("nvme", "NVMe"), ("ssd", "SSD"), ("hdd", "hard disk"), ("network", "network file system")]
 )
 def test_the_kind_of_storage_is_named(kind: StorageKind, name: str) -> None:
     best = offered(reading(storage=(place(kind),)))
@@ -84,9 +84,10 @@ def test_it_is_refused_with_the_reason_where_it_would_not_help_or_not_fit(made: 
     assert {"Size of the data set, as read", "Memory this run may still take"} <= set(figures)
 
 
-def test_it_is_refused_where_only_the_first_epoch_reads_from_storage() -> None:
+def test_it_is_refused_where_only_the_first_epoch_waits_for_storage() -> None:
     epochs = np.repeat([0.0, 1.0], 150)
-    facts = reading(batches={"epoch_index": epochs, "read_bytes": np.where(epochs == 0, 1e6, 0.0)})
+    blocked = np.where(epochs == 0, 360_000.0, 500.0)
+    facts = reading(batches={"epoch_index": epochs, "blocked_us": blocked})
     assert "Only the first epoch" in refused("tmpfs", advised(facts)).why
 
 
@@ -118,3 +119,5 @@ def test_nothing_is_said_of_memory_where_reads_were_not_measured_or_are_no_matte
     found = recommended(reading(batches=unmeasured), too_few_workers=0.5)
     assert "tmpfs" not in {refusal.change for refusal in found.refusals} | changes(found)
     assert "tmpfs" not in changes(recommended(reading(), too_few_workers=0.5))
+    pipes = {"asked_bytes": 300.0, "read_bytes": 0.0}
+    assert "tmpfs" not in {one.change for one in recommended(reading(batches=pipes), no_workers=0.5).refusals}

@@ -282,28 +282,17 @@ def test_batches_out_of_order_are_advised_where_slow_samples_hold_back_ready_one
     assert "in_order" not in changes(recommended(one, slow_samples=0.2))
 
 
-def test_threads_of_workers_are_limited_to_the_cores_there_are() -> None:
-    seen: list[LoaderSetting] = []
-
-    def speedup(setting: LoaderSetting) -> float:
-        seen.append(setting)
-        return 1.5 if setting.threads_per_worker else 1.0
-
+def test_each_worker_gets_one_thread_where_there_are_more_than_cores() -> None:
     workers = (WorkerFacts(worker=0, threads=12, cores=1.9), WorkerFacts(worker=1, threads=12, cores=1.9))
     facts = altered(two_workers(), rank={"workers": workers})
-    best = of("threads_per_worker", recommend(made_case(facts, made_verdict(thread_oversubscription=0.3), speedup)))
-    assert (best.to, best.evidence[0].value) == (4, 24)
-    assert best.settings == {"num_workers": 2, "prefetch_factor": 2, "threads_per_worker": 4}
-    assert "+    cv2.setNumThreads(4)" in best.diff and "+    worker_init_fn=limit_threads," in best.diff
-    assert any(setting.threads_per_worker == 4 for setting in seen)
-
-
-def test_one_thread_each_turns_the_threads_of_opencv_off() -> None:
-    facts = altered(two_workers(num_workers=8, usable_cores=4.0))
-    case = made_case(facts, made_verdict(thread_oversubscription=0.3), lambda one: 1.5 if one.threads_per_worker else 1)
+    verdict = made_verdict(thread_oversubscription=0.3)
+    case = made_case(facts, verdict, lambda one: 1.5 if one.threads_per_worker == 1 else 1.0)
     best = of("threads_per_worker", recommend(case))
-    assert best.to == 1
-    assert "+    cv2.setNumThreads(0)" in best.diff
+    assert (best.to, best.predicted_speedup, best.evidence[0].value) == (1, 1.5, 24)
+    assert best.settings == {"num_workers": 2, "prefetch_factor": 2, "threads_per_worker": 1}
+    assert "+    cv2.setNumThreads(0)" in best.diff and "+    worker_init_fn=limit_threads," in best.diff
+    limited = altered(facts, settings={"threads_per_worker": 1})
+    assert "threads_per_worker" not in changes(recommend(made_case(limited, verdict, lambda _one: 1.5)))
 
 
 def test_tensors_are_shared_by_name_where_handing_over_many_costs() -> None:
@@ -348,6 +337,21 @@ def test_a_sampler_that_draws_at_once_gains_what_drawing_costs() -> None:
     assert less.predicted_speedup == pytest.approx(1 / 0.9)
     unseen = altered(facts, steps={"sampler_us": np.nan})
     assert of("faster_sampler", recommended(unseen, slow_sampler=0.2)).predicted_speedup is None
+
+
+def test_a_sampler_that_is_slow_as_an_epoch_begins_gains_that() -> None:
+    is_first = np.arange(300) % 20 == 0
+    steps = {
+        "is_epoch_start": is_first,
+        "epoch_index": np.arange(300) // 20,
+        "sampler_us": np.nan,
+        "data_wait_us": np.where(is_first, 230_000.0, 30_000.0),
+        "step_us": np.where(is_first, 250_000.0, 50_000.0),
+    }
+    epochs = tuple(EpochFacts(number, 0, sampler_us=200_000) for number in range(15))
+    facts = altered(two_workers(), steps=steps, rank={"epochs": epochs})
+    # 200 ms of 1,200 for an epoch of 20 steps.
+    assert of("faster_sampler", recommended(facts, slow_sampler=0.3)).predicted_speedup == pytest.approx(1.2)
 
 
 def test_an_unsharded_dataset_is_told_to_share_out_whatever_binds_the_run() -> None:

@@ -202,3 +202,20 @@ def test_an_unknown_run_is_not_found(store: Store) -> None:
     post(store, made_stream(1))
     with pytest.raises(NotFoundError):
         condense(store, "nobody", warmup_steps=5, judged_steps=2_000)
+
+
+def test_the_words_that_start_a_run_again_are_kept_where_they_are_whole(store: Store) -> None:
+    starts: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
+        "alone": ({"command": ["python", "train.py", "--lr", "0.1"]}, ("python", "train.py", "--lr", "0.1")),
+        "rank": ({"launcher": "torchrun", "world_size": 4}, ()),
+        "cut": ({"command": ["python", "-c", "x" * 2_000]}, ()),
+        "notebook": ({"command": ["python", "-m", "ipykernel_launcher", "-f", "kernel.json"]}, ()),
+    }
+    for run_id, (told, expected) in starts.items():
+        post(store, [even_window(0, run_id=run_id, run=RUN | told)])
+        assert condense(store, run_id, warmup_steps=5, judged_steps=2_000).command == expected
+
+
+def test_the_cores_of_the_machine_are_told_from_those_that_the_run_may_use(store: Store) -> None:
+    post(store, [even_window(0, run=RUN | {"host": {"cpu_count": 96, "usable_cores": 2.5}})])
+    assert (condensed(store).host.cpu_count, condensed(store).host.usable_cores) == (96, 2.5)

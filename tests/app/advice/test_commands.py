@@ -1,0 +1,61 @@
+"""The lines that try a piece of advice, read by the ``underfed run`` that they are for."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from tests.app.advice.made_case import altered, made_case, made_verdict
+from tests.app.made_facts import made_run
+from underfed.orders import make_parser
+from underfed.run import split
+from underfed.tunable import NAMES, check_settings, parse_settings
+from underfed_server.advice.advise import recommend
+from underfed_server.advice.command import SETTABLE
+from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Advice, Setting
+
+WORDS = ("python", "-m", "train", "--data", "/data/it's here", "--lr=0.1", "--", "$HOME")
+
+
+def sick(**overrides: Setting) -> RunFacts:
+    facts = made_run(wait_ms=30.0, work_ms=20.0, num_workers=2, load_cpu_ms=100.0, queue_depth=0, uses_gpu=True)
+    facts = altered(facts, settings={"pin_memory": False}, steps={"h2d_us": 9_000.0, "h2d_exposed_us": 9_000.0})
+    return replace(facts, command=WORDS, overrides=overrides)
+
+
+def advice_for(facts: RunFacts, speedup_without_workers: float = 1.0) -> list[Advice]:
+    verdict = made_verdict(
+        too_few_workers=0.1, slow_samples=0.1, worker_startup=0.1, thread_oversubscription=0.1, pageable_copy=0.1
+    )
+
+    def speedup(setting: LoaderSetting) -> float:
+        return speedup_without_workers if setting.num_workers == 0 else 1.2
+
+    return list(recommend(made_case(facts, verdict, speedup)).advice)
+
+
+def test_what_can_be_set_is_what_the_agent_sets() -> None:
+    assert set(NAMES) == SETTABLE
+
+
+@pytest.mark.parametrize("without_workers", [1.0, 1.5])
+@pytest.mark.parametrize("overrides", [{}, {"persistent_workers": False, "in_order": True, "num_workers": 2}])
+def test_every_line_is_understood_and_sets_what_was_advised(
+    without_workers: float, overrides: dict[str, Setting]
+) -> None:
+    found = [advice for advice in advice_for(sick(**overrides), without_workers) if advice.settings]
+    assert {"num_workers", "pin_memory", "persistent_workers"} <= {advice.change for advice in found}
+    for place, advice in enumerate(found):
+        assert advice.command is not None
+        program, command, *words = shlex.split(advice.command)
+        assert (program, command) == ("underfed", "run")
+        own, started = split(words)
+        assert tuple(started) == WORDS
+        options = make_parser().parse_args(own)
+        assert (options.apply == "made-1") == (place == 0)
+        assert place == 0 or parse_settings(options.set) == advice.settings
+        check_settings(advice.settings)
