@@ -1,0 +1,35 @@
+"""How well a run's speed at other settings is predicted from the run alone: every pipeline at every setting, measured.
+
+Nine pipelines × ``num_workers`` 0–4 × ``prefetch_factor`` 1–8, and short epochs with workers that persist or not; each
+setting several times, in turn. Every run is recorded by the agent, and from each record the others are predicted. An
+error is that of the predicted against the measured speed-up; beside it stands how far the measured one strays between
+two repeats. A run during which others used the machine is not told apart: it is part of that noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.prediction", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3, help="of each setting (default: %(default)s)")
+    parser.add_argument("--most-workers", type=int, default=4, help="(default: %(default)s)")
+    parser.add_argument(
+        "--keep", type=Path, help="directory for what is measured; what lies there is not measured again"
+    )
+    parser.add_argument("--only", nargs="*", default=[], metavar="PIPELINE", help="(default: all)")
+    options = parser.parse_args(arguments)
+    # Not at the top: the measured jobs import this package, too.
+    from benchmarks.prediction import measure, table
+    from underfed_server.demo.photographs import photograph_files
+
+    with tempfile.TemporaryDirectory() as place:
+        directory = options.keep or Path(place)
+        directory.mkdir(parents=True, exist_ok=True)
+        photograph_files(directory)
+        measure.measure(directory, options.repeats, options.most_workers, options.only)
+        table.show(directory)

@@ -62,7 +62,9 @@ def pipelines(data: Path) -> list[Pipeline]:
         Pipeline("decode on the CPU", lambda index: decoded(photographs[index % len(photographs)]), 4, 0.012),
         Pipeline("storage latency", lambda index: after(0.004, index), 8, 0.012),
         Pipeline("mixed", lambda index: mixed(index), 4, 0.012),
-        Pipeline("heavy tail", lambda index: after(0.120 if chance(index) < 0.05 else 0.008, index), 1, 0.012, seconds=3.6),
+        Pipeline(
+            "heavy tail", lambda index: after(0.120 if chance(index) < 0.05 else 0.008, index), 1, 0.012, seconds=3.6
+        ),
         Pipeline("tiny tensors", lambda index: [torch.full((4,), float(index)) for _ in range(24)], 8, 0.012),
         Pipeline("huge batches", lambda index: torch.full((1_500_000,), float(index)), 4, 0.012),
         Pipeline("slow collate", lambda index: after(0.0005, index), 8, 0.012, collate=slow_collate),

@@ -1,0 +1,162 @@
+"""Predicts from each recorded run what every other setting would give, and holds it against what was measured there."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.prediction.job import Setting
+from benchmarks.prediction.measure import Measured, read
+from tests.app.made_windows import arrival
+from underfed_server.advice.predict import Predictor, make_predictor
+from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.facts.condense import condense
+from underfed_server.facts.record import RunFacts
+from underfed_server.store.store import Store
+
+INTERVALS_A_RUN = 3
+"""Of the settings that an interval is computed for beside the advised one: it takes twenty times a figure's time."""
+
+Speeds = Mapping[tuple[str, Setting], float]
+"""Mean step in microseconds, the median over the repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One recorded run, and the settings of its pipeline that were measured."""
+
+    pipeline: str
+    setting: Setting
+    facts: RunFacts
+    measured_us: Mapping[Setting, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One prediction beside what was measured."""
+
+    pipeline: str
+    source: Setting
+    target: Setting
+    predicted: float
+    observed: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def error(self) -> float:
+        return abs(self.predicted / self.observed - 1)
+
+    @property
+    def is_inside(self) -> bool | None:
+        return None if self.low is None or self.high is None else self.low <= self.observed <= self.high
+
+    @property
+    def kind(self) -> str:
+        if self.source.epoch_steps is not None:
+            return "whole epochs"
+        if not self.source.num_workers:
+            return "0 → N workers"
+        return "N → M workers" if self.target.num_workers else "N → 0 workers"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The setting that a run's prediction would choose, and what it costs against the best one measured."""
+
+    pipeline: str
+    source: Setting
+    advised: Setting
+    cost: float
+
+
+def evaluate(directory: Path) -> tuple[list[Figure], list[Choice], dict[str, list[float]]]:
+    """All predictions, all choices, and by pipeline how far the same speed-up strays between two repeats."""
+    runs = list(read(directory))
+    speeds = median_speeds(runs)
+    figures: list[Figure] = []
+    choices: list[Choice] = []
+    with ProcessPoolExecutor() as pool:
+        for found, choice in pool.map(predict_all, sources(runs, speeds)):
+            figures += found
+            choices += [choice] if choice else []
+    return figures, choices, noise(runs)
+
+
+def median_speeds(runs: Iterable[Measured]) -> Speeds:
+    seen: dict[tuple[str, Setting], list[float]] = defaultdict(list)
+    for run in runs:
+        seen[run.pipeline, run.setting].append(run.step_us)
+    return {key: statistics.median(values) for key, values in seen.items()}
+
+
+def noise(runs: Sequence[Measured]) -> dict[str, list[float]]:
+    """Of a speed-up that is measured twice, the ratio less one: what no prediction can be better than."""
+    seen: dict[tuple[str, int], dict[Setting, float]] = defaultdict(dict)
+    for run in runs:
+        seen[run.pipeline, run.repeat][run.setting] = run.step_us
+    strays: dict[str, list[float]] = defaultdict(list)
+    for (name, one), (other_name, other) in itertools.combinations(seen, 2):
+        if name != other_name:
+            continue
+        first, second = seen[name, one], seen[name, other]
+        for source, target in itertools.permutations(first.keys() & second.keys(), 2):
+            if comparable(source, target):
+                strays[name].append(abs((first[source] / first[target]) / (second[source] / second[target]) - 1))
+    return strays
+
+
+def comparable(source: Setting, target: Setting) -> bool:
+    return source != target and (source.epoch_steps is None) == (target.epoch_steps is None)
+
+
+def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
+    """Each run as the service would know it: its windows, through the store, condensed."""
+    with tempfile.TemporaryDirectory() as place:
+        store = Store(Path(place) / "underfed.db")
+        for run in runs:
+            for stored in [store.submit(arrival(window)) for window in run.windows]:
+                stored.result(timeout=60)
+            run_id = run.windows[0]["run_id"]
+            facts = condense(store, run_id, warmup_steps=LIMITS.warmup_steps, judged_steps=LIMITS.judged_steps)
+            measured = {setting: us for (name, setting), us in speeds.items() if name == run.pipeline}
+            yield Source(run.pipeline, run.setting, facts, measured)
+        store.close()
+
+
+def predict_all(source: Source) -> tuple[list[Figure], Choice | None]:
+    (rank,) = source.facts.ranks
+    assert source.facts.loader is not None
+    predictor = make_predictor(rank, source.facts.loader, source.facts.host)
+    targets = [setting for setting in source.measured_us if comparable(source.setting, setting)]
+    chance = random.Random(source.facts.run_id)
+    with_interval = set(chance.sample(targets, min(INTERVALS_A_RUN, len(targets))))
+    figures = [figure(source, predictor, target, with_interval=target in with_interval) for target in targets]
+    return figures, choose(source, figures) if source.setting.epoch_steps is None else None
+
+
+def figure(source: Source, predictor: Predictor, target: Setting, *, with_interval: bool) -> Figure:
+    asked = LoaderSetting(target.num_workers, target.prefetch_factor or 2, persistent_workers=target.persistent_workers)
+    observed = source.measured_us[source.setting] / source.measured_us[target]
+    if not with_interval:
+        return Figure(source.pipeline, source.setting, target, predictor.quick(asked), observed)
+    found = predictor.predict(asked)
+    return Figure(source.pipeline, source.setting, target, found.speedup, observed, found.low, found.high)
+
+
+def choose(source: Source, figures: Sequence[Figure]) -> Choice:
+    """The cheapest of the settings within 2 % of the fastest predicted, as advice is chosen."""
+    predicted = {source.setting: 1.0} | {figure.target: figure.predicted for figure in figures}
+    enough = max(predicted.values()) * (1 - LIMITS.cheapest_within_fraction)
+    good = [setting for setting, speedup in predicted.items() if speedup >= enough]
+    advised = min(good, key=lambda setting: (setting.num_workers, setting.prefetch_factor or 0))
+    steady = [us for setting, us in source.measured_us.items() if setting.epoch_steps is None]
+    return Choice(source.pipeline, source.setting, advised, source.measured_us[advised] / min(steady) - 1)

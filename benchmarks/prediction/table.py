@@ -1,0 +1,100 @@
+"""Prints how far predictions were off, by pipeline and by kind, beside the noise of the measurement."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.prediction.evaluate import Choice, Figure, evaluate
+
+KINDS = ("N → M workers", "N → 0 workers", "0 → N workers", "whole epochs")
+
+
+def show(directory: Path) -> None:
+    figures, choices, noise = evaluate(directory)
+    print("\nError of the predicted speed-up: median, 90th percentile (number of predictions)\n")
+    names = sorted({figure.pipeline for figure in figures})
+    rows = [
+        [name, *(_errors(_of(figures, name, kind)) for kind in KINDS), _spread(noise.get(name, []))] for name in names
+    ]
+    everything = [figure for figure in figures if figure.pipeline in names]
+    strays = [stray for each in noise.values() for stray in each]
+    rows.append(["all", *(_errors(_of(everything, None, kind)) for kind in KINDS), _spread(strays)])
+    _print(["pipeline", *KINDS, "noise of repeats"], rows)
+    _intervals(figures)
+    _choices(choices)
+    _worst(figures)
+
+
+def _of(figures: Iterable[Figure], pipeline: str | None, kind: str) -> list[Figure]:
+    return [figure for figure in figures if pipeline in (None, figure.pipeline) and figure.kind == kind]
+
+
+def _errors(figures: Sequence[Figure]) -> str:
+    return f"{_spread([figure.error for figure in figures])} ({len(figures)})" if figures else "–"
+
+
+def _spread(values: Sequence[float]) -> str:
+    if not values:
+        return "–"
+    return f"{statistics.median(values):.1%}, {_percentile(values, 0.9):.1%}"
+
+
+def _percentile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def _intervals(figures: Sequence[Figure]) -> None:
+    print("\nIntervals: how many hold the observed value, and how wide they are (high over low, less one)\n")
+    shown = [figure for figure in figures if figure.is_inside is not None]
+    rows = []
+    for kind in (*KINDS, None):
+        of_kind = [figure for figure in shown if kind in (None, figure.kind)]
+        if of_kind:
+            widths = [(figure.high or 0.0) / (figure.low or 1.0) - 1 for figure in of_kind]
+            inside = sum(bool(figure.is_inside) for figure in of_kind) / len(of_kind)
+            rows.append([kind or "all", f"{inside:.1%} of {len(of_kind)}", _spread(widths)])
+    _print(["kind", "inside", "width"], rows)
+
+
+def _choices(choices: Sequence[Choice]) -> None:
+    print("\nWhat the chosen setting costs against the best one measured\n")
+    rows = []
+    for title, wanted in _origins():
+        costs = [choice.cost for choice in choices if wanted(choice)]
+        if costs:
+            rows.append([title, str(len(costs)), _spread(costs), f"{max(costs):.1%}"])
+    _print(["recorded", "runs", "cost", "most"], rows)
+
+
+def _origins() -> list[tuple[str, Callable[[Choice], bool]]]:
+    return [
+        ("with workers", lambda choice: choice.source.num_workers > 0),
+        ("without workers", lambda choice: choice.source.num_workers == 0),
+    ]
+
+
+def _worst(figures: Sequence[Figure]) -> None:
+    print("\nThe ten cases that are most wrong\n")
+    rows = [
+        [
+            figure.pipeline,
+            _setting(figure.source.num_workers, figure.source.prefetch_factor),
+            _setting(figure.target.num_workers, figure.target.prefetch_factor),
+            f"{figure.predicted:.2f}",
+            f"{figure.observed:.2f}",
+            f"{figure.predicted / figure.observed - 1:+.1%}",
+        ]
+        for figure in sorted(figures, key=lambda figure: -figure.error)[:10]
+    ]
+    _print(["pipeline", "from", "to", "predicted", "observed", "error"], rows)
+
+
+def _setting(workers: int, prefetch: int | None) -> str:
+    return f"{workers} × {prefetch}" if prefetch else str(workers)
+
+
+def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    for row in (head, ["---"] * len(head), *rows):
+        print("| " + " | ".join(row) + " |")
