@@ -16,6 +16,7 @@ from underfed_server.diagnosis.verdict import Verdict
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status
 from underfed_server.proof import GROWTH, Proof, read_facts, tell_earlier_runs
+from underfed_server.replayed import read_replay, tell_of_replay
 from underfed_server.store.store import Store
 from underfed_server.team.shared import read_shared
 
@@ -47,11 +48,12 @@ class Judgement:
         recommendation = self._advise(facts, verdict)
         ledger = self._proof.entries(store, facts, verdict.ranks, known)
         found = diagnosis_of(facts, verdict, recommendation, ledger)
-        found = found.model_copy(update={"shared": read_shared(store, found)})
+        found = found.model_copy(update={"shared": read_shared(store, found), "replay": read_replay(store, run_id)})
         store.save_diagnosis(found)
         if facts.status != "running":
             self._advised.pop(run_id, None)
             tell_earlier_runs(store, facts, ledger)
+            tell_of_replay(store, run_id)
         return known is None or found != known.model_copy(update={"judged_at": None})
 
     def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:

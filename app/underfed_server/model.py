@@ -209,6 +209,19 @@ class SharedCause(Model):
     ended_at: datetime
 
 
+class Replay(Model):
+    """What ``underfed run --replay`` measured: the training loop with real batches, and with the same again at once."""
+
+    batches: int
+    real_steps_per_s: float
+    instant_steps_per_s: float
+
+
+class MeasuredReplay(Replay):
+    run_id: str
+    """The run that measured it: this one, or another of the job with the same settings."""
+
+
 class Diagnosis(Model):
     run_id: str
     status: Status
@@ -232,6 +245,9 @@ class Diagnosis(Model):
     steps_per_s: float | None
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
+    """Computed: from what the device or the host was busy with."""
+    replay: MeasuredReplay | None = None
+    """Measured: the same with real batches at hand."""
     hours_lost: float | None
     """Σ over ranks of stalled time, whatever the rank computes on."""
     gpu_hours_lost: float | None
@@ -454,14 +470,6 @@ class Losses(Model):
     dropped_windows: int
     rejected_windows: int
     agent_errors: int
-
-
-class Replay(Model):
-    """What ``underfed run --replay`` measured: the training loop with real batches, and with the same again at once."""
-
-    batches: int
-    real_steps_per_s: float
-    instant_steps_per_s: float
 
 
 class Run(RunSummary):

@@ -177,3 +177,23 @@ def test_the_run_that_apply_named_is_the_one_compared_with(store: Store) -> None
     assert judged(store, judge, "applied").ledger[0].advice_of == "first"
     record(store, "gone", range(10), num_workers=advised.to, wait_ms=2, started_at=LATE, advice_of="no-such-run")
     assert judged(store, judge, "gone").ledger[0].advice_of == "second"
+
+
+def test_a_replay_is_told_with_every_run_of_the_job_that_has_its_settings(store: Store) -> None:
+    judge, measured = Judgement(), {"batches": 20, "real_steps_per_s": 5.9, "instant_steps_per_s": 19.5}
+    for run_id, workers, said in (
+        ("before", 0, {}),
+        ("others", 2, {}),
+        ("replaying", 0, {"replay": measured}),
+        ("afterwards", 0, {}),
+    ):
+        record(store, run_id, range(10), num_workers=workers, wait_ms=LOAD_MS, started_at=EARLY, **said)
+        assert (judged(store, judge, run_id).replay is None) == (run_id in ("before", "others"))
+    end(store, "replaying", 10, EARLY)
+    judge(store, "replaying")
+    for run_id in ("before", "replaying", "afterwards"):
+        diagnosis = store.diagnosis(run_id)
+        assert diagnosis and diagnosis.replay
+        assert diagnosis.replay.model_dump() == {"run_id": "replaying", **measured}
+    others = store.diagnosis("others")
+    assert others and others.replay is None

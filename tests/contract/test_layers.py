@@ -18,7 +18,7 @@ SERVER_LINE = (
     ("diagnosis",),
     ("advice",),
     ("team",),
-    ("proof",),
+    ("proof", "replayed"),
     ("judgement",),
     ("api",),
     ("main",),

@@ -89,6 +89,19 @@ def earlier_runs(connection: Connection, run_id: str, limit: int, now: datetime)
     return summaries(connection, connection.execute(statement).mappings().all(), now)
 
 
+def replays(connection: Connection, run_id: str) -> list[str]:
+    """This run, then others of the same job, newest first: those that measured a replay, the newest twenty.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    row, run = run_row(connection, run_id), tables.run.c
+    same_job = and_(run.job == row["job"], run.project == row["project"], run.job != "")
+    statement = select(run.run_id).where(run.replay.is_not(None), or_(run.run_id == run_id, same_job))
+    newest = statement.order_by((run.run_id == run_id).desc(), run.started_at.desc()).limit(20)
+    return list(connection.execute(newest).scalars())
+
+
 def edit_run(connection: Connection, run_id: str, changes: Mapping[str, Any], now: datetime) -> None:
     """Set ``name``, ``tags`` or ``notes``. A name or tags of ``None`` go back to what the agent says.
 

@@ -136,6 +136,11 @@ class Store:
         with self._readers.begin() as connection:
             return runs.earlier_runs(connection, run_id, limit, self.now())
 
+    def replays(self, run_id: str) -> list[str]:
+        """This run, then others of the same job, newest first: those that measured what instant data would gain."""
+        with self._readers.begin() as connection:
+            return runs.replays(connection, run_id)
+
     def edit_run(self, run_id: str, changes: Mapping[str, Any]) -> None:
         """Set ``name``, ``tags`` or ``notes``; a name or tags of ``None`` are the agent's again."""
         self.write(lambda connection: runs.edit_run(connection, run_id, changes, self.now()))

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9ac2ef6876b047ba305d25c95c8167f645d64e37c3f531e89384ec09448e9cea. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 f8ca2d383cccbb99142feaaef82b3808e6d28c076fda094e99f937e595ba0ff1. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -444,6 +444,7 @@ export interface components {
             reason: string | null;
             /** Refusals */
             refusals: components["schemas"]["Refusal"][];
+            replay?: components["schemas"]["MeasuredReplay"] | null;
             /** Run Id */
             run_id: string;
             /** Samples Per S */
@@ -749,6 +750,17 @@ export interface components {
             dropped_windows: number;
             /** Rejected Windows */
             rejected_windows: number;
+        };
+        /** MeasuredReplay */
+        MeasuredReplay: {
+            /** Batches */
+            batches: number;
+            /** Instant Steps Per S */
+            instant_steps_per_s: number;
+            /** Real Steps Per S */
+            real_steps_per_s: number;
+            /** Run Id */
+            run_id: string;
         };
         /** RankDiagnosis */
         RankDiagnosis: {
