@@ -32,7 +32,6 @@ class Pipeline:
     """Processes that train together."""
     cpus: int | None = None
     """Those it may run on; ``None``: all that there are."""
-    needs_root: bool = False
 
 
 def names() -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import uuid
@@ -12,17 +11,13 @@ from urllib.request import Request, urlopen
 
 from tests.app.serving import judged
 from tests.fakes.environment import clean_environment
-from tests.scenarios.pipelines.pipeline import Pipeline, Strength, Windows, pipeline
+from tests.scenarios.pipelines.pipeline import Strength, Windows, pipeline
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = __package__
 TIMEOUT_S = 120
-
-
-def can_run(chosen: Pipeline) -> bool:
-    return not chosen.needs_root or os.geteuid() == 0
 
 
 def diagnose(name: str, strength: Strength, *, address: str, directory: Path) -> Diagnosis:

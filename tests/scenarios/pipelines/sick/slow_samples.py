@@ -10,9 +10,9 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 TIMES: dict[Strength, float] = {"none": 1, "weak": 15, "clear": 30, "strong": 60}
-LOAD_MS = 4
-WORK_MS = 10
-STEPS = 300
+LOAD_MS = 8
+WORK_MS = 20
+STEPS = 200
 SLOW_OF = 20
 
 

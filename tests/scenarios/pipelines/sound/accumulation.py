@@ -12,8 +12,8 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 GATHERED: dict[Strength, int] = {"none": 1, "weak": 2, "clear": 4, "strong": 8}
-SHORT_MS, LONG_MS = 6, 40
-STEPS = 240
+SHORT_MS, LONG_MS = 10, 60
+STEPS = 200
 
 
 def fetch(index: int) -> None:

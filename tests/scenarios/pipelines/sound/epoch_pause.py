@@ -10,7 +10,7 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 PAUSE_MS: dict[Strength, float] = {"none": 0, "weak": 100, "clear": 500, "strong": 1500}
-WORK_MS = 20
+WORK_MS = 25
 STEPS = 40
 EPOCHS = 4
 

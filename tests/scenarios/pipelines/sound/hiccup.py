@@ -9,9 +9,9 @@ from tests.scenarios.pipelines.loop import train
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
-HANG_MS: dict[Strength, float] = {"none": 4, "weak": 300, "clear": 800, "strong": 2000}
-WORK_MS = 10
-STEPS = 400
+HANG_MS: dict[Strength, float] = {"none": 4, "weak": 400, "clear": 1000, "strong": 2500}
+WORK_MS = 25
+STEPS = 200
 
 
 class Hang:

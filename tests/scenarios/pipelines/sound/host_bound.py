@@ -13,7 +13,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 LOG_MS: dict[Strength, float] = {"none": 1, "weak": 20, "clear": 60, "strong": 150}
 CHECKPOINT_MS: dict[Strength, float] = {"none": 10, "weak": 100, "clear": 400, "strong": 1000}
-WORK_MS = 10
+WORK_MS = 25
 STEPS = 150
 
 

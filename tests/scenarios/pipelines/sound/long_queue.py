@@ -10,8 +10,8 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 PREFETCH: dict[Strength, int] = {"none": 2, "weak": 8, "clear": 16, "strong": 48}
-WORK_MS = 15
-STEPS = 250
+WORK_MS = 25
+STEPS = 180
 
 
 def fetch(index: int) -> None:

@@ -14,7 +14,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 EVERY: dict[Strength, int] = {"none": 1_000, "weak": 8, "clear": 4, "strong": 2}
 """The how-manieth step draws a second batch."""
-WORK_MS = 20
+WORK_MS = 25
 STEPS = 60
 EPOCHS = 3
 

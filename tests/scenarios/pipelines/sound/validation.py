@@ -12,7 +12,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 STEPS: dict[Strength, int] = {"none": 2, "weak": 10, "clear": 30, "strong": 60}
 """Of a validation."""
-WORK_MS = 15
+WORK_MS = 25
 TRAINING_STEPS = 30
 EPOCHS = 4
 

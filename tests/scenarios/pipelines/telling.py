@@ -1,0 +1,130 @@
+"""A run as an agent would tell it: every step alike, two workers, samples once a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.app.made_windows import RUN, made_window
+
+STEPS_A_WINDOW = 10
+WORKERS = 2
+GB = 1 << 30
+MEMORY_BYTES = 64 * GB
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of each step and each second of the run. ``None``: not measured."""
+
+    steps: int
+    step_us: int
+    data_wait_us: int
+    load_us: int
+    """Of a batch, in one of two workers; 1 ms of it computes, the rest is blocked."""
+    gpu_idle_us: int | None = None
+    h2d_us: int | None = None
+    h2d_exposed_us: int | None = None
+    util_fraction: float | None = None
+    is_pinned: bool = True
+    worker_bytes_per_s: int = 0
+    """Growth of each worker's own memory."""
+    available_bytes: int = 32 * GB
+    """Of 64 GiB, at first; what workers grow by is taken of it."""
+    memory_pressure_fraction: float = 0.0
+    swap_bytes_per_s: int = 0
+
+
+def tell(told: Told, run_id: str) -> Iterator[dict[str, Any]]:
+    """Its windows, the last of which ends the run."""
+    windows = told.steps // STEPS_A_WINDOW
+    for index in range(windows):
+        begin_us = index * STEPS_A_WINDOW * told.step_us
+        end_us = begin_us + STEPS_A_WINDOW * told.step_us
+        parts = {"run_id": run_id, "start_us": begin_us, "end_us": end_us}
+        parts |= {"steps": [_steps(told, index, begin_us)], "batches": [_batches(told, index, begin_us)]}
+        parts |= _samples(told, begin_us, end_us)
+        if index == 0:
+            parts |= {"run": _run(run_id), "loaders": [_loader(told)]}
+        if index == windows - 1:
+            parts |= {"end": {"status": "finished"}}
+        yield made_window(index, **parts)
+
+
+def _run(run_id: str) -> dict[str, Any]:
+    host = {"cpu_count": 16, "usable_cores": 16.0, "memory_total_bytes": MEMORY_BYTES, "swap_total_bytes": 16 * GB}
+    return RUN | {"name": run_id, "job": f"vision/{run_id}", "host": host, "not_measured": {}}
+
+
+def _loader(told: Told) -> dict[str, Any]:
+    settings = {"num_workers": WORKERS, "prefetch_factor": 2, "batch_size": 32, "pin_memory": told.is_pinned}
+    return {"loader": "train", "settings": settings, "batch_tensors": 2, "batch_bytes": 150_000_000}
+
+
+def _steps(told: Told, index: int, begin_us: int) -> dict[str, Any]:
+    columns = {
+        "step_us": told.step_us,
+        "data_wait_us": told.data_wait_us,
+        "sampler_us": 20,
+        "queue_depth": 0 if told.data_wait_us > 5_000 else WORKERS * 2,
+        "gpu_idle_us": told.gpu_idle_us,
+        "h2d_us": told.h2d_us,
+        "h2d_exposed_us": told.h2d_exposed_us,
+    }
+    first = index * STEPS_A_WINDOW
+    return {
+        "loader": "train",
+        "epoch_index": 0,
+        "first_step_index": first,
+        "first_batch_index": first,
+        "start_us": begin_us,
+        **{name: [value] * STEPS_A_WINDOW for name, value in columns.items() if value is not None},
+    }
+
+
+def _batches(told: Told, index: int, begin_us: int) -> dict[str, Any]:
+    """One that is waited for is given as soon as it is loaded; else it lies ready for a step."""
+    numbers = range(index * STEPS_A_WINDOW, (index + 1) * STEPS_A_WINDOW)
+    given = [begin_us + step * told.step_us + told.data_wait_us for step in range(STEPS_A_WINDOW)]
+    early_us = 500 if told.data_wait_us > 5_000 else told.step_us
+    columns = {"load_us": told.load_us, "cpu_us": 1_000, "runqueue_us": 0, "blocked_us": told.load_us - 1_000}
+    return {
+        "loader": "train",
+        "epoch_index": 0,
+        "batch_index": list(numbers),
+        "worker": [number % WORKERS for number in numbers],
+        "start_us": [max(0, at - early_us - told.load_us) for at in given],
+        **{name: [value] * STEPS_A_WINDOW for name, value in columns.items()},
+        "collate_us": [300] * STEPS_A_WINDOW,
+        "asked_bytes": [10_000_000] * STEPS_A_WINDOW,
+        "read_bytes": [0] * STEPS_A_WINDOW,
+        "samples": [32] * STEPS_A_WINDOW,
+        "received_us": given,
+    }
+
+
+def _samples(told: Told, begin_us: int, end_us: int) -> dict[str, Any]:
+    seconds = range(-(-begin_us // 1_000_000), -(-end_us // 1_000_000))
+    at_us = [second * 1_000_000 for second in seconds]
+    grown = [told.worker_bytes_per_s * second for second in seconds]
+    host = {
+        "at_us": at_us,
+        "busy_cores": [1.0 for _ in seconds],
+        "memory_available_bytes": [told.available_bytes - WORKERS * each for each in grown],
+        "memory_pressure_us": [round(at * told.memory_pressure_fraction) for at in at_us],
+        "swap_used_bytes": [told.swap_bytes_per_s * second for second in seconds],
+    }
+    rss = [GB + each for each in grown]
+    workers = [{"loader": "train", "worker": worker, "at_us": at_us, "rss_bytes": rss} for worker in range(WORKERS)]
+    gpus = [] if told.util_fraction is None else [_gpu(at_us, told.util_fraction)]
+    return {"host": host, "worker_samples": workers, "gpus": gpus} if at_us else {}
+
+
+def _gpu(at_us: list[int], util_fraction: float) -> dict[str, Any]:
+    return {
+        "gpu_index": 0,
+        "at_us": at_us,
+        "util_fraction": [util_fraction for _ in at_us],
+        "own_process": [True for _ in at_us],
+    }
