@@ -3,7 +3,7 @@
 Nine pipelines × ``num_workers`` 0–4 × ``prefetch_factor`` 1–8, and short epochs with workers that persist or not; each
 setting several times, in turn. Every run is recorded by the agent, and from each record the others are predicted. An
 error is that of the predicted against the measured speed-up; beside it stands how far the measured one strays between
-two repeats. A run during which others used the machine is not told apart: it is part of that noise.
+two repeats. A run during which others used more than a quarter of a core is measured again, at most twice.
 """
 
 from __future__ import annotations

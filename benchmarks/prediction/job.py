@@ -109,7 +109,7 @@ def _in_child(pipeline: Pipeline, setting: Setting, run_id: str) -> float | None
             traceback.print_exc()
         os._exit(0)
     os.close(writing)
-    with open(reading, "rb") as told:
+    with os.fdopen(reading, "rb") as told:
         answer = told.read()
     os.waitpid(child, 0)
     return json.loads(answer) if answer else None

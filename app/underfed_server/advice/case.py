@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from underfed_server.advice.cures import CURES, IN_ANY_RUN
 from underfed_server.advice.predict import Predictor, make_predictor
-from underfed_server.advice.replay import PredictionError
+from underfed_server.advice.replay import PredictionError, recorded_setting
 from underfed_server.advice.simulate import LoaderSetting
 from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.diagnosis.verdict import Verdict
@@ -45,10 +45,8 @@ class Case:
 
     @property
     def recorded(self) -> LoaderSetting:
-        """As the run had it, and as its predictor knows it."""
-        if self.predictor is not None:
-            return self.predictor.replay.setting
-        return LoaderSetting(self.num_workers, self.prefetch_factor)
+        """As the run had it."""
+        return recorded_setting(self.loader)
 
     @property
     def ranks_on_host(self) -> int:

@@ -7,11 +7,12 @@ middle of the next load has to be interrupted for each turn of the handshake, up
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from underfed_server.advice.simulate import Handover
+from underfed_server.diagnosis.measures import mean
 from underfed_server.facts.record import Column, HandoverCosts, HostShare, LoaderFacts, Mask, RankFacts
 
 FEED_US = 250.0
@@ -52,6 +53,9 @@ def read_handover(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> tupl
     usual, shared = usual_handover(loader, host.handover or UNCALIBRATED)
     if not loader.num_workers:
         return usual, shared
+    pin_us = mean(rank.batches.pin_us)
+    if pin_us is not None:
+        return _through_pin_thread(rank, usual, pin_us), shared
     idle, busy, early = _ready_waits(rank, usual)
     awaited = _awaited_us(rank)
     idle_us, busy_us = _mean_of(idle), _mean_of(busy)
@@ -72,9 +76,21 @@ def read_handover(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> tupl
             busy_wait_us=max(busy_us, idle_us) - cpu_us,
             early_us=_mean_of(early) or usual.early_us,
             pause_us=_pause_us(rank, usual),
-            pin_us=None,
         ),
         shared,
+    )
+
+
+def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Handover:
+    """That thread receives, and the loop waits for a ready batch no longer than a queue between threads takes."""
+    ready = rank.steps.data_wait_us[rank.steps.queue_depth >= 1]
+    taken_us = float(np.median(ready)) if len(ready) >= FEW else usual.early_us
+    return replace(
+        usual,
+        feed_us=_feed_us(rank, usual),
+        early_us=min(taken_us, usual.early_us),
+        pause_us=_pause_us(rank, usual),
+        pin_us=pin_us,
     )
 
 

@@ -253,6 +253,8 @@ class _Workers:
             index = yield Take(source)
             if source is self.pipe:
                 yield from self._receive(index)
+            else:
+                yield Sleep(self.rehearsal.handover.early_us)
             if index == step or not self.setting.in_order:
                 return index
             early.add(index)

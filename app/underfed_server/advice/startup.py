@@ -18,7 +18,7 @@ RESUME_US = 4_000.0
 RESUME_WORKER_US = 1_500.0
 """Telling kept workers that another epoch begins, and hearing that they know: once, and for each (own study)."""
 
-FEWEST_EPOCHS = 2
+FEWEST_EPOCHS = 3
 """Beginnings among the judged steps from which epochs are known to come again."""
 
 
