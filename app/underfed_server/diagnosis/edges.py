@@ -31,6 +31,17 @@ def _typical_wait_us(rank: RankFacts) -> float:
     return float(np.mean(loads)) if len(loads) else 0.0
 
 
+def lasting_share(rank: RankFacts, loader: LoaderFacts | None) -> float:
+    """Of start-up, what filling the empty queue takes, a load of usual length: workers that are kept do not save it."""
+    excess = startup_us(rank, loader)
+    loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
+    total = float(np.sum(excess))
+    if total <= 0 or not len(loads):
+        return 0.0
+    filling = max(0.0, float(np.median(loads)) - _typical_wait_us(rank))
+    return float(np.sum(np.minimum(excess, filling))) / total
+
+
 def epochs_begun(rank: RankFacts) -> int:
     """Within the judged steps."""
     return int(np.count_nonzero(rank.steps.is_epoch_start))

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from underfed_server.diagnosis.edges import epochs_begun, mean_iterator_us, mean_startup_us
+from underfed_server.diagnosis.edges import epochs_begun, lasting_share, mean_iterator_us, mean_startup_us
 from underfed_server.diagnosis.judged import Judged
 from underfed_server.diagnosis.limits import Limits
 from underfed_server.model import CauseFinding, Evidence
 
 
 def find(judged: Judged, limits: Limits) -> CauseFinding | None:
-    if judged.wait.startup < limits.minor_cost_fraction:
-        return None
     settings = judged.loader.settings if judged.loader else {}
     begun = epochs_begun(judged.rank)
+    cost = judged.wait.startup
+    if not settings.get("persistent_workers"):
+        # With workers kept there would still be a queue to fill; where they are, that is all there is.
+        cost *= 1 - lasting_share(judged.rank, judged.loader)
+    if not begun or cost < limits.minor_cost_fraction:
+        return None
     return CauseFinding(
         cause="worker_startup",
-        cost_fraction=judged.wait.startup,
+        cost_fraction=cost,
         sentence=_sentence(judged, begun),
         evidence=[
-            Evidence(what="Longer wait for an epoch's first batch", value=_startup_us(judged), unit="us"),
+            Evidence(
+                what="Longer wait for an epoch's first batch",
+                value=mean_startup_us(judged.rank, judged.loader),
+                unit="us",
+            ),
             Evidence(what="Of it making the iterator", value=mean_iterator_us(judged.rank), unit="us"),
             Evidence(what="Epochs begun in the judged steps", value=float(begun), unit="count"),
             Evidence(what="Steps of an epoch", value=len(judged.rank.steps) / begun, unit="count"),
@@ -30,10 +38,6 @@ def find(judged: Judged, limits: Limits) -> CauseFinding | None:
             ),
         ],
     )
-
-
-def _startup_us(judged: Judged) -> float | None:
-    return mean_startup_us(judged.rank, judged.loader)
 
 
 def _sentence(judged: Judged, begun: int) -> str:

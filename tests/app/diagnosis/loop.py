@@ -1,0 +1,168 @@
+"""Facts of a training loop that was played through: batches dispatched, loaded, pinned, delivered in order, used.
+
+What a sickness really costs is the same loop once more without it, so that a claim can be held against it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tests.app.made_facts import made_run
+from underfed_server.facts.record import BatchColumns, Column, EpochFacts, LoaderFacts, RankFacts, RunFacts
+
+WARMUP_STEPS = 5
+"""Not judged, as of a real run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Milliseconds. ``load_ms`` repeats over the batches."""
+
+    load_ms: float | Sequence[float] = 40.0
+    work_ms: float = 50.0
+    num_workers: int = 2
+    prefetch_factor: int = 2
+    delivery_ms: float = 0.2
+    """The training process takes so long to receive one batch."""
+    pin_ms: float | None = None
+    sampler_ms: float = 0.0
+    startup_ms: float = 0.0
+    """From ``iter(loader)`` until the workers begin to load."""
+    epoch_steps: int = 300
+    epochs: int = 1
+    in_order: bool = True
+
+    def facts(self, **changes: object) -> RunFacts:
+        """``changes``: keywords of ``made_run``, for what is not a matter of time."""
+        loop = _Loop(self)
+        for epoch in range(self.epochs):
+            loop.train(epoch)
+        return loop.facts(changes)
+
+    def step_ms(self) -> float:
+        rank = self.facts().ranks[0]
+        return rank.step_us / 1e3
+
+    def cost_of(self, **healthy: object) -> float:
+        """Share of the step that goes away with other settings."""
+        return 1 - replace(self, **healthy).step_ms() / self.step_ms()  # type: ignore[arg-type]
+
+
+@dataclass(slots=True)
+class _Loop:
+    played: Played
+    now: float = 0.0
+    steps: list[tuple[float, float, float, int, int]] = field(default_factory=list)
+    """Start, end, wait, epoch, batch."""
+    batches: list[tuple[int, int, float, float, float]] = field(default_factory=list)
+    """Epoch, batch, start, load, received."""
+    _free: list[float] = field(default_factory=list)
+    _pin_free: float = 0.0
+    _begun: dict[int, float] = field(default_factory=dict)
+    _loaded: list[tuple[float, int]] = field(default_factory=list)
+    _received: dict[int, float] = field(default_factory=dict)
+
+    def train(self, epoch: int) -> None:
+        played, began = self.played, self.now
+        self.now += played.startup_ms if played.num_workers else 0.0
+        self._free, self._pin_free = [self.now] * max(1, played.num_workers), self.now
+        self._begun, self._loaded, self._received = {}, [], {}
+        for batch in range(min(played.epoch_steps, played.num_workers * played.prefetch_factor)):
+            self._dispatch(batch)
+        for batch in range(played.epoch_steps):
+            asked = began if batch == 0 else self.now
+            self._get(epoch, batch)
+            given = self.now
+            self.now += played.work_ms
+            self.steps.append((asked, self.now, given - asked, epoch, batch))
+
+    def _load_of(self, batch: int) -> float:
+        loads = np.atleast_1d(np.asarray(self.played.load_ms, dtype=np.float64))
+        return float(loads[batch % len(loads)])
+
+    def _dispatch(self, batch: int) -> None:
+        worker = batch % self.played.num_workers
+        self._begun[batch] = max(self._free[worker], self.now)
+        self._free[worker] = self._begun[batch] + self._load_of(batch)
+        heapq.heappush(self._loaded, (self._free[worker], batch))
+
+    def _get(self, epoch: int, batch: int) -> None:
+        played = self.played
+        if not played.num_workers:
+            self._begun[batch] = self.now
+            self.now += self._load_of(batch) + played.sampler_ms
+            self._received[batch] = self.now
+        while batch not in self._received:
+            ready, arrived = heapq.heappop(self._loaded)
+            if played.pin_ms is not None:
+                ready = self._pin_free = max(self._pin_free, ready) + played.pin_ms
+            self.now = max(self.now, ready) + played.delivery_ms
+            self._received[arrived] = self.now
+        following = batch + played.num_workers * played.prefetch_factor
+        if played.num_workers:
+            self.now += played.sampler_ms
+            if following < played.epoch_steps:
+                self._dispatch(following)
+        self.batches.append((epoch, batch, self._begun[batch], self._load_of(batch), self._received[batch]))
+
+    def facts(self, changes: dict[str, object]) -> RunFacts:
+        played = self.played
+        columns = zip(*self.steps[WARMUP_STEPS:], strict=True)
+        start, end, wait, epoch, batch = (np.array(column, dtype=np.float64) for column in columns)
+        usual = {"steps": len(start), "num_workers": played.num_workers, "busy_cores": 0.5, "process_cores": 0.1}
+        facts = made_run(**{**usual, "prefetch_factor": played.prefetch_factor, **changes})  # type: ignore[arg-type]
+        rank = facts.ranks[0]
+        steps = replace(
+            rank.steps, start_us=start * 1e3, step_us=(end - start) * 1e3, data_wait_us=wait * 1e3, epoch_index=epoch,
+            batch_index=batch, is_epoch_start=batch == 0,
+            sampler_us=np.full(len(start), played.sampler_ms * 1e3),
+        )  # fmt: skip
+        settings = {"in_order": played.in_order, "pin_memory": played.pin_ms is not None}
+        loader = replace(_known(facts), settings={**_known(facts).settings, **settings})
+        return replace(facts, loader=loader, ranks=(replace(
+            rank, steps=steps, batches=self._columns(rank), epochs=self._epochs(),
+            total_data_wait_us=float(np.sum(wait) * 1e3), total_step_us=float(np.sum(end - start) * 1e3),
+        ),))  # fmt: skip
+
+    def _columns(self, rank: RankFacts) -> BatchColumns:
+        epoch, batch, start, load, received = (
+            np.array(column, dtype=np.float64) for column in zip(*self.batches, strict=True)
+        )
+        share = self._parts(rank.batches, load * 1e3)
+        pin = np.full(len(load), np.nan if self.played.pin_ms is None else self.played.pin_ms * 1e3)
+        worker = np.where(self.played.num_workers > 0, batch.astype(np.int64) % max(1, self.played.num_workers), -1)
+        each = {
+            name: np.full(len(load), getattr(rank.batches, name)[0])
+            for name in ("asked_bytes", "read_bytes", "samples")
+        }
+        return replace(
+            rank.batches, worker=worker, epoch_index=epoch, batch_index=batch, start_us=start * 1e3, load_us=load * 1e3,
+            received_us=received * 1e3, pin_us=pin, collate_us=load * 1e3 * 0.05, process_cpu_us=share["cpu_us"],
+            **share, **each,
+        )  # fmt: skip
+
+    @staticmethod
+    def _parts(made: BatchColumns, load_us: Column) -> dict[str, Column]:
+        """Loads divided as ``made_run`` was told; without a word they wait for something."""
+        names = ("cpu_us", "runqueue_us", "blocked_us")
+        parts = np.array([float(getattr(made, name)[0]) for name in names])
+        shares = parts / np.sum(parts) if np.sum(parts) > 0 else np.array([0.0, 0.0, 1.0])
+        return {name: load_us * share for name, share in zip(names, shares, strict=True)}
+
+    def _epochs(self) -> tuple[EpochFacts, ...]:
+        return tuple(
+            EpochFacts(
+                epoch, int(start * 1e3), iterator_us=int(self.played.startup_ms * 1e3), startup_us=int(wait * 1e3)
+            )
+            for start, _, wait, epoch, batch in self.steps
+            if batch == 0
+        )
+
+
+def _known(facts: RunFacts) -> LoaderFacts:
+    assert facts.loader is not None
+    return facts.loader

@@ -1,0 +1,169 @@
+"""Causes other than slow loading: swept in strength, the healthy neighbour silent, and no guess unmeasured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.app.diagnosis.altered import (
+    of_ranks,
+    with_batches,
+    with_loader,
+    with_steps,
+)
+from tests.app.diagnosis.found import causes, finding, is_growing
+from tests.app.diagnosis.loop import Played
+from tests.app.made_facts import made_run, starved
+from underfed_server.diagnosis.judge import judge
+from underfed_server.facts.record import RunFacts
+
+NAN = float("nan")
+
+
+# ipc_copy
+
+
+def test_ipc_copy_costs_what_receiving_takes() -> None:
+    played = [Played(load_ms=30, work_ms=20, delivery_ms=ms) for ms in (4.0, 12.0, 40.0)]
+    costs = [finding(each.facts(), "ipc_copy").cost_fraction for each in played]
+    assert is_growing(costs)
+    assert costs == pytest.approx([each.cost_of(delivery_ms=0.0) for each in played], abs=0.03)
+
+
+def test_ipc_copy_names_what_makes_the_hand_over_long() -> None:
+    facts = Played(load_ms=30, work_ms=20, delivery_ms=12).facts()
+    many, large = with_loader(facts, batch_tensors=300), with_loader(facts, batch_bytes=200_000_000)
+    assert "300 tensors" in finding(many, "ipc_copy").sentence
+    assert "200 MB" in finding(large, "ipc_copy").sentence
+
+
+def test_ipc_copy_is_silent_where_batches_come_at_once_or_late_from_loading() -> None:
+    assert causes(Played(load_ms=30, work_ms=20, delivery_ms=0.5).facts()) == []
+    assert causes(Played(load_ms=120, work_ms=20, delivery_ms=5).facts()) == ["too_few_workers"]
+
+
+# pin_thread
+
+
+def test_pin_thread_costs_what_it_is_slower_than_the_loop() -> None:
+    played = [Played(load_ms=30, work_ms=20, pin_ms=ms) for ms in (26.0, 40.0, 90.0)]
+    assert is_growing([finding(each.facts(), "pin_thread").cost_fraction for each in played])
+
+
+def test_pin_thread_is_silent_where_it_keeps_up_or_was_not_measured() -> None:
+    assert causes(Played(load_ms=30, work_ms=20, pin_ms=10.0).facts()) == []
+    slow = Played(load_ms=30, work_ms=20, pin_ms=60.0).facts()
+    assert "pin_thread" not in causes(with_batches(slow, pin_us=NAN))
+
+
+# worker_startup
+
+
+def test_worker_startup_costs_what_workers_that_are_kept_save() -> None:
+    played = [Played(load_ms=20, work_ms=20, startup_ms=ms, epochs=10, epoch_steps=30) for ms in (150.0, 500.0, 3000.0)]
+    costs = [finding(each.facts(), "worker_startup").cost_fraction for each in played]
+    assert is_growing(costs)
+    assert costs == pytest.approx([each.cost_of(startup_ms=0.0) for each in played], abs=0.03)
+
+
+def test_worker_startup_of_kept_workers_is_the_empty_queue() -> None:
+    facts = Played(load_ms=180, work_ms=100, epochs=40, epoch_steps=4).facts()
+    kept = with_loader(facts, {"persistent_workers": True})
+    assert "though the workers are kept" in finding(kept, "worker_startup").sentence
+    assert "worker_startup" not in causes(facts)
+
+
+def test_worker_startup_is_silent_in_long_epochs() -> None:
+    assert causes(Played(load_ms=20, work_ms=20, startup_ms=300, epochs=2, epoch_steps=900).facts()) == []
+
+
+# slow_samples
+
+
+def test_slow_samples_cost_what_waiting_in_order_costs() -> None:
+    played = [Played(load_ms=[8.0] * 15 + [ms] + [8.0] * 14, work_ms=20) for ms in (150.0, 300.0, 900.0)]
+    costs = [finding(each.facts(), "slow_samples").cost_fraction for each in played]
+    assert is_growing(costs)
+    assert costs == pytest.approx([each.cost_of(load_ms=8.0) for each in played], abs=0.03)
+
+
+def test_slow_samples_are_silent_where_all_loads_are_alike_or_no_longer_than_the_queue_covers() -> None:
+    assert causes(Played(load_ms=60, work_ms=20).facts()) == ["too_few_workers"]
+    assert causes(Played(load_ms=[8.0] * 29 + [50.0], work_ms=20).facts()) == []
+
+
+# slow_sampler
+
+
+def test_slow_sampler_costs_what_drawing_indices_takes() -> None:
+    played = [Played(load_ms=20, work_ms=20, sampler_ms=ms) for ms in (4.0, 15.0, 60.0)]
+    costs = [finding(each.facts(), "slow_sampler").cost_fraction for each in played]
+    assert costs == pytest.approx([each.cost_of(sampler_ms=0.0) for each in played], abs=0.01)
+
+
+def test_slow_sampler_is_silent_for_a_quick_one_or_one_that_was_not_measured() -> None:
+    assert causes(Played(load_ms=20, work_ms=20, sampler_ms=0.1).facts()) == []
+    slow = Played(load_ms=20, work_ms=20, sampler_ms=15.0).facts()
+    assert "slow_sampler" not in causes(with_steps(slow, sampler_us=NAN))
+
+
+# pageable_copy
+
+
+def copying(exposed_ms: float, *, pinned: bool = False, wait_ms: float = 1.0) -> RunFacts:
+    facts = made_run(wait_ms=wait_ms, work_ms=50.0, uses_gpu=True, gpu_idle_ms=wait_ms, queue_depth=3.0, num_workers=2)
+    sampled = np.where(np.arange(300) % 17 == 0, exposed_ms * 1e3, np.nan)
+    return with_loader(with_steps(facts, h2d_exposed_us=sampled, h2d_us=sampled), {"pin_memory": pinned})
+
+
+def test_pageable_copy_costs_the_copy_that_is_not_hidden() -> None:
+    found = [judge(copying(ms)) for ms in (6.0, 15.0, 40.0)]
+    assert [each.bound for each in found] == ["transfer"] * 3
+    assert [each.causes[0].cost_fraction for each in found] == pytest.approx([6 / 51, 15 / 51, 40 / 51])
+    assert found[1].sentence == "The GPU waits for copies 29% of every step."
+
+
+def test_pageable_copy_is_silent_for_pinned_memory_and_hidden_copies() -> None:
+    assert judge(copying(15.0, pinned=True)).causes == ()
+    assert judge(copying(0.3)).bound == "compute"
+
+
+def test_pageable_copy_stands_beside_the_causes_of_a_longer_wait() -> None:
+    verdict = judge(copying(15.0, wait_ms=60.0))
+    assert verdict.bound == "data"
+    assert "pageable_copy" in {each.cause for each in verdict.causes}
+
+
+# slow_rank
+
+
+def lockstep(*waits_ms: float, step_ms: float = 100.0) -> RunFacts:
+    """Ranks that all take ``step_ms`` a step."""
+    return of_ranks(*(
+        starved(wait_ms=wait_ms, work_ms=step_ms - wait_ms, load_cpu_ms=wait_ms) for wait_ms in waits_ms
+    ))  # fmt: skip
+
+
+def test_slow_rank_costs_what_it_waits_beyond_the_median() -> None:
+    runs = [lockstep(2.0, 2.0, slow, 2.0) for slow in (20.0, 50.0, 80.0)]
+    costs = [finding(run, "slow_rank").cost_fraction for run in runs]
+    assert costs == pytest.approx([0.18, 0.48, 0.78])
+
+
+def test_a_slow_rank_decides_over_all_and_is_marked_with_its_reason() -> None:
+    verdict = judge(lockstep(2.0, 2.0, 60.0, 2.0))
+    assert (verdict.bound, verdict.level) == ("data", "bound")
+    assert [each.straggler for each in verdict.ranks] == [False, False, True, False]
+    assert verdict.causes[0].cause == "slow_rank"
+    assert "Rank 2" in verdict.causes[0].sentence and "num_workers=0" in verdict.causes[0].sentence
+
+
+def test_ranks_at_their_own_pace_are_judged_by_the_median() -> None:
+    runs = [starved(wait_ms=wait_ms, work_ms=98.0, load_cpu_ms=wait_ms) for wait_ms in (2.0, 2.0, 300.0)]
+    verdict = judge(of_ranks(*runs))
+    assert verdict.bound == "compute"
+    assert not any(each.straggler for each in verdict.ranks)
+
+
+def test_ranks_that_all_wait_alike_have_no_slow_one() -> None:
+    assert "slow_rank" not in causes(lockstep(60.0, 58.0, 62.0))

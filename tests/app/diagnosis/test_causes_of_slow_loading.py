@@ -1,0 +1,246 @@
+"""Causes that explain why loading takes long: swept in strength, the healthy neighbour silent, no guess unmeasured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.app.diagnosis.altered import (
+    with_batches,
+    with_host,
+    with_loader,
+    with_steps,
+    with_storage,
+    with_workers,
+)
+from tests.app.diagnosis.found import causes, finding, is_growing
+from tests.app.diagnosis.loop import Played
+from tests.app.made_facts import made_run, starved
+from underfed_server.diagnosis.judge import judge
+from underfed_server.facts.record import RunFacts
+
+NAN = float("nan")
+
+
+# no_workers
+
+
+@pytest.mark.parametrize("load_ms", [15.0, 60.0, 240.0, 900.0])
+def test_no_workers_is_found_at_every_strength(load_ms: float) -> None:
+    facts = starved(wait_ms=load_ms, load_cpu_ms=load_ms)
+    assert causes(facts)[0] == "no_workers"
+
+
+def test_no_workers_costs_what_loading_beside_the_step_would_give_back() -> None:
+    # 120 ms of loading, less one for the hand-over, and 50 ms of work on two cores: at best 85 ms a step of 170.
+    cost = judge(starved(usable_cores=2.0)).causes[0].cost_fraction
+    assert cost == pytest.approx(0.5, abs=0.01)
+
+
+def test_no_workers_is_silent_with_workers() -> None:
+    assert "no_workers" not in causes(starved(num_workers=2))
+
+
+def test_loads_that_are_shorter_than_a_hand_over_want_no_worker() -> None:
+    assert causes(starved(wait_ms=0.8, load_cpu_ms=0.8, work_ms=2.0)) == []
+
+
+# too_few_workers
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_too_few_workers_is_found_while_cores_are_free(workers: int) -> None:
+    facts = Played(load_ms=120, work_ms=20, num_workers=workers).facts(busy_cores=workers + 0.5, load_cpu_ms=120.0)
+    assert causes(facts) == ["too_few_workers"]
+
+
+def test_too_few_workers_costs_what_enough_workers_give_back() -> None:
+    played = [Played(load_ms=load_ms, work_ms=20) for load_ms in (60.0, 120.0, 400.0)]
+    costs = [finding(each.facts(), "too_few_workers").cost_fraction for each in played]
+    assert is_growing(costs)
+    assert costs == pytest.approx([each.cost_of(num_workers=24) for each in played], abs=0.03)
+
+
+def test_too_few_workers_is_found_in_short_epochs_whose_edges_give_the_workers_rest() -> None:
+    facts = Played(load_ms=80, work_ms=20, epochs=20, epoch_steps=12, startup_ms=500).facts()
+    assert set(causes(facts)) == {"worker_startup", "too_few_workers"}
+
+
+def test_too_few_workers_is_silent_when_the_workers_have_slack() -> None:
+    facts = made_run(wait_ms=30.0, work_ms=100.0, num_workers=4, load_cpu_ms=120.0, busy_cores=1.5, queue_depth=2)
+    assert "too_few_workers" not in causes(facts)
+
+
+def test_too_few_workers_does_not_say_that_cores_are_free_where_that_was_not_measured() -> None:
+    played = Played(load_ms=120, work_ms=20)
+    told = [finding(played.facts(busy_cores=busy, process_cores=None), "too_few_workers") for busy in (2.5, None)]
+    assert [("cores are free" in each.sentence) for each in told] == [True, False]
+
+
+# cpu_limited
+
+
+@pytest.mark.parametrize("usable", [1.0, 2.0, 4.0])
+def test_saturated_cores_are_the_limit_not_the_number_of_workers(usable: float) -> None:
+    facts = made_run(
+        wait_ms=70.0, work_ms=50.0, num_workers=8, load_cpu_ms=120.0 * usable, load_runqueue_ms=80.0,
+        usable_cores=usable, busy_cores=usable, queue_depth=0,
+    )  # fmt: skip
+    found = causes(facts)
+    assert found[0] == "cpu_limited"
+    assert "too_few_workers" not in found
+
+
+def test_cpu_limited_costs_more_the_more_cpu_a_load_needs() -> None:
+    def cost(load_ms: float) -> float:
+        played = Played(load_ms=2 * load_ms, work_ms=20, num_workers=4)
+        return finding(
+            played.facts(load_cpu_ms=1.0, load_runqueue_ms=0.2, usable_cores=2.0, busy_cores=2.0), "cpu_limited"
+        ).cost_fraction
+
+    assert is_growing([cost(load_ms) for load_ms in (60.0, 120.0, 300.0)])
+
+
+def test_cpu_limited_is_silent_while_cores_are_free() -> None:
+    facts = made_run(wait_ms=100.0, work_ms=20.0, num_workers=1, load_cpu_ms=120.0, usable_cores=8.0, busy_cores=1.3)
+    assert "cpu_limited" not in causes(facts)
+
+
+def test_a_quota_that_stops_the_group_is_the_limit_though_the_mean_of_its_cores_is_not_full() -> None:
+    run = Played(load_ms=90, work_ms=10, num_workers=4).facts(load_cpu_ms=60.0, usable_cores=2.0, busy_cores=1.7)
+    assert "cpu_limited" not in causes(run)
+    assert "cpu_limited" in causes(with_host(run, throttled_us=(0.0, 600e6)))
+
+
+# storage_wait
+
+
+@pytest.mark.parametrize("blocked_ms", [130.0, 400.0, 2000.0])
+def test_storage_wait_is_found_when_reads_reach_storage(blocked_ms: float) -> None:
+    facts = starved(wait_ms=blocked_ms + 20, load_cpu_ms=20.0, load_blocked_ms=blocked_ms, read_bytes=9e5)
+    assert causes(facts)[0] == "storage_wait"
+
+
+def test_storage_wait_grows_with_the_time_blocked() -> None:
+    costs = [
+        finding(starved(wait_ms=40 + ms, load_cpu_ms=40.0, load_blocked_ms=ms, read_bytes=9e5), "storage_wait")
+        for ms in (20.0, 80.0, 400.0)
+    ]
+    assert is_growing([each.cost_fraction for each in costs])
+
+
+def test_blocking_that_the_page_cache_serves_is_not_blamed_on_storage() -> None:
+    facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, read_bytes=0.0)
+    assert "storage_wait" not in causes(facts)
+
+
+def test_memory_mapped_reads_count_as_storage_though_no_call_asked_for_them() -> None:
+    facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, asked_bytes=0.0, read_bytes=5e5)
+    assert causes(facts)[0] == "storage_wait"
+
+
+def test_reads_of_a_network_file_system_count_though_none_shows_as_read_from_storage() -> None:
+    facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, read_bytes=0.0)
+    remote = with_storage(facts, "network")
+    assert causes(remote)[0] == "storage_wait"
+    assert "a network file system (/data)" in finding(remote, "storage_wait").sentence
+    assert "storage_wait" not in causes(with_storage(facts, "nvme"))
+
+
+def test_a_slow_service_is_not_blamed_on_the_disk_that_a_few_reads_reach() -> None:
+    # A second of each minute some task waited for I/O, yet loading is blocked for most of the time.
+    facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, read_bytes=9e5)
+    assert "storage_wait" not in causes(with_host(facts, io_pressure_us=(0.0, 10e6)))
+    assert "storage_wait" in causes(with_host(facts, io_pressure_us=(0.0, 500e6)))
+
+
+def test_storage_that_is_only_waited_for_in_the_first_epoch_is_told_so() -> None:
+    cold = np.arange(300) < 100
+    waits = np.where(cold, 400.0, 10.0)
+    facts = starved(wait_ms=list(waits), load_cpu_ms=10.0, load_ms=list(np.where(cold, 390.0, 0.0)))
+    facts = with_batches(facts, read_bytes=np.where(cold, 1e6, 0.0), epoch_index=np.where(cold, 0.0, 1.0))
+    facts = with_steps(facts, epoch_index=np.where(cold, 0.0, 1.0))
+    assert "in the first epoch" in finding(facts, "storage_wait").sentence
+
+
+def test_storage_is_not_blamed_where_reads_were_not_measured() -> None:
+    facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, read_bytes=NAN, asked_bytes=NAN)
+    assert "storage_wait" not in causes(facts)
+
+
+# slow_collate
+
+
+def test_slow_collate_costs_its_share_of_loading() -> None:
+    def cost(share: float) -> float:
+        return finding(with_batches(starved(), collate_us=120e3 * share), "slow_collate").cost_fraction
+
+    assert is_growing([cost(share) for share in (0.45, 0.7, 0.95)])
+    assert cost(0.95) == pytest.approx(0.95 * 120 / 170, abs=0.01)
+
+
+def test_slow_collate_is_silent_where_samples_take_the_time() -> None:
+    assert "slow_collate" not in causes(with_batches(starved(), collate_us=0.2 * 120e3))
+    assert "slow_collate" not in causes(with_batches(starved(), collate_us=NAN))
+
+
+# thread_oversubscription
+
+
+def oversubscribed(runqueue_ms: float = 60.0, helper_share: float = 0.7, threads: int | None = 10) -> RunFacts:
+    """Two workers on two cores, each computing with a pool."""
+    facts = Played(load_ms=40 + runqueue_ms, work_ms=20).facts(
+        load_cpu_ms=40.0, load_runqueue_ms=runqueue_ms, usable_cores=2.0, busy_cores=2.0
+    )
+    cpu = facts.ranks[0].batches.cpu_us
+    return with_workers(with_batches(facts, process_cpu_us=cpu / (1 - helper_share)), threads=threads)
+
+
+def test_thread_oversubscription_costs_more_the_longer_loads_queue_for_a_core() -> None:
+    costs = [finding(oversubscribed(ms), "thread_oversubscription").cost_fraction for ms in (30.0, 60.0, 200.0)]
+    assert is_growing(costs)
+    assert causes(oversubscribed(60.0))[0] == "thread_oversubscription"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        oversubscribed(threads=3),
+        oversubscribed(helper_share=0.05),
+        oversubscribed(runqueue_ms=2.0),
+        oversubscribed(threads=None),
+        replace(oversubscribed(), host=replace(oversubscribed().host, usable_cores=64.0)),
+    ],
+    ids=["own threads", "idle pool", "no queue", "not measured", "cores for all"],
+)
+def test_thread_oversubscription_wants_pools_that_compute_and_too_few_cores(facts: RunFacts) -> None:
+    assert "thread_oversubscription" not in causes(facts)
+
+
+# unsharded_iterable
+
+
+def repeating(workers: int, repeated: int | None, load_ms: float = 120.0) -> RunFacts:
+    facts = Played(load_ms=load_ms, work_ms=20, num_workers=workers).facts(is_iterable=True)
+    return with_loader(facts, compared_batches=64, repeated_batches=repeated)
+
+
+def test_unsharded_iterable_costs_the_copies_that_are_too_many() -> None:
+    costs = [finding(repeating(2, repeated), "unsharded_iterable").cost_fraction for repeated in (34, 50, 64)]
+    assert is_growing(costs)
+    whole = repeating(2, 64)
+    assert costs[-1] == pytest.approx(0.5 * whole.ranks[0].stall_fraction, abs=0.02)
+
+
+def test_unsharded_iterable_is_told_of_a_run_that_does_not_wait() -> None:
+    verdict = judge(repeating(2, 64, load_ms=10.0))
+    assert verdict.bound == "compute"
+    assert [each.cause for each in verdict.causes] == ["unsharded_iterable"]
+    assert verdict.why is not None and "whole data set" in verdict.why
+
+
+@pytest.mark.parametrize("facts", [repeating(2, 3), repeating(2, None), repeating(1, 64)])
+def test_unsharded_iterable_wants_batches_that_several_workers_gave(facts: RunFacts) -> None:
+    assert "unsharded_iterable" not in causes(facts)

@@ -1,0 +1,100 @@
+"""Memory that is short, or will be: told before the failure, and of every run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.diagnosis.altered import GB, with_host, with_memory, with_workers
+from tests.app.diagnosis.loop import Played
+from tests.app.made_facts import made_run, starved
+from underfed_server.diagnosis.judge import judge
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import CauseFinding
+
+CALM = made_run(wait_ms=1.0, work_ms=100.0, num_workers=4)
+
+
+def pressure(facts: RunFacts) -> CauseFinding | None:
+    return next((each for each in judge(facts).causes if each.cause == "memory_pressure"), None)
+
+
+def falling(gb_per_hour: float, facts: RunFacts = CALM, left_gb: float = 40.0) -> RunFacts:
+    """MemAvailable over ten minutes, of 100 GB."""
+    lost = gb_per_hour / 6
+    return with_host(with_memory(facts), memory_available_bytes=((left_gb + lost) * GB, left_gb * GB))
+
+
+@pytest.mark.parametrize(("gb_per_hour", "when"), [(30.0, "80 minutes"), (15.0, "3 hours"), (8.0, "5 hours")])
+def test_memory_that_shrinks_is_told_with_the_time_when_it_is_used_up(gb_per_hour: float, when: str) -> None:
+    left = 40.0
+    found = pressure(falling(gb_per_hour, left_gb=left))
+    hours = left / gb_per_hour
+    assert found is not None
+    assert f"{hours * 60:.0f} minutes" in found.sentence or f"{hours:.0f} hours" in found.sentence, when
+    verdict = judge(falling(gb_per_hour))
+    assert verdict.bound == "compute"
+    assert verdict.why is not None and found.sentence in verdict.why
+
+
+def test_growth_that_lasts_for_days_or_is_jitter_is_not_told() -> None:
+    assert pressure(falling(0.5)) is None
+    assert pressure(falling(-30.0)) is None
+
+
+def test_a_minute_is_too_short_for_a_forecast() -> None:
+    facts = with_host(with_memory(CALM), minutes=0.5, memory_available_bytes=(45 * GB, 40 * GB))
+    assert pressure(facts) is None
+
+
+def test_the_limit_of_the_group_counts_though_the_host_has_memory() -> None:
+    facts = with_memory(CALM, total=1000.0, limit=32.0)
+    facts = with_host(facts, memory_used_bytes=(20 * GB, 24 * GB), memory_available_bytes=(800 * GB, 800 * GB))
+    found = pressure(facts)
+    assert found is not None and "the memory limit" in found.sentence
+
+
+def test_workers_that_copy_on_write_are_named() -> None:
+    facts = with_workers(falling(0.0), bytes_per_hour=4.0 * GB, is_growing=True)
+    found = pressure(facts)
+    assert found is not None and "The workers' memory grows by 16 GB an hour" in found.sentence
+
+
+def test_workers_whose_memory_rests_are_not() -> None:
+    assert pressure(with_workers(falling(0.0), bytes_per_hour=4.0 * GB, is_growing=False)) is None
+
+
+def test_a_killed_worker_is_memorys_fault_only_where_memory_was_short() -> None:
+    def of(left_gb: float, died: int) -> CauseFinding | None:
+        return pressure(with_workers(falling(0.0, left_gb=left_gb), died=died))
+
+    found = of(left_gb=3.0, died=1)
+    assert found is not None and "killed while memory was short" in found.sentence
+    assert of(left_gb=60.0, died=1) is None
+    assert of(left_gb=3.0, died=0) is None
+
+
+def test_a_shared_memory_that_is_nearly_full_is_told_of_runs_that_wait() -> None:
+    waiting = Played(load_ms=120, work_ms=20).facts()
+    for run, expected in ((waiting, True), (CALM, False)):
+        found = pressure(with_host(with_memory(run, shm=0.064), shm_free_bytes=(0.004 * GB, 0.004 * GB)))
+        assert (found is not None) is expected
+    assert pressure(with_host(with_memory(waiting, shm=0.064), shm_free_bytes=(0.05 * GB, 0.05 * GB))) is None
+
+
+@pytest.mark.parametrize("stall", [0.06, 0.2, 0.5])
+def test_waiting_for_pages_costs_what_tasks_waited_for_memory(stall: float) -> None:
+    facts = with_host(starved(), memory_pressure_us=(0.0, stall * 600e6))
+    found = pressure(facts)
+    assert found is not None and found.cost_fraction == pytest.approx(stall, rel=0.01)
+
+
+def test_swap_that_was_filled_long_ago_and_rests_is_no_cause() -> None:
+    resting, growing = (4 * GB, 4 * GB), (4 * GB, 8 * GB)
+    assert pressure(with_host(starved(), swap_used_bytes=resting)) is None
+    assert pressure(with_host(starved(), swap_used_bytes=growing)) is not None
+
+
+def test_a_host_that_was_not_sampled_has_no_memory_to_speak_of() -> None:
+    assert pressure(with_memory(starved())) is None
+    signal = next(each for each in judge(starved()).signals if each.signal.startswith("Memory and /dev/shm"))
+    assert signal.reading == "not_measured"
