@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.prediction.job import Setting
 from benchmarks.prediction.measure import Measured, read
 from tests.app.made_windows import arrival
+from underfed_server.advice.advise import advise
 from underfed_server.advice.predict import Predictor, make_predictor
 from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.facts.condense import condense
 from underfed_server.facts.record import RunFacts
@@ -24,6 +27,9 @@ from underfed_server.store.store import Store
 
 INTERVALS_A_RUN = 3
 """Of the settings that an interval is computed for beside the advised one: it takes twenty times a figure's time."""
+
+CHOSEN = ("num_workers", "prefetch_factor")
+"""Changes whose settings are among the measured ones."""
 
 Speeds = Mapping[tuple[str, Setting], float]
 """Mean step in microseconds, the median over the repeats."""
@@ -70,12 +76,15 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The setting that a run's prediction would choose, and what it costs against the best one measured."""
+    """The setting that is advised for a run, and what it costs against the best one measured.
+
+    ``None``: the advised one was not among the measured.
+    """
 
     pipeline: str
     source: Setting
     advised: Setting
-    cost: float
+    cost: float | None
 
 
 def evaluate(directory: Path) -> tuple[list[Figure], list[Choice], dict[str, list[float]]]:
@@ -140,7 +149,7 @@ def predict_all(source: Source) -> tuple[list[Figure], Choice | None]:
     chance = random.Random(source.facts.run_id)
     with_interval = set(chance.sample(targets, min(INTERVALS_A_RUN, len(targets))))
     figures = [figure(source, predictor, target, with_interval=target in with_interval) for target in targets]
-    return figures, choose(source, figures) if source.setting.epoch_steps is None else None
+    return figures, choose(source) if source.setting.epoch_steps is None else None
 
 
 def figure(source: Source, predictor: Predictor, target: Setting, *, with_interval: bool) -> Figure:
@@ -152,11 +161,16 @@ def figure(source: Source, predictor: Predictor, target: Setting, *, with_interv
     return Figure(source.pipeline, source.setting, target, found.speedup, observed, found.low, found.high)
 
 
-def choose(source: Source, figures: Sequence[Figure]) -> Choice:
-    """The cheapest of the settings within 2 % of the fastest predicted, as advice is chosen."""
-    predicted = {source.setting: 1.0} | {figure.target: figure.predicted for figure in figures}
-    enough = max(predicted.values()) * (1 - LIMITS.cheapest_within_fraction)
-    good = [setting for setting, speedup in predicted.items() if speedup >= enough]
-    advised = min(good, key=lambda setting: (setting.num_workers, setting.prefetch_factor or 0))
-    steady = [us for setting, us in source.measured_us.items() if setting.epoch_steps is None]
-    return Choice(source.pipeline, source.setting, advised, source.measured_us[advised] / min(steady) - 1)
+def choose(source: Source) -> Choice:
+    """What is really advised for the run: its own setting where nothing is."""
+    verdict = judge(source.facts)
+    advised = next((one for one in advise(source.facts, verdict).advice if one.change in CHOSEN), None)
+    setting = source.setting if advised is None else _setting(advised.settings)
+    steady = [us for each, us in source.measured_us.items() if each.epoch_steps is None]
+    measured_us = source.measured_us.get(setting)
+    return Choice(source.pipeline, source.setting, setting, measured_us and measured_us / min(steady) - 1)
+
+
+def _setting(settings: Mapping[str, Any]) -> Setting:
+    workers = settings["num_workers"]
+    return Setting(workers, settings["prefetch_factor"] if workers else None)

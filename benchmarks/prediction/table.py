@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.prediction.evaluate import Choice, Figure, evaluate
+from benchmarks.prediction.job import Setting
+
+DEAR = 0.03
+"""What the advised setting may cost."""
 
 KINDS = ("N → M workers", "N → 0 workers", "0 → N workers", "whole epochs")
 
@@ -59,13 +63,22 @@ def _intervals(figures: Sequence[Figure]) -> None:
 
 
 def _choices(choices: Sequence[Choice]) -> None:
-    print("\nWhat the chosen setting costs against the best one measured\n")
+    print("\nWhat the advised setting costs against the best one measured\n")
     rows = []
     for title, wanted in _origins():
-        costs = [choice.cost for choice in choices if wanted(choice)]
+        chosen = [choice for choice in choices if wanted(choice)]
+        costs = [choice.cost for choice in chosen if choice.cost is not None]
         if costs:
-            rows.append([title, str(len(costs)), _spread(costs), f"{max(costs):.1%}"])
-    _print(["recorded", "runs", "cost", "most"], rows)
+            within = sum(cost <= DEAR for cost in costs) / len(costs)
+            rows.append([title, f"{len(costs)} of {len(chosen)}", _spread(costs), f"{max(costs):.1%}", f"{within:.0%}"])
+    _print(["recorded", "advised setting was measured", "cost", "most", "at most 3%"], rows)
+    print("\nThe dearest\n")
+    known = [choice for choice in choices if choice.cost is not None and choice.cost > DEAR]
+    dearest = sorted(known, key=lambda choice: -(choice.cost or 0.0))[:10]
+    _print(
+        ["pipeline", "recorded", "advised", "cost"],
+        [[each.pipeline, _name(each.source), _name(each.advised), f"{each.cost:.1%}"] for each in dearest],
+    )
 
 
 def _origins() -> list[tuple[str, Callable[[Choice], bool]]]:
@@ -80,8 +93,8 @@ def _worst(figures: Sequence[Figure]) -> None:
     rows = [
         [
             figure.pipeline,
-            _setting(figure.source.num_workers, figure.source.prefetch_factor),
-            _setting(figure.target.num_workers, figure.target.prefetch_factor),
+            _name(figure.source),
+            _name(figure.target),
             f"{figure.predicted:.2f}",
             f"{figure.observed:.2f}",
             f"{figure.predicted / figure.observed - 1:+.1%}",
@@ -91,8 +104,10 @@ def _worst(figures: Sequence[Figure]) -> None:
     _print(["pipeline", "from", "to", "predicted", "observed", "error"], rows)
 
 
-def _setting(workers: int, prefetch: int | None) -> str:
-    return f"{workers} × {prefetch}" if prefetch else str(workers)
+def _name(setting: Setting) -> str:
+    words = [f"{setting.num_workers} × {setting.prefetch_factor}" if setting.prefetch_factor else "0"]
+    words += ["kept"] if setting.persistent_workers else []
+    return " ".join([*words, "epochs"] if setting.epoch_steps else words)
 
 
 def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
