@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from underfed import cgroup, config
+from underfed.acquaint import acquaint
 from underfed.collector.gpu import open_gpus
 from underfed.collector.host import host_facts
 from underfed.collector.wire import Device, HostFacts
@@ -72,9 +73,11 @@ def examine(paths: Sequence[str]) -> Checkup:
     """This process, as one that it would start, and these paths."""
     import psutil
 
+    data_directory = config.data_directory(os.environ)
+    acquaint(data_directory)
     gpus = open_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ.get("CUDA_DEVICE_ORDER"))
     found = Checkup(
-        host=host_facts(os.getpid(), config.data_directory(os.environ)),
+        host=host_facts(os.getpid(), data_directory),
         throttled_us=cgroup.throttled_us(cgroup.cpu_group()),
         memory_used_bytes=cgroup.memory_used_bytes(cgroup.limiting_memory_group()),
         swap_used_bytes=psutil.swap_memory().used,

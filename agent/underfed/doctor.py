@@ -37,6 +37,9 @@ def _host_lines(found: Checkup) -> Iterator[Line]:
     quota = "no quota" if host.quota_cores is None else f"a quota of {host.quota_cores:g} cores"
     usable = "–" if host.usable_cores is None else f"{host.usable_cores:g}"
     yield "", f"{_known(host.allowed_cpus)} of {_known(host.cpu_count)} allowed, {quota}: {usable} usable"
+    if host.cpu_slowdown:
+        busy, factor = host.cpu_slowdown[-1]
+        yield "", f"with {busy:g} of them busy, work takes {factor:.2f} times the CPU time it takes with one"
     if found.throttled_us:
         yield "", f"held back by the quota for {found.throttled_us / 1e6:.1f} s since this group was made"
     yield "Memory", f"{human(host.memory_total_bytes)}, {human(host.memory_available_bytes)} available"

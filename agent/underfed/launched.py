@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from underfed.rank import read_rank
@@ -70,11 +71,13 @@ def tell(environ: Mapping[str, str], news: str, detail: str = "") -> None:
 
 
 def told(directory: Path) -> dict[str, list[str]]:
-    """News and their details. Empty where nobody told anything."""
-    try:
-        return {path.name: path.read_text(errors="replace").splitlines() for path in sorted(directory.iterdir())}
-    except OSError:
-        return {}
+    """News and their details. Empty where nobody told anything. What cannot be read keeps nothing else from being."""
+    found: dict[str, list[str]] = {}
+    with suppress(OSError):
+        for path in sorted(directory.iterdir()):
+            with suppress(OSError):
+                found[path.name] = path.read_text(errors="replace").splitlines()
+    return found
 
 
 def why_no_loader(news: Mapping[str, list[str]]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from underfed import launched, procfs, rundir
+from underfed.acquaint import acquaint
 from underfed.command import begin, name_of
 from underfed.config import Config, is_disabled, read_config
 from underfed.errors import ConfigError, RunDirectoryError
@@ -66,6 +67,7 @@ def run_recorded(orders: Mapping[str, str], words: Sequence[str]) -> int:
     environ = {**os.environ, **orders}
     config = read_config(environ, name=environ.get("UNDERFED_NAME") or name_of(words))
     directory = make_launch_directory(config)
+    acquaint(config.data_directory)
     command = begin(words)
     try:
         status = run_command(words, {**environ, **surroundings(environ, directory)})

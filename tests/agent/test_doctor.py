@@ -34,6 +34,7 @@ HEALTHY = Checkup(
         shm_free_bytes=1024 * GIB,
         open_files_limit=65536,
         numa_nodes=2,
+        cpu_slowdown=[(1.0, 1.0), (32.0, 1.08), (64.0, 1.74)],
     ),
     throttled_us=0,
     memory_used_bytes=None,
@@ -110,10 +111,16 @@ def test_this_host_is_examined(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "in memory" in out
 
 
+def test_it_tells_how_much_busy_cores_slow_each_other_down() -> None:
+    assert "64 of them busy, work takes 1.74 times the CPU time it takes with one" in " ".join(text_of(HEALTHY).split())
+    assert "times the CPU time" not in text_of(with_host(cpu_slowdown=None))
+
+
 def test_the_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor", "--json", "/dev/shm"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["host"]["allowed_cpus"] == len(os.sched_getaffinity(0))
+    assert found["host"]["cpu_slowdown"][0] == [1.0, 1.0]
     assert found["open_files_hard_limit"] >= found["host"]["open_files_limit"]
     (path,) = found["paths"]
     assert (path["path"], path["mount"], path["file_system"], path["kind"]) == ("/dev/shm",) * 2 + ("tmpfs", "memory")
@@ -172,11 +179,11 @@ def test_the_mount_of_a_path_is_that_of_what_it_links_to(tmp_path: Path) -> None
 
 @pytest.fixture
 def relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    (tmp_path / "data").mkdir()
+    (tmp_path / "photos").mkdir()
     monkeypatch.chdir(tmp_path)
     yield
 
 
 def test_a_relative_path_is_told_in_full(relative: None, tmp_path: Path) -> None:
-    assert [path.path for path in examine(["data"]).paths] == [str((tmp_path / "data").resolve())]
-    assert doctor.doctor(["data"], is_json=False) == 0
+    assert [path.path for path in examine(["photos"]).paths] == [str((tmp_path / "photos").resolve())]
+    assert doctor.doctor(["photos"], is_json=False) == 0

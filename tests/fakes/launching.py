@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from tests.fakes.jobs import ROOT, environment
+from underfed.calibrate import calibrate
 
 UNDERFED = (sys.executable, "-m", "underfed.cli")
+KNOWN = "calibration"
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
@@ -29,7 +37,24 @@ def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
 
 def start_under(*words: str, **options: Any) -> subprocess.Popen[bytes]:
     """``words``: options of ``underfed run``, ``--``, the command."""
+    make_known(environment(**options.get("variables", {})).get("UNDERFED_DIR"))
     return start(*UNDERFED, "run", *words, **options)
+
+
+def make_known(data_directory: str | None) -> None:
+    """Put what is known of this host there: each launcher of each test would measure it anew."""
+    if data_directory is not None and not Path(data_directory, KNOWN).exists():
+        with suppress(OSError):  # a directory that cannot be written to may be what the test is about
+            shutil.copytree(known_host() / KNOWN, Path(data_directory, KNOWN))
+
+
+@cache
+def known_host() -> Path:
+    """Measured once in this process."""
+    directory = Path(tempfile.mkdtemp(prefix="known-"))
+    atexit.register(shutil.rmtree, directory)
+    calibrate(directory)
+    return directory
 
 
 def finish(process: subprocess.Popen[bytes], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
