@@ -32,17 +32,17 @@ export const causeWord: Record<Cause, string> = {
   no_workers: 'no workers',
   too_few_workers: 'too few workers',
   cpu_limited: 'CPU saturated',
-  thread_oversubscription: 'thread oversubscription',
+  thread_oversubscription: 'too many threads',
   storage_wait: 'slow storage',
   slow_collate: 'slow collate',
-  ipc_copy: 'IPC copy',
-  pin_thread: 'pin thread',
+  ipc_copy: 'slow hand-over',
+  pin_thread: 'slow pinning',
   worker_startup: 'worker start-up',
   slow_samples: 'slow samples',
   slow_sampler: 'slow sampler',
-  unsharded_iterable: 'unsharded iterable',
+  unsharded_iterable: 'repeated data',
   pageable_copy: 'pageable copy',
-  memory_pressure: 'memory pressure',
+  memory_pressure: 'memory short',
   slow_rank: 'slow rank',
 }
 
@@ -199,6 +199,8 @@ export const run = {
   sampler: (us: string) => `${us} drawing indices`,
   lost: (used: string, isRunning: boolean) => `lost to waiting${isRunning ? ' so far' : ''}, of ${used} used`,
   rate: (ideal: string) => `now; ${ideal} if no step waited`,
+  measuredRate: (ideal: string | null, measured: string, batches: string) =>
+    `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured by a replay of ${batches} batches`,
   saved: 'less for the same steps, with the first fix',
   facts: 'The run',
   verdict: 'The verdict',
@@ -218,7 +220,8 @@ export const advice = {
   ceiling: (factor: string) => `${factor} ceiling`,
   rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
     `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
-  unpredicted: 'gain not predicted',
+  unpredicted: 'gain not computed',
+  whyUnpredicted: 'Not computed:',
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',
   assumes: 'The interval rests on:',
@@ -228,12 +231,17 @@ export const advice = {
   refusals: 'What would not help',
 }
 
+export const shared = {
+  lost: (hours: string) => `${hours} lost together, with`,
+}
+
 export const ledger = {
   title: 'What the advice gained',
   predicted: 'predicted',
   observed: 'observed',
-  inside: 'Inside the predicted interval.',
-  outside: 'Outside the predicted interval.',
+  inside: 'A hit: inside the predicted interval.',
+  outside: 'A miss: outside the predicted interval.',
+  unpredicted: 'No gain was predicted: neither a hit nor a miss.',
   pending: 'Not judged yet.',
   before: 'Before:',
   after: 'After:',

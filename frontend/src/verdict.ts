@@ -27,5 +27,9 @@ export function verdictWord(judged: Judged, status: Status): string {
 export function verdictTone(judged: Judged): 'open' | 'some' | 'loud' | 'fine' {
   if (isOpen(judged)) return 'open'
   if (hasSomeWait(judged)) return 'some'
-  return judged.bound === 'data' ? 'loud' : judged.bound === 'compute' ? 'fine' : 'some'
+  return judged.bound === 'data' || judged.bound === 'transfer'
+    ? 'loud'
+    : judged.bound === 'compute'
+      ? 'fine'
+      : 'some'
 }

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../src/api/client'
-import type { HostFacts, Week, WorkerInfo } from '../src/api/names'
+import type { HostFacts, SharedCause, Week, WorkerInfo } from '../src/api/names'
 import { service } from '../src/store/connection'
 import { AdviceList } from '../src/ui/AdviceList'
 import { AnatomyBars } from '../src/ui/AnatomyBars'
@@ -74,7 +74,7 @@ describe('advice', () => {
   test('that cannot be predicted has no figure', () => {
     const unknown = advice({ predicted_speedup: null, low: null, high: null, ceiling: null, anatomy: null })
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [unknown] })} />)
-    expect(seen()).toContain('gain not predicted')
+    expect(seen()).toContain('gain not computed')
     expect(seen()).not.toMatch(/× \d/)
   })
 
@@ -126,13 +126,22 @@ describe('the ledger', () => {
     render(<Ledger run={run()} entries={[entry]} />)
     expect(seen()).toContain('predicted× 1.74')
     expect(seen()).toContain('observed× 1.71')
-    expect(seen()).toContain('Inside the predicted interval.')
+    expect(seen()).toContain('A hit: inside the predicted interval.')
     expect(screen.getByRole('link').getAttribute('href')).toBe('/runs/run-2')
   })
   test('waits for the observation', () => {
     render(<Ledger run={run()} entries={[{ ...entry, observed_speedup: null, inside_interval: null }]} />)
     expect(seen()).toContain('observed–')
     expect(seen()).toContain('Not judged yet.')
+    cleanup()
+    const why_not = 'not comparable, changed as well: batch_size (32 → 64)'
+    const apart = { ...entry, observed_speedup: null, inside_interval: null, why_not }
+    render(<Ledger run={run()} entries={[apart]} />)
+    expect(seen()).toContain('Not comparable, changed as well: batch_size (32 → 64).')
+  })
+  test('shows a miss as one', () => {
+    render(<Ledger run={run()} entries={[{ ...entry, observed_speedup: 1.1, inside_interval: false }]} />)
+    expect(screen.getByText('A miss: outside the predicted interval.').className).toContain('missed')
   })
 })
 
@@ -426,4 +435,49 @@ test('who launched a run, how often it was started again, and what its host allo
   cleanup()
   render(<RunHead run={run({ restart_count: 2 })} />)
   expect(seen()).toContain('restarted 2 times')
+})
+
+describe('what stands beside a verdict', () => {
+  const shared: SharedCause = {
+    cause: 'storage_wait',
+    kind: 'mount',
+    place: 'nas:/x',
+    sentence: '2 runs wait for storage at nas:/x at one time.',
+    runs: [
+      { run_id: 'run-2', name: 'resnet', hours_lost: 3 },
+      { run_id: 'run-1', name: 'vit', hours_lost: 1 },
+    ],
+    hours_lost: 4,
+    started_at: '2026-11-21T10:00:00Z',
+    ended_at: '2026-11-21T12:00:00Z',
+  }
+
+  test('runs that share its cause are named, and a way leads to each', () => {
+    render(<Verdict run={run({ run_id: 'run-1' })} diagnosis={diagnosis({ shared: [shared] })} />)
+    expect(seen()).toContain('at nas:/x at one time. 4 hours lost together, with resnet.')
+    expect(screen.getByRole('link', { name: 'resnet' }).getAttribute('href')).toContain('run-2')
+  })
+
+  test('a measured speed with instant data stands beside the computed one', () => {
+    const replay = { run_id: 'run-1', batches: 20, real_steps_per_s: 2.4, instant_steps_per_s: 4.05 }
+    const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited')
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ replay })} />)
+    expect(seen()).toContain('with instant data 1,089 computed, 1,035 measured by a replay of 20 batches')
+  })
+})
+
+test('what was not computed gives its reason in place of an interval’s', () => {
+  const one = advice({
+    predicted_speedup: null,
+    low: null,
+    high: null,
+    changes_batch_order: true,
+    assumption: 'no batch was seen with workers',
+    command: 'underfed run --set in_order=false -- python train.py',
+  })
+  render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [one] })} />)
+  expect(seen()).toContain('Not computed: no batch was seen with workers')
+  expect(seen()).toContain('Changes the order of batches for the same seed.')
+  expect(seen()).toContain('underfed run --set in_order=false')
 })

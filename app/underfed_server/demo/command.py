@@ -173,9 +173,11 @@ def _settled(stage: Stage, run_id: str) -> Diagnosis:
 def _conclude(stage: Stage, before: Diagnosis, after: Diagnosis) -> None:
     entry = next((one for one in after.ledger if one.advice_of == before.run_id), None)
     if entry is None or entry.observed_speedup is None:
-        raise DemoError("the second run could not be compared with the first: too few steps; try a longer --seconds")
+        why = entry.why_not if entry and entry.why_not else "it does not carry the advice"
+        raise DemoError(f"the second run could not be compared with the first: {why}")
     said, seen = figures.factor(entry.predicted_speedup), figures.factor(entry.observed_speedup)
-    stage.console.print(f"\n[bold]Predicted {said}, observed {seen}.[/bold]")
+    miss = " A miss: outside the predicted interval." if entry.inside_interval is False else ""
+    stage.console.print(f"\n[bold]Predicted {said}, observed {seen}.{miss}[/bold]")
     for word, diagnosis in (("before", before), ("after", after)):
         stage.console.print(f"  {word:<7} {stage.client.url}/runs/{diagnosis.run_id}")
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from underfed_server.diagnosis.sentence import NAMES
-from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunSummary
+from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunSummary, SharedCause
 from underfed_server.terminal import figures
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
@@ -30,8 +30,11 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     parts: list[RenderableType] = [_headline(diagnosis)]
     if diagnosis.anatomy:
         parts += ["", _anatomy(diagnosis.anatomy, diagnosis.advice[0] if diagnosis.advice else None)]
+    if speeds := _instant_speeds(diagnosis):
+        parts += ["", speeds]
     if diagnosis.causes:
         parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
+    parts += [_shared(each, diagnosis.run_id) for each in diagnosis.shared]
     for advice in diagnosis.advice:
         parts += ["", _advice(advice)]
     for refusal in diagnosis.refusals:
@@ -96,6 +99,17 @@ def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
     return Group(table, Padding(_parts(now), (0, 0, 0, len("Mean step") + 2)))
 
 
+def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:
+    """What the run is worth with instant data, as computed and as measured; ``None`` where nothing was measured."""
+    replay, computed = diagnosis.replay, diagnosis.instant_data_steps_per_s
+    if replay is None:
+        return None
+    said = f"computed {figures.amount(computed)}, " if computed is not None else ""
+    line = f"With instant data: {said}measured by replay {figures.amount(replay.instant_steps_per_s)} steps/s"
+    now = f"  ({replay.batches} batches; {figures.amount(replay.real_steps_per_s)} as they were loaded)"
+    return Text.assemble(line, (now, QUIET))
+
+
 def _bar(anatomy: Anatomy, scale_us: int) -> Text:
     wait = round(BAR_COLUMNS * anatomy.data_wait_us / scale_us)
     work = round(BAR_COLUMNS * anatomy.compute_us / scale_us)
@@ -123,16 +137,39 @@ def _evidence_of(diagnosis: Diagnosis) -> RenderableType:
     return Group(*parts)
 
 
+def _shared(shared: SharedCause, run_id: str) -> RenderableType:
+    others = ", ".join(run.run_id for run in shared.runs if run.run_id != run_id)
+    lost = f"  {figures.amount(shared.hours_lost)} h lost together, with {others}"
+    return Padding(Text.assemble(("Shared: ", LOUD), shared.sentence, (lost, QUIET)), (0, 0, 0, 2))
+
+
 def _advice(advice: Advice) -> RenderableType:
-    gain = Text.assemble((advice.title, LOUD), "   ", (figures.factor(advice.predicted_speedup), f"bold {WAIT}"))
-    if advice.low is not None and advice.high is not None:
-        gain.append(f"   {advice.low:.2f} to {advice.high:.2f}", QUIET)
-    if advice.ceiling is not None:
-        gain.append(f"   at most {figures.factor(advice.ceiling)} with no wait at all", QUIET)
     body: list[RenderableType] = [Text(advice.why)]
-    body += [Text(text, QUIET) for text in (advice.assumption, advice.risk) if text]
-    body += [_diff(advice.diff)]
-    return Group(gain, Padding(Group(*body), (0, 0, 0, 2)))
+    if advice.changes_batch_order:
+        body.append(Text("Changes the order of batches for the same seed.", LOUD))
+    body += [Text(text, QUIET) for text in (_reservation(advice), advice.risk) if text]
+    body += [_diff(advice.diff)] if advice.diff else []
+    body += [Text.assemble(("Try it: ", QUIET), advice.command)] if advice.command else []
+    return Group(_gain(advice), Padding(Group(*body), (0, 0, 0, 2)))
+
+
+def _gain(advice: Advice) -> Text:
+    title = Text.assemble((advice.title, LOUD), "   ")
+    if advice.predicted_speedup is None:
+        return title.append("gain not computed", QUIET)
+    title.append(figures.factor(advice.predicted_speedup), f"bold {WAIT}")
+    if advice.low is not None and advice.high is not None:
+        title.append(f"   {advice.low:.2f} to {advice.high:.2f}", QUIET)
+    if advice.ceiling is not None:
+        title.append(f"   at most {figures.factor(advice.ceiling)} with no wait at all", QUIET)
+    return title
+
+
+def _reservation(advice: Advice) -> str | None:
+    """What the interval rests on, or why there is none."""
+    if advice.predicted_speedup is None and advice.assumption:
+        return f"Not computed: {advice.assumption}"
+    return advice.assumption
 
 
 def _diff(diff: str) -> Text:
@@ -149,13 +186,12 @@ def _ledger(entries: Sequence[LedgerEntry]) -> RenderableType:
     for entry in entries:
         settings = ", ".join(f"{name}={value}" for name, value in entry.settings.items())
         rows = [
-            ("Change", settings),
+            ("Change", settings or entry.change),
             ("Predicted", _with_interval(entry.predicted_speedup, entry.low, entry.high)),
             ("Observed", _with_interval(entry.observed_speedup, entry.observed_low, entry.observed_high)),
-            ("Reading", _reading(entry.inside_interval)),
         ]
         title = Text.assemble(entry.run_id, (" carries the advice of ", QUIET), entry.advice_of)
-        parts.append(Padding(Group(title, _rows(rows)), (0, 0, 0, 2)))
+        parts.append(Padding(Group(title, _rows(rows), _reading(entry)), (0, 0, 0, 2)))
     return Group(*parts)
 
 
@@ -165,10 +201,14 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
     return f"{figures.factor(value)}   {low:.2f} to {high:.2f}"
 
 
-def _reading(inside: bool | None) -> str:
-    if inside is None:
-        return "not enough steps yet"
-    return "inside the predicted interval" if inside else "a miss: outside the predicted interval"
+def _reading(entry: LedgerEntry) -> Text:
+    """A hit, a miss, or why it is neither."""
+    if entry.inside_interval is not None:
+        hit, miss = "✓ a hit: inside the predicted interval", "✗ a miss: outside the predicted interval"
+        return Text(hit, "green") if entry.inside_interval else Text(miss, f"bold {WAIT}")
+    if entry.observed_speedup is not None:
+        return Text("No gain was predicted, so it is neither a hit nor a miss", QUIET)
+    return Text(entry.why_not or "not enough steps yet", QUIET)
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> RenderableType:

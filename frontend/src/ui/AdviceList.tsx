@@ -33,7 +33,7 @@ export function AdviceList({ run, diagnosis }: { run: Run; diagnosis: Diagnosis 
 
 function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Run }) {
   const isUndecided = isOpen(diagnosis)
-  const isWell = diagnosis.level === 'healthy'
+  const isWell = diagnosis.level === 'healthy' && diagnosis.bound !== 'transfer'
   const title = isUndecided ? say.noneYet : isWell ? say.none : say.noneFound
   const detail = isUndecided
     ? run.status === 'running'
@@ -59,6 +59,7 @@ function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
         <Gain advice={advice} />
       </summary>
       <GainRange advice={advice} />
+      {advice.changes_batch_order && <p class="badge">{say.order}</p>}
       <p>{advice.why}</p>
       <EvidenceRows evidence={advice.evidence} />
       {advice.diff && (
@@ -97,7 +98,6 @@ function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
 function Cautions({ advice }: { advice: Advice }) {
   return (
     <ul class="cautions">
-      {advice.changes_batch_order && <li class="order">{say.order}</li>}
       {advice.risk && (
         <li>
           <b>{say.risk}</b> {advice.risk}
@@ -105,7 +105,7 @@ function Cautions({ advice }: { advice: Advice }) {
       )}
       {advice.assumption && (
         <li>
-          <b>{say.assumes}</b> {advice.assumption}
+          <b>{advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes}</b> {advice.assumption}
         </li>
       )}
     </ul>

@@ -1,6 +1,6 @@
 /** Predicted against observed: what an advised change gained in the run that carried it. */
 import type { LedgerEntry, Run } from '../api/names'
-import { formatFactor, formatSetting } from '../format'
+import { asSentence, formatFactor, formatSetting } from '../format'
 import { runHref } from '../router'
 import { ledger as say } from '../text'
 import { Panel } from './Panel'
@@ -25,16 +25,20 @@ function Entry({ entry, run }: { entry: LedgerEntry; run: Run }) {
           {say.before} <RunLink runId={entry.advice_of} here={run.run_id} /> {say.after}{' '}
           <RunLink runId={entry.run_id} here={run.run_id} />
         </p>
-        <p class={`ledger-outcome ${entry.inside_interval ? 'kept' : ''}`}>{outcome(entry)}</p>
+        <p class={`ledger-outcome ${tone(entry)}`}>{outcome(entry)}</p>
       </div>
-      <Scale entry={entry} />
+      {entry.observed_speedup === null && entry.predicted_speedup === null ? null : <Scale entry={entry} />}
     </div>
   )
 }
 
+function tone({ inside_interval }: LedgerEntry): string {
+  return inside_interval === null ? '' : inside_interval ? 'kept' : 'missed'
+}
+
 function outcome(entry: LedgerEntry): string {
-  if (entry.observed_speedup === null) return say.pending
-  if (entry.inside_interval === null) return ''
+  if (entry.observed_speedup === null) return entry.why_not ? asSentence(entry.why_not) : say.pending
+  if (entry.inside_interval === null) return say.unpredicted
   return entry.inside_interval ? say.inside : say.outside
 }
 
@@ -53,7 +57,7 @@ function Scale({ entry }: { entry: LedgerEntry }) {
   return (
     <div class="ledger-scale">
       {rows.map(({ name, value, low, high }) => (
-        <div key={name} class={`ledger-row ${name}`}>
+        <div key={name} class={`ledger-row ${name} ${tone(entry)}`}>
           <span>{name}</span>
           <div class="range-line" aria-hidden="true">
             <i class="range-end" style={{ left: at(1) }} />

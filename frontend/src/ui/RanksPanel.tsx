@@ -16,7 +16,7 @@ export function RanksPanel({ ranks }: { ranks: readonly Rank[] }) {
     <Panel title={say.title} detail={say.detail}>
       <ul class="ranks">
         {shown.map(({ rank, data_stall_fraction: share, straggler }) => (
-          <li key={rank}>
+          <li key={rank} class={straggler ? 'straggler' : ''}>
             <span>{charts.rankOption(rank, straggler)}</span>
             <i aria-hidden="true">
               <b style={{ width: `${100 * (share ?? 0)}%` }} />

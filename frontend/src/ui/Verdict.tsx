@@ -1,7 +1,8 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
-import type { Diagnosis, Run } from '../api/names'
+import type { Diagnosis, Run, SharedCause } from '../api/names'
 import { asSentence, capital, formatHours, formatNumber } from '../format'
-import { empty, hourNoun, run as say } from '../text'
+import { runHref } from '../router'
+import { empty, hourNoun, run as say, shared as sayShared } from '../text'
 import { isOpen, verdictTone, verdictWord } from '../verdict'
 import { AnatomyBars } from './AnatomyBars'
 import { VerdictGlyph } from './Glyph'
@@ -26,6 +27,9 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
           {diagnosis.sentence}
         </h2>
         {diagnosis.why && <p class="why">{diagnosis.why}</p>}
+        {diagnosis.shared.map(one => (
+          <Shared key={one.place} shared={one} runId={run.run_id} />
+        ))}
         {diagnosis.reason && (
           <p class={isUndecided ? 'why' : 'reservation'}>{asSentence(diagnosis.reason)}</p>
         )}
@@ -38,6 +42,23 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
       </div>
       {!isUndecided && <Cost diagnosis={diagnosis} />}
     </section>
+  )
+}
+
+/** That others wait for the same: then it is neither this run's setting nor its fault. */
+function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
+  const others = shared.runs.filter(one => one.run_id !== runId)
+  return (
+    <p class="shared">
+      {shared.sentence} {sayShared.lost(formatHours(shared.hours_lost, 'hour'))}{' '}
+      {others.map((one, index) => (
+        <>
+          {index > 0 && ', '}
+          <a href={runHref(one.run_id)}>{one.name || one.run_id}</a>
+        </>
+      ))}
+      .
+    </p>
   )
 }
 
@@ -76,7 +97,7 @@ function Cost({ diagnosis }: { diagnosis: Diagnosis }) {
   const onGpu = diagnosis.gpu_hours_lost !== null
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const noun = hourNoun(onGpu)
-  const { now, unit, ceiling } = rates(diagnosis)
+  const { now, unit } = rates(diagnosis)
   const saved = savedHours(diagnosis, lost)
   return (
     <div class="cost">
@@ -90,7 +111,7 @@ function Cost({ diagnosis }: { diagnosis: Diagnosis }) {
       {now !== null && (
         <p>
           <b>{`${formatNumber(now)} ${unit}`}</b>
-          {ceiling !== null && say.rate(formatNumber(now * ceiling))}
+          {rateDetail(diagnosis, now)}
         </p>
       )}
       {saved !== null && (
@@ -104,12 +125,21 @@ function Cost({ diagnosis }: { diagnosis: Diagnosis }) {
 }
 
 /** Samples where they were counted, else steps. */
-function rates({ steps_per_s, samples_per_s, instant_data_steps_per_s }: Diagnosis) {
+function rates({ steps_per_s, samples_per_s }: Diagnosis) {
   return {
     now: samples_per_s ?? steps_per_s,
     unit: samples_per_s === null ? 'steps/s' : 'samples/s',
-    ceiling: steps_per_s && instant_data_steps_per_s ? instant_data_steps_per_s / steps_per_s : null,
   }
+}
+
+/** What instant data would give: as computed, and beside it as a replay measured it. */
+function rateDetail({ steps_per_s, instant_data_steps_per_s, replay }: Diagnosis, now: number): string {
+  const inUnit = (perS: number | null) =>
+    perS && steps_per_s ? formatNumber((now * perS) / steps_per_s) : null
+  const computed = inUnit(instant_data_steps_per_s)
+  const measured = replay ? inUnit(replay.instant_steps_per_s) : null
+  if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
+  return computed === null ? '' : say.rate(computed)
 }
 
 /** The same steps at the predicted speed; never more than what was lost to waiting. */

@@ -13,9 +13,11 @@ from underfed_server.model import (
     EpochInfo,
     Evidence,
     Losses,
+    MeasuredReplay,
     Refusal,
     Run,
     RunSummary,
+    SharedCause,
     WorkerInfo,
     WorkersPage,
 )
@@ -106,6 +108,61 @@ def test_a_refusal_and_a_miss_are_said_in_words() -> None:
     assert "× 1.60   1.40 to 1.80" in text
     assert "× 1.10   1.00 to 1.20" in text
     assert "a miss: outside the predicted interval" in text
+
+
+def test_a_gain_that_was_not_computed_says_why_and_the_line_to_try_stands_below() -> None:
+    advice = made_advice(None).model_copy(
+        update={
+            "assumption": "no batch was seen with workers", "command": "underfed run --set in_order=false -- ./t",
+            "changes_batch_order": True, "diff": "",
+        }
+    )  # fmt: skip
+    lines = shown(render_diagnosis(made_diagnosis(advice=[advice])))
+    at = lines.index("Use workers   gain not computed")
+    assert lines[at + 1 :] == [
+        "  So.",
+        "  Changes the order of batches for the same seed.",
+        "  Not computed: no batch was seen with workers",
+        "  Try it: underfed run --set in_order=false -- ./t",
+    ]
+
+
+def test_runs_that_share_the_cause_are_named() -> None:
+    shared = SharedCause.model_validate(
+        {
+            "cause": "storage_wait", "kind": "mount", "place": "nas:/x", "hours_lost": 4.0,
+            "sentence": "2 runs wait for storage at nas:/x at one time.",
+            "runs": [{"run_id": run_id, "name": "", "hours_lost": 2.0} for run_id in ("run-1", "run-2")],
+            "started_at": "2026-11-20T10:00:00Z", "ended_at": "2026-11-20T12:00:00Z",
+        }
+    )  # fmt: skip
+    text = " ".join(shown(render_diagnosis(made_diagnosis(shared=[shared]))))
+    assert "Shared: 2 runs wait for storage at nas:/x at one time.  4 h lost together," in text
+    assert "with run-2" in text
+
+
+def test_the_computed_speed_of_instant_data_stands_beside_the_measured_one() -> None:
+    replay = MeasuredReplay(run_id="run-2", batches=20, real_steps_per_s=10.1, instant_steps_per_s=16.2)
+    lines = shown(render_diagnosis(made_diagnosis(replay=replay)))
+    assert lines[lines.index("Why") - 3 : lines.index("Why") - 1] == [
+        "With instant data: computed 16.7, measured by replay 16.2 steps/s  (20 batches;",
+        "10.1 as they were loaded)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reading"),
+    [
+        ({"inside_interval": True}, "✓ a hit: inside the predicted interval"),
+        ({"inside_interval": None}, "No gain was predicted, so it is neither a hit nor a miss"),
+        ({"observed_speedup": None, "why_not": "not comparable, changed as well: batch_size (32 → 64)"}, "not comp"),
+        ({"observed_speedup": None}, "not enough steps yet"),
+    ],
+)
+def test_what_the_ledger_cannot_tell_it_gives_the_reason_for(changes: dict[str, Any], reading: str) -> None:
+    entry = made_entry("run-1", 1.1).model_copy(update=changes)
+    lines = shown(render_diagnosis(made_diagnosis(ledger=[entry])))
+    assert any(line.strip().startswith(reading) for line in lines)
 
 
 def test_the_runs_table_fits_its_words() -> None:
