@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sys
@@ -89,8 +90,8 @@ def make_launch_directory(config: Config) -> Path:
         own = rundir.owner_directory(root)
         try:
             clear_away(rundir.make_private(own))
-            return rundir.make_private(own / name)
-        except RunDirectoryError as error:
+            return occupy(rundir.make_private(own / f".{name}"), own / name)
+        except (RunDirectoryError, OSError) as error:
             reason = error
     from underfed.recording import say
 
@@ -98,12 +99,27 @@ def make_launch_directory(config: Config) -> Path:
     return own / name
 
 
+def occupy(fresh: Path, directory: Path) -> Path:
+    """Lock it for as long as this process lives, then give it the name by which others find it."""
+    # Never closed here, and not handed down to the command.
+    fcntl.flock(os.open(fresh, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
+    return fresh.rename(directory)
+
+
 def clear_away(own: Path) -> None:
-    """What launchers left that were killed."""
+    """What launchers left that were killed. Whose pid tells nothing: it may be of another container on this host."""
     for path in own.glob(f"{LAUNCHES}*"):
-        pid, ticks = (int(part) for part in path.name.removeprefix(LAUNCHES).split("-"))
-        if not procfs.is_running(pid, ticks or None):
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
+        except OSError:
+            pass  # its launcher lives
+        finally:
+            os.close(file)
 
 
 def surroundings(environ: Mapping[str, str], directory: Path) -> dict[str, str]:

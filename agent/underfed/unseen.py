@@ -26,7 +26,8 @@ def tell_of_the_end(
             begun = [record_unseen(config, command, status, launched.why_no_loader(news))]
         elif settings and launched.SETTLED not in news:
             launched.first_rank_only(os.environ, say)(f"--set {settings}: {NOT_YET}, so nothing was set")
-        launched.tell(os.environ, launched.RECORDING, begun[0])
+        # Where a full disk took the word but not what it says, it is still known that one began.
+        launched.tell(os.environ, launched.RECORDING, *begun[:1])
     except Exception as error:
         Guard().failed("end of the command", error)
 

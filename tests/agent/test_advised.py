@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.fakes.launching import own_lines, run_under
+from tests.fakes.service import wait_until
 from underfed.advised import Service, take_advice
 from underfed.errors import ConfigError
 
 WORKERS = {"change": "num_workers", "settings": {"num_workers": 4, "prefetch_factor": 2}, "predicted_speedup": 1.86}
 TMPFS: dict[str, Any] = {"change": "tmpfs", "settings": {}, "predicted_speedup": None}
 BATCHES = {"change": "vectorize_collate", "settings": {"collate_fn": "mine"}, "predicted_speedup": 1.1}
+HAVING = {"num_workers": 2, "prefetch_factor": 2}
+"""The settings of an advice are complete: with those that the run had."""
+STRATEGY = {"change": "sharing_strategy", "settings": {**HAVING, "sharing_strategy": "file_system"}}
+THREADS = {"change": "threads_per_worker", "settings": {**HAVING, "threads_per_worker": 1}}
+PERSISTENT = {"change": "persistent_workers", "settings": {**HAVING, "persistent_workers": True}}
+ORDER = {"change": "in_order", "settings": {**HAVING, "in_order": False}}
 NONE = {"change": "num_workers", "settings": {"num_workers": 0, "prefetch_factor": None}, "predicted_speedup": None}
 
 RUNS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
@@ -25,12 +34,22 @@ RUNS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     "bert-1": ("text", "bert", []),
     "bert-2": ("text", "bert", [TMPFS]),
     "tiny-1": ("text", "tiny", [NONE]),
+    "threads-1": ("audio", "threads", [STRATEGY, TMPFS, THREADS, WORKERS]),
+    "kept-1": ("audio", "kept", [PERSISTENT, WORKERS]),
+    "order-1": ("audio", "order", [BATCHES, ORDER]),
 }
 """Newest first: project, name, what is advised."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The two questions that are asked, answered as the API has it."""
+    """The two questions that are asked, answered as the API has it, and windows taken in."""
+
+    windows: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        window = json.loads(gzip.decompress(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.windows.append(window)
+        self._answer(200, {"next_window_index": window["window_index"] + 1, "wants_run": False})
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
@@ -121,3 +140,27 @@ def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) 
     assert own_lines(done.stderr)[0] == (
         "underfed: run resnet-3 advises num_workers=4, prefetch_factor=2, predicted to be 1.86 times as fast"
     )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "settings"),
+    [
+        ("threads-1", {**HAVING, "threads_per_worker": 1}),
+        ("kept-1", {**HAVING, "persistent_workers": True}),
+        ("order-1", {**HAVING, "in_order": False}),
+    ],
+)
+def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(
+    known: Service, wanted: str, settings: dict[str, Any], run_id: str
+) -> None:
+    done = run_under(
+        *("--apply", wanted, "--", sys.executable, "-m", "tests.fakes.plain"),
+        variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
+    )
+    assert done.returncode == 0
+    wait_until(lambda: any(window["run_id"] == run_id and "end" in window for window in Handler.windows), "the end")
+    windows = [window for window in Handler.windows if window["run_id"] == run_id]
+    run = [window["run"] for window in windows if "run" in window][-1]
+    assert (run["advice_of"], run["overrides"]) == (wanted, settings)
+    loader = [window["loaders"][0] for window in windows if window.get("loaders")][-1]
+    assert settings.items() <= loader["settings"].items()

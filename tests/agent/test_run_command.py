@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import signal
@@ -380,6 +381,36 @@ def test_launchers_leave_nothing_and_clear_up_after_those_that_were_killed() -> 
     assert left.exists()
     run_under("--", "true")
     assert list(own.glob("launch-*")) == []
+
+
+def test_the_directory_of_a_launcher_in_another_container_is_left_alone() -> None:
+    """They may share /dev/shm, and not their pids."""
+    directory = Path(os.environ["UNDERFED_RINGS"], f"underfed-{os.getuid()}", "launch-99999999-1")
+    directory.mkdir(mode=0o700, parents=True)
+    directory.parent.chmod(0o700)
+    file = os.open(directory, os.O_RDONLY)
+    fcntl.flock(file, fcntl.LOCK_SH)
+    run_under("--", "true")
+    assert directory.exists()
+    os.close(file)
+    run_under("--", "true")
+    assert not directory.exists()
+
+
+def test_a_word_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / launched.PYTHON).mkdir()
+    launched.tell({launched.LAUNCH: str(tmp_path)}, launched.RECORDING, "run-1")
+    assert launched.told(tmp_path) == {launched.RECORDING: ["run-1"]}
+
+
+def test_a_recording_that_began_was_seen_even_if_its_name_is_lost(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk a file is made, and nothing goes into it."""
+    monkeypatch.setenv(launched.LAUNCH, str(tmp_path))
+    tell_of_the_end(read_config({}), begin(["train"]), 0, {launched.RECORDING: []}, None)
+    assert capsys.readouterr().err == ""
+    assert launched.RECORDING in launched.told(tmp_path)
 
 
 @pytest.mark.parametrize(
