@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.storage import storage_blocked_us, storage_place
+from underfed_server.diagnosis.storage import storage_place, storage_us
 from underfed_server.facts.record import Column, RankFacts, RunFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """Shares of load time; ``None``: not measured. ``cpu + runqueue + storage + blocked_else`` is all of it."""
+    """Shares of load time; ``None``: not measured."""
 
     cpu: float | None
     runqueue: float | None
     storage: float | None
-    """Blocked on reads that reach storage."""
+    """Blocked on reads that reach it, and what else they take longer than cached ones."""
     blocked_else: float | None
     """Blocked on something else: a service, a lock, a sleep, a pool of threads."""
     collate: float | None
@@ -31,8 +31,8 @@ def split_loads(facts: RunFacts, rank: RankFacts, weights: Column, least_read: f
     batches, place = rank.batches, storage_place(facts, rank)
     weights = weights if float(np.sum(weights)) > 0 else np.ones(len(batches))
     blocked = _share(batches.blocked_us, batches.load_us, weights)
-    storage_us = storage_blocked_us(rank, facts.loader, place, least_read)
-    storage = _share(storage_us, batches.load_us, weights)
+    of_storage = storage_us(rank, facts.loader, place, least_read)
+    storage = _share(of_storage, batches.load_us, weights)
     others_us = np.maximum(0.0, batches.process_cpu_us - batches.cpu_us)
     return Loads(
         cpu=_share(batches.cpu_us, batches.load_us, weights),

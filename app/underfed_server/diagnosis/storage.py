@@ -1,11 +1,11 @@
-"""Blocked on reads that really reach storage: told from sleeping, locks and services, and from the page cache."""
+"""What storage takes of a load: told from sleeping, locks and services, and from what the page cache serves."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from underfed_server.diagnosis.measures import pressure_fraction
-from underfed_server.facts.record import Column, LoaderFacts, RankFacts, RunFacts, StorageFacts
+from underfed_server.facts.record import BatchColumns, Column, LoaderFacts, Mask, RankFacts, RunFacts, StorageFacts
 
 KINDS = {
     "nvme": "an NVMe drive",
@@ -33,14 +33,19 @@ def describe(place: StorageFacts | None) -> str:
     return f"{KINDS[place.kind]} ({place.mount})" if place else "storage"
 
 
-def storage_blocked_us(
-    rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts | None, least_read: float
-) -> Column:
-    """Of each batch, blocked on reads that reach storage; NaN: not measured.
+ENOUGH_CACHED = 8
+"""So many batches that the page cache served, and a tenth of all, tell what loading takes without storage."""
 
-    Memory-mapped reads are not asked for by a call. A network file system's do not show as read from storage, so there
-    asking and being blocked is all that can be told. Elsewhere no more than twice what the host's tasks
-    together waited for I/O (PSI): what a sleep or a service took is not storage's.
+
+def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts | None, least_read: float) -> Column:
+    """Of each batch's load, what storage takes; NaN: not measured.
+
+    At least the time blocked on reads that reach it, but no more than twice what the host's tasks together waited for
+    I/O (PSI): what a sleep or a service took is not storage's. Where other batches came from the page cache, also what
+    it loads longer than they do: reading is work of the CPU, too.
+
+    Memory-mapped reads are not asked for by a call; those of a network file system do not show as read from storage:
+    asking and being blocked is all that can be told.
     """
     batches = rank.batches
     asked, read = batches.asked_bytes, np.nan_to_num(batches.read_bytes)
@@ -49,7 +54,16 @@ def storage_blocked_us(
     if is_remote:
         reaches |= asked > 0
     blocked = np.where(reaches, batches.blocked_us, np.where(np.isfinite(batches.read_bytes) | is_remote, 0.0, np.nan))
-    return blocked if is_remote else blocked * _within_pressure(rank, loader, blocked)
+    if not is_remote:
+        blocked = blocked * _within_pressure(rank, loader, blocked)
+    return np.fmax(blocked, _longer_than_cached(batches, reaches)) if np.nansum(blocked) > 0 else blocked
+
+
+def _longer_than_cached(batches: BatchColumns, reaches: Mask) -> Column:
+    """0 for batches that the page cache served, and where they were too few; NaN where blocking was not measured."""
+    cached = batches.load_us[~reaches & np.isfinite(batches.read_bytes) & np.isfinite(batches.load_us)]
+    usual = float(np.median(cached)) if len(cached) >= max(ENOUGH_CACHED, len(batches) // 10) else np.inf
+    return np.where(reaches & np.isfinite(batches.blocked_us), np.maximum(0.0, batches.load_us - usual), np.nan)
 
 
 def _within_pressure(rank: RankFacts, loader: LoaderFacts | None, blocked: Column) -> float:

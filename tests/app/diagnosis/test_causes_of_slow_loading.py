@@ -165,6 +165,17 @@ def test_storage_that_is_only_waited_for_in_the_first_epoch_is_told_so() -> None
     assert "in the first epoch" in finding(facts, "storage_wait").sentence
 
 
+def test_what_loads_take_longer_than_cached_ones_is_storages_also_where_it_is_cpu() -> None:
+    cold = np.arange(300) % 2 == 0
+    load_ms = np.where(cold, 200.0, 40.0)
+    facts = Played(load_ms=list(load_ms), work_ms=10, num_workers=1).facts()
+    half = load_ms * 1e3 / 2
+    facts = with_batches(facts, cpu_us=half, blocked_us=half, read_bytes=np.where(cold, 1e6, 0.0), asked_bytes=1e6)
+    told = finding(facts, "storage_wait")
+    assert told.cost_fraction == pytest.approx(0.8 * facts.ranks[0].stall_fraction, abs=0.12)
+    assert told.cost_fraction > finding(facts, "too_few_workers").cost_fraction
+
+
 def test_storage_is_not_blamed_where_reads_were_not_measured() -> None:
     facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, read_bytes=NAN, asked_bytes=NAN)
     assert "storage_wait" not in causes(facts)

@@ -73,12 +73,18 @@ def test_a_killed_worker_is_memorys_fault_only_where_memory_was_short() -> None:
     assert of(left_gb=3.0, died=0) is None
 
 
-def test_a_shared_memory_that_is_nearly_full_is_told_of_runs_that_wait() -> None:
-    waiting = Played(load_ms=120, work_ms=20).facts()
-    for run, expected in ((waiting, True), (CALM, False)):
-        found = pressure(with_host(with_memory(run, shm=0.064), shm_free_bytes=(0.004 * GB, 0.004 * GB)))
+@pytest.mark.parametrize("run", [CALM, Played(load_ms=120, work_ms=20).facts()], ids=["compute", "data"])
+def test_a_shared_memory_that_is_nearly_full_is_told_of_every_run(run: RunFacts) -> None:
+    small = with_memory(run, shm=0.064)
+    found = pressure(with_host(small, shm_free_bytes=(0.004 * GB, 0.004 * GB)))
+    assert found is not None and "/dev/shm is nearly full" in found.sentence
+    assert pressure(with_host(small, shm_free_bytes=(0.05 * GB, 0.05 * GB))) is None
+
+
+def test_a_memory_limit_that_is_nearly_reached_is_told_of_runs_that_wait() -> None:
+    for run, expected in ((Played(load_ms=120, work_ms=20).facts(), True), (CALM, False)):
+        found = pressure(with_host(with_memory(run, limit=32.0), memory_used_bytes=(31 * GB, 31 * GB)))
         assert (found is not None) is expected
-    assert pressure(with_host(with_memory(waiting, shm=0.064), shm_free_bytes=(0.05 * GB, 0.05 * GB))) is None
 
 
 @pytest.mark.parametrize("stall", [0.06, 0.2, 0.5])

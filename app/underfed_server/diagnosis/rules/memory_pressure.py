@@ -1,7 +1,7 @@
 """``memory_pressure``: memory, its limit or /dev/shm is short, or will be: a failure is told before it happens.
 
-A forecast failure and a killed worker are told of every run, whatever they cost now; the rest only of one that waits
-for data.
+A forecast failure, a killed worker and a full /dev/shm are told of every run, whatever they cost now; the rest only of
+one that waits for data.
 """
 
 from __future__ import annotations
@@ -38,20 +38,35 @@ def find(judged: Judged, limits: Limits) -> CauseFinding | None:
 
 def _sentence(judged: Judged, limits: Limits) -> str | None:
     """The most pressing of what was measured; ``None``: memory is not short."""
+    return _failure(judged, limits) or (_shortage(judged, limits) if judged.bound == "data" else None)
+
+
+def _failure(judged: Judged, limits: Limits) -> str | None:
+    """One that came, or will come."""
     rank, host = judged.rank, judged.facts.host
-    room, soon = fullest(rank, host), first_to_fill(rank, host)
-    is_near = room is not None and room.is_near_full(limits)
-    if died_workers(rank) and (is_near or is_short_now(judged, limits)):
-        return f"A worker was killed while {NAMES[room.store] if is_near and room else 'memory'} was short."
+    near, soon = _nearly_full(judged, limits), first_to_fill(rank, host)
+    if died_workers(rank) and (near is not None or is_short_now(judged, limits)):
+        return f"A worker was killed while {NAMES[near.store] if near else 'memory'} was short."
     if soon is not None and (soon.hours_left or 0.0) <= limits.forecast_hours:
         return _forecast(judged, soon)
-    if judged.bound != "data":
-        return None
+    if near is not None and near.store == "shm":
+        return "/dev/shm is nearly full: a larger batch or a longer queue ends the run with a bus error."
+    return None
+
+
+def _shortage(judged: Judged, limits: Limits) -> str | None:
+    """One that loading waits for."""
+    near = _nearly_full(judged, limits)
     if is_short_now(judged, limits):
         return "Memory is short: the host swaps, and loading waits for pages."
-    if is_near and room is not None and room.store != "memory":
-        return f"{NAMES[room.store].capitalize()} is nearly full: a larger batch or a longer queue ends the run."
+    if near is not None and near.store == "limit":
+        return "The memory limit is nearly reached: the kernel kills a process of the group when it is."
     return None
+
+
+def _nearly_full(judged: Judged, limits: Limits) -> Room | None:
+    room = fullest(judged.rank, judged.facts.host)
+    return room if room is not None and room.is_near_full(limits) else None
 
 
 def is_short_now(judged: Judged, limits: Limits) -> bool:

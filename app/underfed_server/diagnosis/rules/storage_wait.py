@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis.judged import Judged
 from underfed_server.diagnosis.limits import Limits
-from underfed_server.diagnosis.measures import mean, read_bytes_per_s, storage_fraction
+from underfed_server.diagnosis.measures import load_share, mean, read_bytes_per_s, storage_fraction
 from underfed_server.diagnosis.storage import describe, storage_place, waits_only_at_first
 from underfed_server.model import CauseFinding, Evidence
 
@@ -19,7 +19,13 @@ def find(judged: Judged, limits: Limits) -> CauseFinding | None:
         cost_fraction=min(judged.loading_left, judged.wait.loading * share),
         sentence=_sentence(judged, limits),
         evidence=[
-            Evidence(what="Loading blocked on reads", value=share, unit="fraction", series="blocked_us"),
+            Evidence(what="Reading from storage, of load time", value=share, unit="fraction"),
+            Evidence(
+                what="Loading blocked",
+                value=load_share(rank, rank.batches.blocked_us),
+                unit="fraction",
+                series="blocked_us",
+            ),
             Evidence(what="Read from storage, of bytes asked for", value=storage_fraction(rank), unit="fraction"),
             Evidence(what="Read from storage", value=read_bytes_per_s(rank), unit="bytes_per_s", series="read_bytes"),
             Evidence(what="Read from storage for one batch", value=mean(rank.batches.read_bytes), unit="bytes"),
