@@ -46,6 +46,6 @@ class Judged:
 
 def examine(facts: RunFacts, rank: RankFacts, bound: Bound, limits: Limits) -> Judged:
     """``rank``: one with judged steps."""
-    wait = split_wait(rank, facts.loader)
-    loads = split_loads(facts, rank, wait.weights, limits.storage_read_fraction)
+    wait = split_wait(rank, facts.loader, limits)
+    loads = split_loads(facts, rank, wait.weights, limits)
     return Judged(facts, rank, bound, wait, loads, wait.loading)

@@ -31,6 +31,9 @@ class Limits:
     busy_workers_fraction: float = 0.85
     """Workers that load this share of the time have no slack: bursts already make the loop wait."""
 
+    busy_pin_fraction: float = 0.85
+    """The same of the thread that pins batches: those that it has not begun then wait as well."""
+
     saturated_cores_fraction: float = 0.90
     """Share of the usable cores in use at which another process no longer finds a free one. 100 % is never read:
     the scheduler migrates, and samples are averages over a second (SageMaker's rule uses 90 % too)."""
@@ -52,6 +55,14 @@ class Limits:
     storage_fraction: float = 0.25
     """Share of load time blocked on reads that reach storage from which storage is a cause: with less, decoding is what
     even an instant disk would leave."""
+
+    pressure_margin: float = 2.0
+    """Being blocked for so many times as long as any task of the host waited for I/O (PSI) is waiting for something
+    else. Not for less: samples come once a second, and a rank's share of a short span is known no better."""
+
+    cached_batches: int = 8
+    """So many batches that the page cache served, and at least a tenth of all, tell what loading takes without storage:
+    the median of eight is a batch like any other, whatever two of them did."""
 
     cold_epoch_factor: float = 3.0
     """A first epoch whose loads are blocked so many times longer than later ones filled the page cache: shuffling moves

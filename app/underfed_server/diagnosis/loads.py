@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.storage import storage_place, storage_us
 from underfed_server.facts.record import Column, RankFacts, RunFacts
 
@@ -26,12 +27,12 @@ class Loads:
     """CPU of the loading process's other threads, of all its CPU time."""
 
 
-def split_loads(facts: RunFacts, rank: RankFacts, weights: Column, least_read: float) -> Loads:
+def split_loads(facts: RunFacts, rank: RankFacts, weights: Column, limits: Limits) -> Loads:
     """``weights``: of each recorded batch; without any, all count alike."""
     batches, place = rank.batches, storage_place(facts, rank)
     weights = weights if float(np.sum(weights)) > 0 else np.ones(len(batches))
     blocked = _share(batches.blocked_us, batches.load_us, weights)
-    of_storage = storage_us(rank, facts.loader, place, least_read)
+    of_storage = storage_us(rank, facts.loader, place, limits)
     storage = _share(of_storage, batches.load_us, weights)
     others_us = np.maximum(0.0, batches.process_cpu_us - batches.cpu_us)
     return Loads(

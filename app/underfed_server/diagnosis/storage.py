@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import pressure_fraction
 from underfed_server.facts.record import BatchColumns, Column, LoaderFacts, Mask, RankFacts, RunFacts, StorageFacts
 
@@ -17,10 +18,6 @@ KINDS = {
     "unknown": "a disk of unknown kind",
 }
 
-PRESSURE_MARGIN = 2.0
-"""Being blocked for twice as long as any task of the host waited for I/O is waiting for something else. Not for less:
-samples come once a second, and a rank's share of a short span is known no better."""
-
 
 def storage_place(facts: RunFacts, rank: RankFacts) -> StorageFacts | None:
     """Where most of the data set's files lie; ``None``: not seen."""
@@ -33,11 +30,7 @@ def describe(place: StorageFacts | None) -> str:
     return f"{KINDS[place.kind]} ({place.mount})" if place else "storage"
 
 
-ENOUGH_CACHED = 8
-"""So many batches that the page cache served, and a tenth of all, tell what loading takes without storage."""
-
-
-def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts | None, least_read: float) -> Column:
+def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts | None, limits: Limits) -> Column:
     """Of each batch's load, what storage takes; NaN: not measured.
 
     At least the time blocked on reads that reach it, but no more than twice what the host's tasks together waited for
@@ -50,23 +43,27 @@ def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts 
     batches = rank.batches
     asked, read = batches.asked_bytes, np.nan_to_num(batches.read_bytes)
     is_remote = place is not None and place.kind == "network"
-    reaches = (read > 0) & ~(read < least_read * asked)
+    reaches = (read > 0) & ~(read < limits.storage_read_fraction * asked)
     if is_remote:
         reaches |= asked > 0
     blocked = np.where(reaches, batches.blocked_us, np.where(np.isfinite(batches.read_bytes) | is_remote, 0.0, np.nan))
     if not is_remote:
-        blocked = blocked * _within_pressure(rank, loader, blocked)
-    return np.fmax(blocked, _longer_than_cached(batches, reaches)) if np.nansum(blocked) > 0 else blocked
+        blocked = blocked * _within_pressure(rank, loader, blocked, limits.pressure_margin)
+    return (
+        np.fmax(blocked, _longer_than_cached(batches, reaches, limits.cached_batches))
+        if np.nansum(blocked) > 0
+        else blocked
+    )
 
 
-def _longer_than_cached(batches: BatchColumns, reaches: Mask) -> Column:
+def _longer_than_cached(batches: BatchColumns, reaches: Mask, least: int) -> Column:
     """0 for batches that the page cache served, and where they were too few; NaN where blocking was not measured."""
     cached = batches.load_us[~reaches & np.isfinite(batches.read_bytes) & np.isfinite(batches.load_us)]
-    usual = float(np.median(cached)) if len(cached) >= max(ENOUGH_CACHED, len(batches) // 10) else np.inf
+    usual = float(np.median(cached)) if len(cached) >= max(least, len(batches) // 10) else np.inf
     return np.where(reaches & np.isfinite(batches.blocked_us), np.maximum(0.0, batches.load_us - usual), np.nan)
 
 
-def _within_pressure(rank: RankFacts, loader: LoaderFacts | None, blocked: Column) -> float:
+def _within_pressure(rank: RankFacts, loader: LoaderFacts | None, blocked: Column, margin: float) -> float:
     known = blocked[np.isfinite(blocked)]
     pressure = None if rank.host is None else pressure_fraction(rank.host, rank.host.io_pressure_us)
     if pressure is None or not len(known):
@@ -74,7 +71,7 @@ def _within_pressure(rank: RankFacts, loader: LoaderFacts | None, blocked: Colum
     # One batch a step, spread over the loading processes.
     processes = max(1, (loader.num_workers if loader else None) or 0)
     busy = float(np.mean(known)) / (processes * rank.step_us)
-    return min(1.0, PRESSURE_MARGIN * pressure / busy) if busy > 0 else 1.0
+    return min(1.0, margin * pressure / busy) if busy > 0 else 1.0
 
 
 def waits_only_at_first(rank: RankFacts, factor: float) -> bool:

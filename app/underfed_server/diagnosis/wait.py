@@ -21,10 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.diagnosis.edges import startup_us
+from underfed_server.diagnosis.limits import LIMITS, Limits
 from underfed_server.facts.record import Column, LoaderFacts, RankFacts
-
-PIN_BUSY = 0.85
-"""Share of its time from which the pin thread has no slack: then also batches that it has not begun wait for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,14 +55,14 @@ class _Handed:
         return self.held_us + self.pin_us + self.delivery_us
 
 
-def split_wait(rank: RankFacts, loader: LoaderFacts | None) -> Wait:
+def split_wait(rank: RankFacts, loader: LoaderFacts | None, limits: Limits = LIMITS) -> Wait:
     """Of a rank with judged steps."""
     steps = rank.steps
     lost = _lost_share(rank)
     total = float(np.sum(steps.step_us))
     startup, sampler = _beside_loading(rank, loader)
     left = np.maximum(0.0, steps.data_wait_us - startup - sampler)
-    handed = _hand_over(rank, loader, startup, left)
+    handed = _hand_over(rank, loader, startup, left, limits.busy_pin_fraction)
     scale = _movable_share(rank, loader, left, handed.movable_us)
     loading = (left - scale * handed.movable_us) * lost
     measured = bool((handed.row >= 0).any()) and bool(loader and loader.num_workers)
@@ -106,7 +104,7 @@ def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column
     return startup, np.minimum(drawn, steps.data_wait_us - startup)
 
 
-def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, left: Column) -> _Handed:
+def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, left: Column, busy_pin: float) -> _Handed:
     steps, nothing = rank.steps, np.zeros(len(left))
     row = _awaited_rows(rank)
     if not loader or not loader.num_workers:
@@ -119,7 +117,7 @@ def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, lef
     held = np.clip(ready[row] - np.maximum(begin, later[row]), 0.0, unloaded)
     is_held = (row >= 0) & np.isfinite(held) & (loader.settings.get("in_order") is not False)
     pin = np.where(row < 0, 0.0, np.nan_to_num(rank.batches.pin_us)[row])
-    pin = np.minimum(after, np.maximum(pin, after * _saturated_pin(rank)))
+    pin = np.minimum(after, np.maximum(pin, after * _saturated_pin(rank, busy_pin)))
     return _Handed(row, np.where(is_held, held, 0.0), pin, after - pin)
 
 
@@ -165,11 +163,11 @@ def _ready_us(rank: RankFacts) -> tuple[Column, Column]:
     return ready, later
 
 
-def _saturated_pin(rank: RankFacts) -> float:
+def _saturated_pin(rank: RankFacts, least_busy: float) -> float:
     """Share of its time that the pin thread copies, where it has no slack; 0 where it has."""
     pin = rank.batches.pin_us[np.isfinite(rank.batches.pin_us)]
     busy = float(np.mean(pin)) / rank.step_us if len(pin) else 0.0
-    return min(1.0, busy) if busy >= PIN_BUSY else 0.0
+    return min(1.0, busy) if busy >= least_busy else 0.0
 
 
 def _movable_share(rank: RankFacts, loader: LoaderFacts | None, left: Column, movable: Column) -> float:
