@@ -6,17 +6,20 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.app.serving import Service, judged, start_service
 from tests.fakes.environment import clean_environment
+from tests.scenarios.pipelines.pipeline import Strength
+from tests.scenarios.pipelines.running import ROOT, diagnose
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
-ROOT = Path(__file__).parents[2]
 RunJob = Callable[..., Diagnosis]
+RunPipeline = Callable[[str, Strength], Diagnosis]
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +49,13 @@ def run_job(service: Service, tmp_path: Path, request: pytest.FixtureRequest) ->
         return judged(client, run_id)
 
     return run
+
+
+@pytest.fixture
+def run_pipeline(service: Service, tmp_path: Path) -> RunPipeline:
+    """``run_pipeline("sick.slow_collate", "clear")``: the diagnosis of that job once it ended and was judged."""
+    return partial(_diagnose, service.address, tmp_path)
+
+
+def _diagnose(address: str, directory: Path, name: str, strength: Strength) -> Diagnosis:
+    return diagnose(name, strength, address=address, directory=directory)

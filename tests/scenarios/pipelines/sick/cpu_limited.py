@@ -14,7 +14,7 @@ from tests.scenarios.pipelines.samples import Samples
 CORE_MS: dict[Strength, float] = {"none": 6, "weak": 20, "clear": 40, "strong": 80}
 """CPU time for a batch, per core that there is: so far apart do the batches come at best."""
 WORK_MS = 20
-STEPS: dict[Strength, int] = {"none": 150, "weak": 150, "clear": 100, "strong": 60}
+STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 
 
 class Decode:

@@ -13,7 +13,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 TENSORS: dict[Strength, int] = {"none": 1, "weak": 8, "clear": 60, "strong": 200}
 WORK_MS = 20
-STEPS: dict[Strength, int] = {"none": 150, "weak": 150, "clear": 100, "strong": 60}
+STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 
 
 class Split:

@@ -19,7 +19,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 PIN_MS: dict[Strength, float] = {"none": 2, "weak": 22, "clear": 40, "strong": 80}
 WORK_MS = 20
-STEPS: dict[Strength, int] = {"none": 150, "weak": 150, "clear": 100, "strong": 60}
+STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 
 
 def fetch(index: int) -> None:

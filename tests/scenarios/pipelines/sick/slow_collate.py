@@ -15,7 +15,7 @@ COLLATE_MS: dict[Strength, float] = {"none": 0.2, "weak": 20, "clear": 40, "stro
 SAMPLE_MS = 0.5
 BATCH = 8
 WORK_MS = 20
-STEPS: dict[Strength, int] = {"none": 150, "weak": 150, "clear": 100, "strong": 60}
+STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 
 
 class Pad:

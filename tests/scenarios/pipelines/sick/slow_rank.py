@@ -16,7 +16,7 @@ from tests.scenarios.pipelines.samples import Samples
 LOAD_MS: dict[Strength, float] = {"none": 5, "weak": 26, "clear": 40, "strong": 80}
 """Of rank 1; the others load in 5."""
 WORK_MS = 20
-STEPS: dict[Strength, int] = {"none": 150, "weak": 150, "clear": 100, "strong": 60}
+STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 
 
 class Fetch:

@@ -13,7 +13,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 DRAW_MS: dict[Strength, float] = {"none": 0.05, "weak": 2.5, "clear": 12, "strong": 40}
 WORK_MS = 20
-STEPS: dict[Strength, int] = {"none": 150, "weak": 150, "clear": 100, "strong": 60}
+STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 
 
 class Weighted(Sampler[int]):

@@ -16,7 +16,7 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 LOAD_MS: dict[Strength, float] = {"none": 20, "weak": 46, "clear": 80, "strong": 160}
 WORK_MS = 20
 WORKERS = 2
-STEPS: dict[Strength, int] = {"none": 150, "weak": 120, "clear": 80, "strong": 60}
+STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 
 
 class Stream(IterableDataset[Tensor]):

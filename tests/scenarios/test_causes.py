@@ -1,0 +1,82 @@
+"""Every cause is named first in the diagnosis of a job that has it, and of nothing in its healthy neighbour's."""
+
+from __future__ import annotations
+
+import os
+from typing import get_args
+
+import pytest
+
+from tests.scenarios.conftest import RunPipeline
+from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
+from underfed_server.model import Cause
+
+SICK = [
+    "sick.cpu_limited",
+    "sick.ipc_copy",
+    "sick.no_workers",
+    "sick.pin_thread",
+    "sick.slow_collate",
+    "sick.slow_rank",
+    "sick.slow_sampler",
+    "sick.slow_samples",
+    "sick.storage_wait",
+    "sick.thread_oversubscription",
+    "sick.too_few_workers_cached",
+    "sick.unsharded_iterable",
+    "sick.worker_startup",
+]
+"""One for each cause; ``python -m benchmarks.diagnosis`` runs the others too, at every strength, and all neighbours."""
+NEIGHBOURS = ["sick.slow_collate", "sick.storage_wait", "sick.worker_startup"]
+SOUND = ["sound.hiccup", "sound.validation"]
+TOLD = [name for name in names() if name.startswith("told.")]
+
+
+def test_there_is_a_pipeline_for_every_cause() -> None:
+    assert {pipeline(name).cause for name in names()} == {*get_args(Cause), None}
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_the_cause_is_named_first(run_pipeline: RunPipeline, name: str) -> None:
+    seen = run_pipeline(name, "clear")
+    assert seen.bound == "data"
+    assert [finding.cause for finding in seen.causes][:1] == [pipeline(name).cause]
+    assert seen.data_stall_fraction is not None
+    assert sum(finding.cost_fraction for finding in seen.causes) <= seen.data_stall_fraction + 1e-9
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small /dev/shm needs root")
+def test_a_shared_memory_that_is_nearly_full_is_told_of_though_nothing_waits(run_pipeline: RunPipeline) -> None:
+    seen = run_pipeline("sick.memory_pressure_shm", "clear")
+    assert seen.bound != "data"
+    assert [finding.cause for finding in seen.causes] == ["memory_pressure"]
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_the_same_job_without_the_sickness_is_left_alone(run_pipeline: RunPipeline, name: str) -> None:
+    seen = run_pipeline(name, "none")
+    assert (seen.causes, seen.advice, seen.refusals) == ([], [], [])
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_loop_that_only_looks_hungry_is_left_alone(run_pipeline: RunPipeline, name: str) -> None:
+    seen = run_pipeline(name, "clear")
+    assert (seen.causes, seen.advice, seen.refusals) == ([], [], [])
+
+
+@pytest.mark.parametrize("strength", ["none", "clear", "strong"])
+@pytest.mark.parametrize("name", TOLD)
+def test_what_an_agent_on_another_machine_tells_is_judged_likewise(
+    run_pipeline: RunPipeline, name: str, strength: Strength
+) -> None:
+    seen = run_pipeline(name, strength)
+    expected = None if strength == "none" else pipeline(name).cause
+    assert [finding.cause for finding in seen.causes] == ([expected] if expected else [])
+    if expected is None:
+        assert seen.advice == []
+
+
+def test_no_more_workers_are_advised_where_all_cores_are_busy(run_pipeline: RunPipeline) -> None:
+    seen = run_pipeline("sick.cpu_limited", "strong")
+    assert "num_workers" not in {advice.change for advice in seen.advice}
+    assert "num_workers" in {refusal.change for refusal in seen.refusals}
