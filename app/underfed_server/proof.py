@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from underfed_server.advice.carried import also_changed, carried_advice, may_carry
 from underfed_server.advice.ledger import Pairing, compare
-from underfed_server.advice.pace import pace_of
+from underfed_server.advice.pace import paces_of
 from underfed_server.advice.traits import Machine, Traits, traits_of
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.errors import NotFoundError
@@ -102,7 +102,7 @@ def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) ->
         advice_of=diagnosis.run_id,
         cause=diagnosis.causes[0].cause if diagnosis.causes else None,
         advice=advice,
-        pace=pace_of(before, advice.change),
+        paces=paces_of(before),
         also_changed=tuple(also_changed(earlier, later, advice)),
     )
 

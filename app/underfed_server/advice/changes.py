@@ -26,23 +26,28 @@ def changed(replay: Replay, rank: RankFacts, setting: LoaderSetting) -> Replay:
     """
     if setting.is_in_memory:
         replay = _mapped(replay, _without_storage(rank))
-    if setting.threads_per_worker == 1 and replay.batches[0].helpers_us:
-        replay = _mapped(replay, 1.0, joins_helpers=True)
-    elif setting.threads_per_worker is not None and setting.threads_per_worker != 1:
-        raise PredictionError(
-            "only one thread a worker can be predicted: how well more of them share the work was not seen"
-        )
+    if setting.threads_per_worker is not None and setting.threads_per_worker != replay.setting.threads_per_worker:
+        replay = _with_one_thread(replay, setting.threads_per_worker)
     if setting.shares_by_name:
         replay = replay.with_handover(_by_name(replay.handover, replay.batch_tensors))
     return replay
 
 
+def _with_one_thread(replay: Replay, threads: int) -> Replay:
+    """The loading thread does the work of its helpers, and waits for none of them."""
+    if threads != 1:
+        raise PredictionError(
+            "only one thread a worker can be predicted: how well more would share the work was not seen"
+        )
+    if not replay.batches[0].helpers_us:
+        raise PredictionError("the CPU that a worker's other threads load with was not seen")
+    return _mapped(replay, 0.0, joins_helpers=True)
+
+
 def _mapped(replay: Replay, blocked_share: float, *, joins_helpers: bool = False) -> Replay:
     def one(batch: Batch) -> Batch:
-        if joins_helpers:
-            # The loading thread does the work of its helpers, and waits for none of them.
-            return replace(batch, cpu_us=batch.cpu_us + batch.helpers_us, helpers_us=0.0, blocked_us=0.0)
-        return replace(batch, blocked_us=batch.blocked_us * blocked_share)
+        joined = {"cpu_us": batch.cpu_us + batch.helpers_us, "helpers_us": 0.0} if joins_helpers else {}
+        return replace(batch, blocked_us=batch.blocked_us * blocked_share, **joined)
 
     return replace(replay, batches=tuple(map(one, replay.batches)), alone=tuple(map(one, replay.alone)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from underfed_server.advice.pace import OF_EPOCHS, Pace, pace_of, speedup
+from underfed_server.advice.pace import OF_EPOCHS, Pace, Paces, comparable, paces_of, speedup
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Cause, LedgerEntry
 
@@ -17,7 +17,7 @@ class Pairing:
     cause: Cause | None
     """The leading cause of the earlier run."""
     advice: Advice
-    pace: Pace | None
+    paces: Paces
     also_changed: tuple[str, ...] = ()
     """What differs besides: with it the runs cannot be compared."""
 
@@ -28,9 +28,10 @@ def compare(later: RunFacts, pairing: Pairing) -> LedgerEntry:
     Inside the interval is the gain itself, not merely a part of its own interval: noise may make a miss of a true
     prediction, but never hides a wrong one.
     """
-    advice, pace = pairing.advice, pace_of(later, pairing.advice.change)
-    why_not = _why_not(later, pairing, pace)
-    observed = speedup(pairing.pace, pace) if pairing.pace and pace and not why_not else None
+    advice, paces = pairing.advice, paces_of(later)
+    both = comparable(pairing.paces, paces, advice.change)
+    why_not = _why_not(later, pairing, both)
+    observed = speedup(*both) if both and not why_not else None
     value, low, high = observed or (None, None, None)
     return LedgerEntry(
         advice_of=pairing.advice_of,
@@ -49,15 +50,16 @@ def compare(later: RunFacts, pairing: Pairing) -> LedgerEntry:
     )
 
 
-def _why_not(later: RunFacts, pairing: Pairing, pace: Pace | None) -> str | None:
+def _why_not(later: RunFacts, pairing: Pairing, both: tuple[Pace, Pace] | None) -> str | None:
     if pairing.also_changed:
         return f"not comparable, changed as well: {', '.join(pairing.also_changed)}"
-    of = "whole epochs" if pairing.advice.change in OF_EPOCHS else "steps"
-    if pairing.pace is None:
+    if both is not None:
+        return None
+    is_of_epochs = pairing.advice.change in OF_EPOCHS
+    of = "whole epochs" if is_of_epochs else "steps"
+    if (pairing.paces.epochs if is_of_epochs else pairing.paces.steps) is None:
         return f"the earlier run had too few {of} to compare with"
-    if pace is None:
-        return f"not enough {of} yet" if later.status == "running" else f"the run had too few {of} to compare"
-    return None
+    return f"not enough {of} yet" if later.status == "running" else f"the run had too few {of} to compare"
 
 
 def _inside(advice: Advice, observed: float | None) -> bool | None:

@@ -133,8 +133,10 @@ def _assumption(case: Case) -> str | None:
     replay = case.predictor.replay if case.predictor else None
     if replay is not None and not replay.slowdown_measured:
         return "How much busy cores slow each other down was not measured on this host, so the interval is wide."
-    if replay is not None and not replay.saw_workers:
+    if replay is not None and not replay.handover_measured:
         return "Handing batches over from workers was not seen in this run: typical times are assumed."
+    if replay is not None and not replay.saw_workers:
+        return "Handing batches over from workers was not seen in this run: it is taken as measured on this host."
     return None
 
 

@@ -20,7 +20,7 @@ T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36)
 """Two-sided 95 % of Student's t with 1 … 7 degrees of freedom: one less than there are blocks."""
 
 OF_EPOCHS: frozenset[Change] = frozenset({"persistent_workers", "multiprocessing_context"})
-"""Changes of what happens between epochs: compared by whole ones (CONTRACT)."""
+"""Changes of what happens between epochs: compared by whole ones only (CONTRACT)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,31 @@ class Pace:
     blocks: int
 
 
-def pace_of(facts: RunFacts, change: Change) -> Pace | None:
-    """As ``change`` is compared: steps within epochs, or whole epochs, start-up included; ``None``: too few yet."""
+@dataclass(frozen=True, slots=True)
+class Paces:
+    """Of one run: over whole epochs, starting and stopping workers included, and over the steps within epochs.
+
+    ``None``: it had too few.
+    """
+
+    epochs: Pace | None
+    steps: Pace | None
+
+
+def paces_of(facts: RunFacts) -> Paces:
     if facts.judged_steps < LIMITS.needed_steps:
-        return None
+        return Paces(None, None)
     steps = judged_rank(facts).steps
-    return _of_epochs(steps) if change in OF_EPOCHS else _of_steps(steps)
+    return Paces(_of_epochs(steps), _of_steps(steps))
+
+
+def comparable(earlier: Paces, later: Paces, change: Change) -> tuple[Pace, Pace] | None:
+    """Whole epochs where both runs have some, as predictions count them; ``None``: there is too little of either."""
+    if earlier.epochs and later.epochs:
+        return earlier.epochs, later.epochs
+    if change in OF_EPOCHS or not (earlier.steps and later.steps):
+        return None
+    return earlier.steps, later.steps
 
 
 def speedup(earlier: Pace, later: Pace) -> tuple[float, float, float]:

@@ -44,6 +44,8 @@ class Replay:
     batch_tensors: int
     saw_workers: bool
     slowdown_measured: bool
+    handover_measured: bool
+    """Handing over was seen in the run, or measured on its host."""
 
     def rehearse(self, setting: LoaderSetting) -> Rehearsal:
         if setting.num_workers == 0:
@@ -90,6 +92,7 @@ def read_replay(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Replay
         batch_tensors=loader.batch_tensors or 2,
         saw_workers=loader.num_workers > 0,
         slowdown_measured=host.cpu_slowdown is not None,
+        handover_measured=loader.num_workers > 0 or host.handover is not None,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.made_facts import made_run, starved
 from underfed_server.advice.ledger import Pairing, compare
-from underfed_server.advice.pace import pace_of, speedup
+from underfed_server.advice.pace import comparable, paces_of, speedup
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Change, LedgerEntry
@@ -31,7 +31,7 @@ def after(step_ms: float, **changes: object) -> RunFacts:
 
 
 def entry_for(later: RunFacts, change: Change = "num_workers", also_changed: tuple[str, ...] = ()) -> LedgerEntry:
-    pairing = Pairing("made-1", "no_workers", advised(change), pace_of(BEFORE, change), also_changed)
+    pairing = Pairing("made-1", "no_workers", advised(change), paces_of(BEFORE), also_changed)
     return compare(later, pairing)
 
 
@@ -84,19 +84,26 @@ def in_epochs(of: int, start_ms: float, run_id: str = "made-2") -> RunFacts:
     return replace(made, ranks=(replace(made.ranks[0], steps=replace(steps, is_epoch_start=first)),))
 
 
-def test_the_start_of_an_epoch_counts_for_whole_epochs_and_not_for_the_steps_within() -> None:
-    slow, quick = in_epochs(20, 1_000.0), in_epochs(20, 10.0)
-    for change, expected in (("persistent_workers", 2_000 / 1_010), ("num_workers", 1.0)):
-        before, later = pace_of(slow, change), pace_of(quick, change)  # type: ignore[arg-type]
-        assert before and later
-        assert speedup(before, later)[0] == pytest.approx(expected)
+def test_the_start_of_an_epoch_counts_where_both_runs_have_whole_epochs() -> None:
+    slow, quick = paces_of(in_epochs(20, 1_000.0)), paces_of(in_epochs(20, 10.0))
+    both = comparable(slow, quick, "num_workers")
+    assert both is not None
+    assert speedup(*both)[0] == pytest.approx(2_000 / 1_010)
+
+
+def test_the_start_of_an_epoch_does_not_count_against_a_run_that_had_none_yet() -> None:
+    slow, quick = paces_of(in_epochs(20, 1_000.0)), paces_of(in_epochs(150, 10.0))
+    both = comparable(slow, quick, "num_workers")
+    assert both is not None
+    assert speedup(*both)[0] == pytest.approx(1.0)
+    assert comparable(slow, quick, "persistent_workers") is None
 
 
 def test_whole_epochs_are_compared_from_two_on() -> None:
-    assert pace_of(in_epochs(150, 10.0), "persistent_workers") is None
+    assert paces_of(in_epochs(150, 10.0)).epochs is None
     entry = entry_for(in_epochs(150, 10.0), "persistent_workers")
     assert entry.why_not == "the earlier run had too few whole epochs to compare with"
-    whole = pace_of(in_epochs(100, 10.0), "persistent_workers")
+    whole = paces_of(in_epochs(100, 10.0)).epochs
     assert whole is not None and whole.blocks == 2
 
 
@@ -105,7 +112,7 @@ def test_the_interval_covers_the_true_gain_of_runs_with_noise() -> None:
     covered = 0
     for _ in range(200):
         runs = [made_run(wait_ms=list(figures.exponential(10.0, 300)), work_ms=50.0) for _ in range(2)]
-        before, later = (pace_of(run, "num_workers") for run in runs)
+        before, later = (paces_of(run).steps for run in runs)
         assert before and later
         _, low, high = speedup(before, later)
         covered += low <= 1.0 <= high
