@@ -49,12 +49,17 @@ def numbers(case: Case) -> list[int]:
 
 
 def most_workers(case: Case) -> int:
-    """Ranks on one host share its cores. An iterable data set that is not shared out gets no more than it has."""
+    """Ranks on one host share its cores. A data set that is not shared out gets no more than it has."""
     usable = (case.facts.host.usable_cores or 1.0) / case.ranks_on_host
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us) or 0.0
     a_core = BOUNDS.workers_a_core_when_blocked if blocked >= LIMITS.blocked_fraction else 1
     most = min(BOUNDS.most_workers, max(1, math.floor(usable)) * a_core)
-    return min(most, max(1, case.num_workers)) if case.loader.shards is False else most
+    return min(most, max(1, case.num_workers)) if is_unsharded(case) else most
+
+
+def is_unsharded(case: Case) -> bool:
+    """More workers would load the same samples more often: so its code tells, or the batches that came twice."""
+    return case.loader.shards is False or case.found("unsharded_iterable") is not None
 
 
 def with_workers(case: Case, number: int) -> LoaderSetting:

@@ -87,6 +87,24 @@ def test_fewer_workers_are_advised_where_they_are_faster() -> None:
     assert (best.from_, best.to, best.title) == (6, 0, "Lower num_workers from 6 to 0")
 
 
+@pytest.mark.parametrize(("cause", "reason"), [("ipc_copy", "Handing batches over"), ("worker_startup", "Starting")])
+def test_what_workers_cost_is_named_where_none_is_best(cause: str, reason: str) -> None:
+    case = made_case(two_workers(), made_verdict(**{cause: 0.3}), lambda one: 1.5 if one.num_workers == 0 else 1.0)
+    assert of("num_workers", recommend(case)).why.startswith(reason)
+
+
+@pytest.mark.parametrize(("cpu_ms", "is_limit"), [(100.0, True), (1.0, False)])
+def test_cores_are_called_the_limit_only_where_they_will_be_full(cpu_ms: float, is_limit: bool) -> None:
+    facts = two_workers(load_cpu_ms=cpu_ms, load_blocked_ms=101.0 - cpu_ms, usable_cores=3.0)
+    case = made_case(facts, made_verdict(too_few_workers=0.3), lambda one: 1.3 if one.num_workers > 2 else 1.0)
+    assert ("are the limit" in of("num_workers", recommend(case)).why) == is_limit
+
+
+def test_a_queue_is_refused_only_where_batches_are_not_loaded_in_time() -> None:
+    found = recommend(made_case(two_workers(), made_verdict(worker_startup=0.3), lambda _one: 1.0))
+    assert "prefetch_factor" not in {refusal.change for refusal in found.refusals}
+
+
 def test_no_workers_at_all_are_not_advised_where_a_timeout_needs_them() -> None:
     facts = altered(two_workers(), settings={"timeout_s": 30.0})
     best = of(
@@ -199,6 +217,12 @@ def test_an_iterable_dataset_that_is_not_shared_out_gets_no_more_workers() -> No
     assert "it does not ask" in refused("num_workers", recommended(one, too_few_workers=0.5)).why
 
 
+def test_batches_that_came_twice_are_no_reason_for_more_workers() -> None:
+    found = recommended(two_workers(is_iterable=True), too_few_workers=0.25, unsharded_iterable=0.25)
+    assert "num_workers" not in changes(found)
+    assert "loads all of the data set" in refused("num_workers", found).why
+
+
 def test_an_iterable_dataset_is_warned_of_duplicates_unless_it_is_known_to_be_shared_out() -> None:
     facts = starved(is_iterable=True)
     assert "shards itself" in of("num_workers", recommended(facts, no_workers=0.7)).risk
@@ -293,6 +317,13 @@ def test_each_worker_gets_one_thread_where_there_are_more_than_cores() -> None:
     assert "+    cv2.setNumThreads(0)" in best.diff and "+    worker_init_fn=limit_threads," in best.diff
     limited = altered(facts, settings={"threads_per_worker": 1})
     assert "threads_per_worker" not in changes(recommend(made_case(limited, verdict, lambda _one: 1.5)))
+
+
+def test_one_thread_each_is_advised_without_a_figure_where_the_simulation_sees_no_gain() -> None:
+    case = made_case(two_workers(), made_verdict(thread_oversubscription=0.4), lambda _one: 1.0)
+    best = of("threads_per_worker", recommend(case))
+    assert best.predicted_speedup is None
+    assert best.assumption is not None and "waiting for each other" in best.assumption
 
 
 def test_tensors_are_shared_by_name_where_handing_over_many_costs() -> None:

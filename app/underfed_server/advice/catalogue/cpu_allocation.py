@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from underfed_server.advice.case import Case
+from underfed_server.advice.cores import cpu_us
 from underfed_server.advice.offer import Offer, offer_unpredicted
 from underfed_server.diagnosis import measures
 from underfed_server.facts.record import HostShare
@@ -24,12 +25,8 @@ def consider(case: Case) -> Sequence[Advice | Refusal]:
 
 def needed_cores(case: Case) -> int | None:
     """To load a batch, and to train on one, in the time that a step takes by itself; others go on as they do."""
-    rank = case.rank
-    load, own = measures.mean(rank.batches.cpu_us), rank.step_us - rank.data_wait_us
-    if load is None or own <= 0:
-        return None
-    training = (rank.process.process_cores or 0.0) * rank.step_us - (0.0 if case.num_workers else load)
-    return math.ceil((load + max(0.0, training)) / own + measures.other_cores(rank.process))
+    needed, own = cpu_us(case), case.rank.step_us - case.rank.data_wait_us
+    return math.ceil(needed / own + measures.other_cores(case.rank.process)) if needed and own > 0 else None
 
 
 def is_quota(host: HostShare) -> bool:

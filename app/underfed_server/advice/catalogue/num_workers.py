@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from underfed_server.advice.case import Case
+from underfed_server.advice.cores import cpu_us
 from underfed_server.advice.diff import diff_of
 from underfed_server.advice.memory import fits, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.offer import (
@@ -17,7 +18,7 @@ from underfed_server.advice.offer import (
 )
 from underfed_server.advice.predict import Prediction, Predictor
 from underfed_server.advice.replay import PredictionError
-from underfed_server.advice.search import find_setting, numbers, with_workers
+from underfed_server.advice.search import find_setting, is_unsharded, numbers, with_workers
 from underfed_server.advice.simulate import LoaderSetting
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.limits import LIMITS
@@ -91,16 +92,36 @@ def _offer(case: Case, setting: LoaderSetting, why: str) -> Offer:
 def _why(case: Case, best: Prediction) -> str:
     number, current = best.setting.num_workers, case.num_workers
     if not number:
-        return "Handing batches over from a worker takes longer than loading them in the training process."
+        return _why_none(case)
     if number < current:
         return f"{_workers(number)} faster than {current}: more of them take each other's cores."
-    how = "as fast as the loop takes batches" if current else "beside the training loop, not in turn"
+    keeps_up = predicted_step_us(case, best) <= 1.05 * (case.rank.step_us - case.rank.data_wait_us)
+    if keeps_up:
+        how = "as fast as the loop takes batches" if current else "beside the training loop, not in turn"
+    else:
+        how = "more batches at once" if current else "beside the training loop, though not as fast as it takes them"
     text = f"{_workers(number)} {how}."
     if best.setting.prefetch_factor > case.prefetch_factor:
         text += " Load times vary: with longer queues a slow batch is begun earlier."
-    if predicted_step_us(case, best) > 1.05 * (case.rank.step_us - case.rank.data_wait_us):
+    if not keeps_up and _fills_cores(case, best):
         text += f" Then the {case.facts.host.usable_cores or 0.0:g} cores this run may use are the limit."
     return text
+
+
+def _why_none(case: Case) -> str:
+    """Whatever costs most of what goes with the workers."""
+    found = case.found("ipc_copy", "worker_startup", "pin_thread")
+    if found is not None and found.cause == "worker_startup":
+        return "Starting workers anew in each epoch takes longer than they save: the training process loads as fast."
+    return "Handing batches over from a worker takes longer than loading them in the training process."
+
+
+def _fills_cores(case: Case, best: Prediction) -> bool:
+    needed, usable = cpu_us(case), case.facts.host.usable_cores
+    if needed is None or not usable:
+        return False
+    cores = needed / predicted_step_us(case, best) + measures.other_cores(case.rank.process)
+    return cores >= LIMITS.saturated_cores_fraction * usable
 
 
 def _why_fewer(case: Case, setting: LoaderSetting) -> str:
@@ -164,8 +185,9 @@ def _refusal(case: Case, predictor: Predictor) -> Refusal:
 
 def _why_not(case: Case, usable: float) -> str:
     used = measures.used_cores_fraction(case.rank, case.facts.host)
-    if case.loader.shards is False:
-        return f"Each of several workers would load all of the data set: {case.loader.why_unsharded}."
+    if is_unsharded(case):
+        reason = f": {case.loader.why_unsharded}" if case.loader.why_unsharded else ""
+        return f"Each of several workers loads all of the data set{reason}."
     if case.is_short_of_memory:
         return "There is no memory for more: this run is short of it already."
     if used is not None and used >= LIMITS.saturated_cores_fraction:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from underfed_server.advice.case import Case
+from underfed_server.advice.cures import LOADING
 from underfed_server.advice.diff import diff_of
 from underfed_server.advice.memory import fits, in_flight
 from underfed_server.advice.offer import Offer, is_worthwhile, offer_predicted, offer_unpredicted
@@ -37,7 +38,7 @@ def _with_prediction(case: Case, predictor: Predictor) -> list[Advice | Refusal]
     speeds = {setting: predictor.quick(setting) for setting in _longer(case)}
     best = cheapest(speeds)
     if best is None or not is_worthwhile(speeds[best]):
-        return [_refusal(case, max(speeds.values(), default=None))]
+        return [_refusal(case, max(speeds.values(), default=None))] if _would_be_tried(case) else []
     return [offer_predicted(case, predictor.predict(best), _offer(case, best))]
 
 
@@ -59,6 +60,11 @@ def _without_prediction(case: Case, obstacle: str | None) -> list[Advice | Refus
     if case.found("slow_samples") is None or not options:
         return []
     return [offer_unpredicted(case, _offer(case, options[0]), obstacle)]
+
+
+def _would_be_tried(case: Case) -> bool:
+    """Where batches are not loaded in time; nobody seeks the help of a queue against a slow hand-over or start."""
+    return case.found(*LOADING, "slow_samples", "slow_collate", "thread_oversubscription") is not None
 
 
 def _offer(case: Case, setting: LoaderSetting) -> Offer:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.diff import call
-from underfed_server.advice.offer import Offer, offer_simulated
+from underfed_server.advice.offer import Offer, offer_simulated, offer_unpredicted
 from underfed_server.model import Advice, Evidence, Refusal
 
 ONE = 1
@@ -26,7 +26,11 @@ def consider(case: Case) -> Sequence[Advice | Refusal]:
         return []
     if case.loader.settings.get("threads_per_worker") == ONE:
         return []
-    return offer_simulated(case, replace(case.recorded, threads_per_worker=ONE), _offer(case))
+    offer = _offer(case)
+    # The simulation takes all that the threads compute for work. What of it is waiting for each other is saved as well.
+    return offer_simulated(case, replace(case.recorded, threads_per_worker=ONE), offer) or [
+        offer_unpredicted(case, offer, "how much of what the threads compute is waiting for each other was not seen")
+    ]
 
 
 def _offer(case: Case) -> Offer:
