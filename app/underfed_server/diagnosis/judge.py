@@ -59,7 +59,7 @@ def judge(
         level=find_level(fraction, limits),
         confidence=_confidence(facts, rank, limits),
         reason=_limitation(facts, rank),
-        sentence=sentence.verdict(judged, losses),
+        sentence=sentence.verdict(judged, losses, limits),
         why=sentence.why(judged, losses, causes, samples, limits),
         judged_steps=facts.judged_steps,
         data_stall_fraction=fraction,

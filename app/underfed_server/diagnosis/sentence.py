@@ -36,7 +36,7 @@ def percent(fraction: float) -> str:
     return f"{fraction * 100:.1f}%" if fraction < 0.0995 else f"{fraction * 100:.0f}%"
 
 
-def verdict(judged: Judged, losses: Losses) -> str:
+def verdict(judged: Judged, losses: Losses, limits: Limits) -> str:
     who, is_one = _who(judged.facts)
     rank, data = judged.rank, percent(losses.data)
     stands = "stands" if is_one else "stand"
@@ -46,6 +46,8 @@ def verdict(judged: Judged, losses: Losses) -> str:
         return f"{who} {'waits' if is_one else 'wait'} for copies {percent(losses.transfer or 0.0)} of every step."
     if judged.bound == "host":
         return f"{who} {stands} idle {percent(losses.host or 0.0)} of the time with data at hand."
+    if _is_event(losses, limits):
+        return f"{who} {'is' if is_one else 'are'} kept busy, but for {_few(rank, losses)}."
     if rank.has_device_clock:
         # More cannot be said: what it does outside the wait was not timed in every step.
         return f"{who} {stands} idle for data {data} of every step."
@@ -102,15 +104,22 @@ def _who(facts: RunFacts) -> tuple[str, bool]:
     return "The GPU" if is_one else "The GPUs", is_one
 
 
-def _hiccup(rank: RankFacts, losses: Losses, limits: Limits) -> str | None:
+def _is_event(losses: Losses, limits: Limits) -> bool:
     """A stall that lies in a few steps."""
-    if losses.data < limits.limited_fraction or losses.lasting >= limits.limited_fraction:
+    return losses.data >= limits.limited_fraction > losses.lasting
+
+
+def _few(rank: RankFacts, losses: Losses) -> str:
+    return f"{losses.hiccups} of {len(rank.steps):,} steps"
+
+
+def _hiccup(rank: RankFacts, losses: Losses, limits: Limits) -> str | None:
+    if not _is_event(losses, limits):
         return None
-    which = "A single step" if losses.hiccups == 1 else f"{losses.hiccups} steps"
     longest_s = float(rank.steps.data_wait_us.max()) / 1e6
     return (
-        f"{which} of {len(rank.steps):,} waited for most of it, at most {longest_s:.1f} s: "
-        "that is an event, and no setting of the loader prevents it."
+        f"{_few(rank, losses)} waited for most of the {percent(losses.data)} that was lost, at most "
+        f"{longest_s:.1f} s: that is an event, and no setting of the loader prevents it."
     )
 
 

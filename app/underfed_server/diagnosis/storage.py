@@ -49,11 +49,9 @@ def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts 
     blocked = np.where(reaches, batches.blocked_us, np.where(np.isfinite(batches.read_bytes) | is_remote, 0.0, np.nan))
     if not is_remote:
         blocked = blocked * _within_pressure(rank, loader, blocked, limits.pressure_margin)
-    return (
-        np.fmax(blocked, _longer_than_cached(batches, reaches, limits.cached_batches))
-        if np.nansum(blocked) > 0
-        else blocked
-    )
+    if np.nansum(blocked) <= 0:
+        return blocked
+    return np.fmax(blocked, _longer_than_cached(batches, reaches, limits.cached_batches))
 
 
 def _longer_than_cached(batches: BatchColumns, reaches: Mask, least: int) -> Column:
@@ -75,11 +73,9 @@ def _within_pressure(rank: RankFacts, loader: LoaderFacts | None, blocked: Colum
 
 
 def waits_only_at_first(rank: RankFacts, factor: float) -> bool:
-    """The first judged epoch's loads were blocked ``factor`` times as long as those of the later ones, on average."""
+    """Loads of the run's first epoch were blocked ``factor`` times as long as those of later ones, on average."""
     batches = rank.batches
-    if not len(batches):
-        return False
-    is_first = batches.epoch_index == np.nanmin(batches.epoch_index)
+    is_first = batches.epoch_index == 0
     known = np.isfinite(batches.blocked_us)
     first, later = batches.blocked_us[is_first & known], batches.blocked_us[~is_first & known]
     return bool(len(first) and len(later) and np.mean(first) >= factor * np.mean(later) and np.mean(first) > 0)

@@ -66,7 +66,8 @@ def test_a_run_whose_loader_is_not_at_fault_is_left_alone(facts: RunFacts) -> No
 def test_a_hiccup_is_said_to_be_one() -> None:
     verdict = judge(one_wait(5.0, 2_000))
     assert verdict.level == "limited"
-    assert verdict.why is not None and "2 steps of 2,000 waited for most of it, at most 5.0 s" in verdict.why
+    assert verdict.sentence == "The training loop is kept busy, but for 2 of 2,000 steps."
+    assert verdict.why is not None and "waited for most of the 12% that was lost, at most 5.0 s" in verdict.why
 
 
 def test_waits_that_come_back_are_no_hiccups() -> None:
