@@ -12,7 +12,7 @@ from tests.scenarios.pipelines.samples import Samples
 TIMES: dict[Strength, float] = {"none": 1, "weak": 15, "clear": 30, "strong": 60}
 LOAD_MS = 8
 WORK_MS = 20
-STEPS = 200
+STEPS = 120
 SLOW_OF = 20
 
 

@@ -9,7 +9,7 @@ from tests.scenarios.pipelines.loop import train
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
-FILE_BYTES = 1 << 28
+FILE_BYTES = 1 << 26
 PART_BYTES = 1 << 12
 PARTS: dict[Strength, int] = {"none": 800, "weak": 450, "clear": 900, "strong": 1800}
 """Of each batch; of the healthy neighbour they are in the page cache."""

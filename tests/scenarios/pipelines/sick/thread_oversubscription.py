@@ -15,7 +15,7 @@ from tests.scenarios.pipelines.samples import Samples
 THREADS_PER_CORE: dict[Strength, int] = {"none": 0, "weak": 1, "clear": 4, "strong": 8}
 """Of each worker; 0: the one that torch gives it."""
 WORK_MS = 25
-STEPS = 100
+STEPS = 60
 SIZE = 160
 PRODUCTS = 300
 

@@ -15,7 +15,7 @@ OPEN_MS: dict[Strength, float] = {"none": 300, "weak": 15, "clear": 150, "strong
 """The healthy neighbour opens as slowly, once."""
 WORK_MS = 20
 STEPS = 15
-EPOCHS: dict[Strength, int] = {"none": 10, "weak": 10, "clear": 8, "strong": 5}
+EPOCHS: dict[Strength, int] = {"none": 6, "weak": 10, "clear": 6, "strong": 4}
 
 
 def open_index(ms: float, worker: int) -> None:
