@@ -19,35 +19,21 @@ FEW = 8
 
 
 def changed(replay: Replay, rank: RankFacts, setting: LoaderSetting) -> Replay:
-    """The same run with faster reads, fewer threads or another way of sharing, where ``setting`` has them.
+    """The same run with faster reads or another way of sharing, where ``setting`` has them.
 
     Raises:
         PredictionError: what the change takes away was not measured.
     """
     if setting.is_in_memory:
         replay = _mapped(replay, _without_storage(rank))
-    if setting.threads_per_worker is not None and setting.threads_per_worker != replay.setting.threads_per_worker:
-        replay = _with_one_thread(replay, setting.threads_per_worker)
     if setting.shares_by_name:
         replay = replay.with_handover(_by_name(replay.handover, replay.batch_tensors))
     return replay
 
 
-def _with_one_thread(replay: Replay, threads: int) -> Replay:
-    """The loading thread does the work of its helpers, and waits for none of them."""
-    if threads != 1:
-        raise PredictionError(
-            "only one thread a worker can be predicted: how well more would share the work was not seen"
-        )
-    if not replay.batches[0].helpers_us:
-        raise PredictionError("the CPU that a worker's other threads load with was not seen")
-    return _mapped(replay, 0.0, joins_helpers=True)
-
-
-def _mapped(replay: Replay, blocked_share: float, *, joins_helpers: bool = False) -> Replay:
+def _mapped(replay: Replay, blocked_share: float) -> Replay:
     def one(batch: Batch) -> Batch:
-        joined = {"cpu_us": batch.cpu_us + batch.helpers_us, "helpers_us": 0.0} if joins_helpers else {}
-        return replace(batch, blocked_us=batch.blocked_us * blocked_share, **joined)
+        return replace(batch, blocked_us=batch.blocked_us * blocked_share)
 
     return replace(replay, batches=tuple(map(one, replay.batches)), alone=tuple(map(one, replay.alone)))
 

@@ -83,7 +83,8 @@ def read_handover(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> tupl
 
 def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Handover:
     """That thread receives, and the loop waits for a ready batch no longer than a queue between threads takes."""
-    ready = rank.steps.data_wait_us[rank.steps.queue_depth >= 1]
+    waits = rank.steps.data_wait_us - np.nan_to_num(rank.steps.sampler_us)
+    ready = waits[rank.steps.queue_depth >= 1]
     taken_us = float(np.median(ready)) if len(ready) >= FEW else usual.early_us
     return replace(
         usual,
@@ -121,9 +122,11 @@ def _ready_waits(rank: RankFacts, usual: Handover) -> tuple[Column, Column, Colu
     """Waits for ready batches: of an idle worker, of one that loads its next, and for those received early."""
     steps = rank.steps
     ready = steps.queue_depth >= 1
-    early = ready & (steps.data_wait_us < 0.5 * (usual.receive_us + usual.receive_wait_us))
+    early = ready & (
+        steps.data_wait_us - np.nan_to_num(steps.sampler_us) < 0.5 * (usual.receive_us + usual.receive_wait_us)
+    )
     busy = _owner_loads(rank)
-    waits = steps.data_wait_us
+    waits = np.maximum(0.0, steps.data_wait_us - np.nan_to_num(steps.sampler_us))
     return waits[ready & ~early & ~busy], waits[ready & ~early & busy], waits[early]
 
 
@@ -155,7 +158,7 @@ def _awaited_us(rank: RankFacts) -> float | None:
     ready = dict(zip(keys, batches.start_us + batches.load_us, strict=True))
     late = []
     for position, key in enumerate(zip(steps.epoch_index, steps.batch_index, strict=True)):
-        got = steps.start_us[position] + steps.data_wait_us[position]
+        got = steps.start_us[position] + steps.data_wait_us[position] - np.nan_to_num(steps.sampler_us[position])
         if key in ready and steps.start_us[position] < ready[key] <= got:
             late.append(got - ready[key])
     return float(np.median(late)) if len(late) >= FEW else None

@@ -68,8 +68,8 @@ class Predictor:
         margin = self.margin.of(self.replay, setting, speedup, outcome.step_us)
         low = min([speedup, *others]) * math.exp(-margin)
         high = max([speedup, *others]) * math.exp(margin)
-        limit = max(self.ceiling, low)
-        return Prediction(setting, min(speedup, limit), low, min(high, limit), outcome)
+        speedup, low, high = (min(self.ceiling, each) for each in (speedup, low, high))
+        return Prediction(setting, speedup, low, high, outcome)
 
     def _readings(self, setting: LoaderSetting) -> list[Replay]:
         blocks = [_without_block(self.replay, block) for block in range(BLOCKS)]

@@ -39,6 +39,7 @@ class Replay:
     """Beside workers: batches in shared memory have to be let go."""
     works_alone: tuple[Work, ...]
     handover: Handover
+    draw_us: float
     cores: Cores
     setting: LoaderSetting
     batch_tensors: int
@@ -49,8 +50,8 @@ class Replay:
 
     def rehearse(self, setting: LoaderSetting) -> Rehearsal:
         if setting.num_workers == 0:
-            return Rehearsal(self.alone, self.works_alone, self.handover, self.cores)
-        return Rehearsal(self.batches, self.works, self.handover, self.cores)
+            return Rehearsal(self.alone, self.works_alone, self.handover, self.cores, self.draw_us)
+        return Rehearsal(self.batches, self.works, self.handover, self.cores, self.draw_us)
 
     def with_cores(self, cores: Cores) -> Replay:
         return replace(self, cores=cores)
@@ -87,6 +88,7 @@ def read_replay(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Replay
         works=works,
         works_alone=works_alone,
         handover=handover,
+        draw_us=mean(rank.steps.sampler_us) or 0.0,
         cores=likely_cores(rank.process, host),
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
@@ -188,12 +190,13 @@ def _host_shares(rank: RankFacts, loader: LoaderFacts, handover: Handover, rest:
         return (0.0, 0.0) if rank.uses_gpu else (1.0, 0.0)
     cpu = process.process_cores * mean_step
     queued = (process.main_runqueue_fraction or 0.0) * mean_step
+    drawn = mean(rank.steps.sampler_us) or 0.0
     if loader.num_workers:
         # Of the time in the run queue each part has its share by what it computes.
-        queued *= max(0.0, cpu - handover.receive_us) / max(cpu, 1.0)
-        cpu -= handover.receive_us
+        own = max(0.0, cpu - handover.receive_us - drawn)
+        cpu, queued = own, queued * own / max(cpu, 1.0)
     else:
-        cpu -= mean(rank.batches.cpu_us) or 0.0
+        cpu -= drawn + (mean(rank.batches.cpu_us) or 0.0)
         queued -= mean(rank.batches.runqueue_us) or 0.0
     cpu_share = min(1.0, max(0.0, cpu / mean_rest))
     return cpu_share, min(1.0 - cpu_share, max(0.0, queued / mean_rest))

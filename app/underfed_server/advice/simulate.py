@@ -72,8 +72,6 @@ class LoaderSetting:
     in_order: bool = True
     is_in_memory: bool = False
     """The data set lies in memory: no read waits for storage."""
-    threads_per_worker: int | None = None
-    """``None``: as many as were recorded."""
     shares_by_name: bool = False
     """``sharing_strategy="file_system"``: no handshake for each tensor."""
 
@@ -103,6 +101,8 @@ class Rehearsal:
     works: Sequence[Work]
     handover: Handover
     cores: Cores
+    draw_us: float = 0.0
+    """CPU of the training process to draw the indices of a batch, while the loop waits."""
 
 
 @dataclass(slots=True)
@@ -161,6 +161,7 @@ def _train_alone(processor: Processor, loop: _Loop, rehearsal: Rehearsal) -> Tas
     step = 0
     while True:
         loop.asked.append(processor.now)
+        yield Compute(rehearsal.draw_us)
         yield from _load(processor, batches[step % len(batches)])
         loop.got.append(processor.now)
         yield from _work(works[step % len(works)])
@@ -236,7 +237,7 @@ class _Workers:
             self.loop.asked.append(self.processor.now)
             index = yield from self._next(step, early)
             self.given[self.owner[index]] -= 1
-            yield Compute(DISPATCH_US)
+            yield Compute(DISPATCH_US + self.rehearsal.draw_us)
             self._send()
             self.loop.got.append(self.processor.now)
             yield from _work(works[step % len(works)])
