@@ -68,7 +68,7 @@ def why(
         or _delayed_host(judged.rank, limits)
         or _shared_cores(judged, limits)
         or _host_work(judged)
-        or "Nothing about the loader needs to change: a faster one would gain next to nothing."
+        or ("" if warning else "Nothing about the loader needs to change: a faster one would gain next to nothing.")
     )
     return f"{warning} {text}".strip()
 
