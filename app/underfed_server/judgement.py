@@ -14,7 +14,7 @@ from underfed_server.diagnosis.judge import Before, judge
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.verdict import Verdict
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status
+from underfed_server.model import Bound, Cause, Diagnosis, LedgerEntry, Status
 from underfed_server.proof import GROWTH, Proof, read_facts, tell_earlier_runs
 from underfed_server.replayed import read_replay, tell_of_replay
 from underfed_server.store.store import Store
@@ -25,6 +25,8 @@ from underfed_server.team.shared import read_shared
 class _Advised:
     steps: int
     bound: Bound
+    cause: Cause | None
+    """The leading one."""
     status: Status
     recommendation: Recommendation
 
@@ -58,11 +60,12 @@ class Judgement:
 
     def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:
         last = self._advised.get(facts.run_id)
-        unchanged = last and (last.bound, last.status) == (verdict.bound, facts.status)
+        cause = verdict.causes[0].cause if verdict.causes else None
+        unchanged = last and (last.bound, last.cause, last.status) == (verdict.bound, cause, facts.status)
         if last and unchanged and facts.steps < last.steps * GROWTH:
             return last.recommendation
         recommendation = advise(facts, verdict)
-        self._advised[facts.run_id] = _Advised(facts.steps, verdict.bound, facts.status, recommendation)
+        self._advised[facts.run_id] = _Advised(facts.steps, verdict.bound, cause, facts.status, recommendation)
         return recommendation
 
 

@@ -26,6 +26,7 @@ export type Series = Shapes['Series']
 export type SeriesPage = Shapes['SeriesPage']
 export type ServiceInfo = Shapes['ServiceInfo']
 export type Setting = boolean | number | string | null
+export type SharedCause = Shapes['SharedCause']
 export type Signal = Shapes['Signal']
 export type Status = Shapes['RunSummary']['status']
 export type StatusCounts = Shapes['StatusCounts']
