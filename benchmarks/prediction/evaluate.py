@@ -25,8 +25,8 @@ from underfed_server.facts.condense import condense
 from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
 
-INTERVALS_A_RUN = 3
-"""Of the settings that an interval is computed for beside the advised one: it takes twenty times a figure's time."""
+INTERVALS_A_RUN = 1
+"""Settings that an interval is computed for, by chance: it takes twenty times a figure's time."""
 
 CHOSEN = ("num_workers", "prefetch_factor")
 """Changes whose settings are among the measured ones."""

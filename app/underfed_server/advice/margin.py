@@ -11,16 +11,20 @@ from underfed_server.advice.replay import Replay
 from underfed_server.advice.simulate import LoaderSetting, Outcome
 from underfed_server.facts.record import LoaderFacts, RankFacts
 
-# In units of the logarithm of the speed-up, each fitted so that nine of ten of the table's cases lie inside:
-ALWAYS = 0.02
-OF_CHANGE = 0.05
-"""Of the predicted change: what stays as it is needs no model."""
-CONTENDED = 0.05
+# As logarithms of a factor, each so that nine of ten of the table's cases lie inside:
+ALWAYS = 0.03
+OF_CPU = 0.20
+"""Where the loop waits for loading that computes: the same CPU work takes longer or shorter from one run to the next,
+by what else shares the cores, their caches and their clock. Of the share that loading computes."""
+EXPOSED = 2.0
+"""Of it, by how much of a step is waited for, at either setting: from half a step on, all."""
+CONTENDED = 0.06
 """Where the setting asks for nearly all usable cores: the scheduler does not share them as evenly as a model does."""
-UNSEEN = 0.05
-"""From a run without workers to one with: handing over was not seen."""
-SHARED_MB = 0.004
-"""A megabyte of a batch, from a run without workers: pages of shared memory cost what the machine makes of them."""
+UNSEEN = 0.08
+"""From a run without workers to one with, or back: handing over was not seen, and a process that loads without a pause
+keeps its core and its caches, where one that also trains does not."""
+SHARED_MB = 0.006
+"""A megabyte of a batch, where workers write it to shared memory: new pages cost what the machine makes of them."""
 
 NEARLY_ALL = 0.75
 """Of the usable cores, on average: then more tasks than cores are ready at a time every now and then."""
@@ -32,21 +36,32 @@ class Margin:
 
     own_error: float
     batch_mb: float
+    recorded: Outcome
 
-    def of(self, replay: Replay, setting: LoaderSetting, speedup: float, step_us: float) -> float:
+    def of(self, replay: Replay, setting: LoaderSetting, outcome: Outcome) -> float:
         """Half the width of the interval, as the logarithm of a factor."""
-        change = abs(math.log(max(speedup, 1e-6)))
-        margin = ALWAYS + OF_CHANGE * change + min(self.own_error, change) / 2
-        if setting.num_workers and cpu_demand(replay, step_us) > NEARLY_ALL * replay.cores.usable:
+        change = abs(math.log(self.recorded.step_us / outcome.step_us))
+        waits = max(each.data_wait_us / each.step_us for each in (self.recorded, outcome))
+        margin = ALWAYS + OF_CPU * cpu_share(replay) * min(1.0, EXPOSED * waits) + min(self.own_error, change) / 2
+        if setting.num_workers and cpu_demand(replay, outcome.step_us) > NEARLY_ALL * replay.cores.usable:
             margin += CONTENDED
-        if setting.num_workers and not replay.saw_workers:
-            margin += UNSEEN + SHARED_MB * self.batch_mb
+        if setting.num_workers or replay.saw_workers:
+            margin += SHARED_MB * self.batch_mb
+        if bool(setting.num_workers) != replay.saw_workers:
+            margin += UNSEEN
         return margin
 
 
 def read_margin(rank: RankFacts, loader: LoaderFacts, recorded: Outcome) -> Margin:
     measured = float(np.mean(rank.steps.step_us))
-    return Margin(abs(math.log(recorded.step_us / measured)), (loader.batch_bytes or 0) / 1e6)
+    return Margin(abs(math.log(recorded.step_us / measured)), (loader.batch_bytes or 0) / 1e6, recorded)
+
+
+def cpu_share(replay: Replay) -> float:
+    """Of loading; the rest is blocked."""
+    cpu = sum(batch.cpu_us + batch.helpers_us for batch in replay.batches)
+    blocked = sum(batch.blocked_us for batch in replay.batches)
+    return cpu / max(cpu + blocked, 1.0)
 
 
 def cpu_demand(replay: Replay, step_us: float) -> float:

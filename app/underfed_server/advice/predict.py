@@ -16,6 +16,9 @@ from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
 
 Item = TypeVar("Item")
 
+UNKNOWN = Outcome(0.0, 0.0)
+"""Until the recorded setting was simulated."""
+
 BLOCKS = 8
 """Blocks of consecutive steps left out in turn, to see how much the figure hangs on a part of the run."""
 
@@ -65,7 +68,7 @@ class Predictor:
         outcome = self._outcome(self.replay, setting)
         speedup = self.recorded.step_us / outcome.step_us
         others = [self._under(reading, setting) for reading in self._readings(setting)]
-        margin = self.margin.of(self.replay, setting, speedup, outcome.step_us)
+        margin = self.margin.of(self.replay, setting, outcome)
         low = min([speedup, *others]) * math.exp(-margin)
         high = max([speedup, *others]) * math.exp(margin)
         speedup, low, high = (min(self.ceiling, each) for each in (speedup, low, high))
@@ -96,9 +99,9 @@ def make_predictor(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Pre
         rank=rank,
         host=host,
         epochs=epochs,
-        recorded=Outcome(0.0, 0.0),
+        recorded=UNKNOWN,
         ceiling=rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0),
-        margin=Margin(0.0, 0.0),
+        margin=Margin(0.0, 0.0, UNKNOWN),
     )
     recorded = predictor._outcome(replay, replay.setting)
     return replace(predictor, recorded=recorded, margin=read_margin(rank, loader, recorded))
