@@ -30,6 +30,11 @@ class Outcome:
         return None if self.strength == "none" else pipeline(self.name).cause
 
     @property
+    def is_sound(self) -> bool:
+        """There is nothing to find at any strength."""
+        return pipeline(self.name).cause is None
+
+    @property
     def is_right(self) -> bool:
         """A weak sickness may be passed over; silence means no advice either."""
         if self.truth is None:

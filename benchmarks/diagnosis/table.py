@@ -45,7 +45,7 @@ def print_matrix(outcomes: Sequence[Outcome]) -> None:
 def row_of(outcome: Outcome) -> str:
     if outcome.truth is not None:
         return outcome.truth
-    return NEIGHBOUR if outcome.strength == "none" else SOUND
+    return SOUND if outcome.is_sound else NEIGHBOUR
 
 
 def print_rates(outcomes: Sequence[Outcome]) -> None:
