@@ -24,20 +24,25 @@ def running(command: Sequence[str], environment: Mapping[str, str], output: Path
 
     In a session of its own, so that a Ctrl-C reaches the demo alone, which then ends its processes in order.
     """
+    before = _own_children()
     with output.open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
         try:
-            yield process
+            yield subprocess.Popen(
+                command,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         finally:
-            end_family(process.pid)
-            process.wait()
+            # By looking: an interruption may come when the process is there and its object is not yet.
+            for pid in _own_children() - before:
+                end_family(pid)
+
+
+def _own_children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
 
 
 def end_family(pid: int) -> None:
