@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from underfed_server.diagnosis.cores import are_full
 from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.loads import Loads, split_loads
 from underfed_server.diagnosis.wait import Wait, split_wait
@@ -47,6 +46,6 @@ class Judged:
 
 def examine(facts: RunFacts, rank: RankFacts, bound: Bound, limits: Limits) -> Judged:
     """``rank``: one with judged steps."""
-    wait = split_wait(rank, facts.loader, limits, are_cores_full=are_full(rank, facts.host, limits))
+    wait = split_wait(rank, facts.loader, limits)
     loads = split_loads(facts, rank, wait.weights, limits)
     return Judged(facts, rank, bound, wait, loads, wait.loading)

@@ -15,7 +15,7 @@ share the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,23 +55,14 @@ class _Handed:
         return self.held_us + self.pin_us + self.delivery_us
 
 
-def split_wait(
-    rank: RankFacts, loader: LoaderFacts | None, limits: Limits = LIMITS, *, are_cores_full: bool = False
-) -> Wait:
-    """Of a rank with judged steps.
-
-    Args:
-        are_cores_full: a hand-over then also waits for a core, now and then far longer than it takes. What it takes is
-            its usual time; the rest is the CPU's, and stays in ``loading``.
-    """
+def split_wait(rank: RankFacts, loader: LoaderFacts | None, limits: Limits = LIMITS) -> Wait:
+    """Of a rank with judged steps."""
     steps = rank.steps
     lost = _lost_share(rank)
     total = float(np.sum(steps.step_us))
     startup, sampler = _beside_loading(rank, loader)
     left = np.maximum(0.0, steps.data_wait_us - startup - sampler)
     handed = _hand_over(rank, loader, startup, left, limits.busy_pin_fraction)
-    if are_cores_full:
-        handed = replace(handed, delivery_us=_usual_at_most(handed))
     scale = _movable_share(rank, loader, left, handed.movable_us)
     loading = (left - scale * handed.movable_us) * lost
     measured = bool((handed.row >= 0).any()) and bool(loader and loader.num_workers)
@@ -128,12 +119,6 @@ def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, lef
     pin = np.where(row < 0, 0.0, np.nan_to_num(rank.batches.pin_us)[row])
     pin = np.minimum(after, np.maximum(pin, after * _saturated_pin(rank, busy_pin)))
     return _Handed(row, np.where(is_held, held, 0.0), pin, after - pin)
-
-
-def _usual_at_most(handed: _Handed) -> Column:
-    """Each hand-over, cut at the median of those that were seen."""
-    seen = handed.delivery_us[(handed.row >= 0) & (handed.delivery_us > 0)]
-    return np.minimum(handed.delivery_us, np.median(seen)) if len(seen) else handed.delivery_us
 
 
 def _awaited_rows(rank: RankFacts) -> NDArray[np.intp]:

@@ -103,18 +103,6 @@ def test_cpu_limited_costs_more_the_more_cpu_a_load_needs() -> None:
     assert is_growing([cost(load_ms) for load_ms in (60.0, 120.0, 300.0)])
 
 
-@pytest.mark.parametrize("others", [0.9, 1.2, 1.6])
-def test_cores_that_other_programs_take_are_the_limit_of_all_that_waits_for_them(others: float) -> None:
-    facts = made_run(
-        wait_ms=20.0, work_ms=22.0, num_workers=4, load_cpu_ms=40.0, load_runqueue_ms=130.0, usable_cores=2.0,
-        busy_cores=2.0, process_cores=0.1, workers_cores=1.9 - others, queue_depth=0,
-    )  # fmt: skip
-    found = judge(facts).causes
-    assert [each.cause for each in found] == ["cpu_limited"]
-    assert found[0].cost_fraction == pytest.approx(facts.ranks[0].stall_fraction, abs=0.01)
-    assert f"{others:.2g} of 2 with other programs" in found[0].sentence
-
-
 def test_cpu_limited_is_silent_while_cores_are_free() -> None:
     facts = made_run(wait_ms=100.0, work_ms=20.0, num_workers=1, load_cpu_ms=120.0, usable_cores=8.0, busy_cores=1.3)
     assert "cpu_limited" not in causes(facts)

@@ -37,18 +37,6 @@ def test_delivery_costs_nothing_where_workers_cannot_keep_up_anyway(delivery_ms:
     assert wait.loading > 0.4
 
 
-@pytest.mark.parametrize("late_ms", [10.0, 40.0, 160.0])
-def test_a_hand_over_that_waits_for_a_core_is_the_cpus_beyond_its_usual_time(late_ms: float) -> None:
-    facts = Played(load_ms=10, work_ms=20, delivery_ms=2.0).facts()
-    steps = facts.ranks[0].steps
-    wait = np.where(np.arange(len(steps)) % 4 == 0, late_ms * 1e3, 2e3)
-    rank = replace(facts.ranks[0], steps=replace(steps, data_wait_us=wait, step_us=wait + 20e3))
-    free, full = (split_wait(rank, facts.loader, are_cores_full=are_full) for are_full in (False, True))
-    assert free.loading == pytest.approx(0.0, abs=0.01)
-    assert full.delivery == pytest.approx(2.0 / (rank.step_us / 1e3), abs=0.01)
-    assert total(full) == pytest.approx(total(free))
-
-
 @pytest.mark.parametrize("pin_ms", [25.0, 40.0, 90.0])
 def test_the_pin_thread_costs_what_it_is_slower_than_the_loop(pin_ms: float) -> None:
     played = Played(load_ms=30, work_ms=20, pin_ms=pin_ms)

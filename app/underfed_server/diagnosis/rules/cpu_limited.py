@@ -5,33 +5,32 @@ Judged by affinity and cgroup quota, never by the machine's core count: a job wi
 
 from __future__ import annotations
 
-from underfed_server.diagnosis.cores import are_full, are_in_use, are_shared
 from underfed_server.diagnosis.judged import Judged
 from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import (
     mean,
-    other_cores,
     recoverable_share,
     throttled_fraction,
     used_cores,
+    used_cores_fraction,
 )
 from underfed_server.model import CauseFinding, Evidence
 
 
 def find(judged: Judged, limits: Limits) -> CauseFinding | None:
     rank, host, cpu = judged.rank, judged.facts.host, judged.loads.cpu
-    if judged.loader is None or cpu is None or not are_full(rank, host, limits):
+    if judged.loader is None or cpu is None or not _are_cores_full(judged, limits):
         return None
-    # What loading waits for on its own is not the CPU's fault.
-    share = _share_of_cores(judged, limits) * min(1.0, cpu + (judged.loads.runqueue or 0.0))
+    queued = judged.loads.runqueue or 0.0
+    # What more workers would give back is not the CPU's fault, nor is what loading waits for on its own.
+    share = (1 - recoverable_share(rank, host, judged.wait.loading)) * min(1.0, cpu + queued)
     return CauseFinding(
         cause="cpu_limited",
         cost_fraction=judged.loading_left * share,
-        sentence=_sentence(judged, limits),
+        sentence="Every core this run may use is busy: loading is limited by the CPU.",
         evidence=[
             Evidence(what="Cores in use", value=used_cores(rank), unit="cores", series="busy_cores"),
             Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores"),
-            Evidence(what="Cores that other programs use", value=other_cores(rank.process), unit="cores"),
             Evidence(what="Loading spent on the CPU", value=cpu, unit="fraction", series="cpu_us"),
             Evidence(
                 what="Loading spent ready, with no core free",
@@ -45,17 +44,11 @@ def find(judged: Judged, limits: Limits) -> CauseFinding | None:
     )
 
 
-def _share_of_cores(judged: Judged, limits: Limits) -> float:
-    """What more workers would give back is not the CPU's fault; where no core is free for them, they give nothing."""
-    rank, host = judged.rank, judged.facts.host
-    if judged.workers and are_in_use(rank, host, limits):
-        return 1.0
-    return 1 - recoverable_share(rank, host, judged.wait.loading)
-
-
-def _sentence(judged: Judged, limits: Limits) -> str:
-    rank, host = judged.rank, judged.facts.host
-    others = ""
-    if are_shared(rank, host, limits):
-        others = f", {other_cores(rank.process):.2g} of {host.usable_cores:g} with other programs"
-    return f"Every core this run may use is busy{others}: loading is limited by the CPU."
+def _are_cores_full(judged: Judged, limits: Limits) -> bool:
+    used = used_cores_fraction(judged.rank, judged.facts.host)
+    throttled = throttled_fraction(judged.rank, judged.facts.host)
+    return (
+        (used is not None and used >= limits.saturated_cores_fraction)
+        or (judged.loads.runqueue is not None and judged.loads.runqueue >= limits.runqueue_fraction)
+        or (throttled is not None and throttled >= limits.throttled_fraction)
+    )

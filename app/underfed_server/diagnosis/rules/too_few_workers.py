@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from underfed_server.diagnosis.cores import are_in_use
 from underfed_server.diagnosis.judged import Judged
 from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import (
@@ -12,19 +11,22 @@ from underfed_server.diagnosis.measures import (
     recoverable_share,
     throughput_pressure,
     used_cores,
+    used_cores_fraction,
 )
 from underfed_server.model import CauseFinding, Evidence
 
 
 def find(judged: Judged, limits: Limits) -> CauseFinding | None:
     rank, host = judged.rank, judged.facts.host
-    used = used_cores(rank)
-    if not judged.workers or not _are_behind(judged, limits) or are_in_use(rank, host, limits):
+    used = used_cores_fraction(rank, host)
+    if not judged.workers or not _are_behind(judged, limits):
+        return None
+    if used is not None and used >= limits.saturated_cores_fraction:
         return None
     return CauseFinding(
         cause="too_few_workers",
         cost_fraction=judged.loading_left * recoverable_share(rank, host, judged.wait.loading),
-        sentence=_sentence(judged.workers, are_cores_known=used is not None and bool(host.usable_cores)),
+        sentence=_sentence(judged.workers, are_cores_known=used is not None),
         evidence=[
             Evidence(
                 what="Time the workers spent loading",
@@ -45,7 +47,7 @@ def find(judged: Judged, limits: Limits) -> CauseFinding | None:
                 unit="fraction",
                 series="blocked_us",
             ),
-            Evidence(what="Cores in use", value=used, unit="cores", series="busy_cores"),
+            Evidence(what="Cores in use", value=used_cores(rank), unit="cores", series="busy_cores"),
             Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores"),
         ],
     )
