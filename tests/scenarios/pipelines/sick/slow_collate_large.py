@@ -1,4 +1,4 @@
-"""Batches of many megabytes, made in no time: what they cost is the way through shared memory."""
+"""Samples of many megabytes that are there at once: to join them into a batch, in shared memory, is all of a load."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ def run(strength: Strength) -> None:
     train(DataLoader(samples, batch_size=1, num_workers=1, prefetch_factor=1), work_ms=WORK_MS)
 
 
-PIPELINE = Pipeline("ipc_copy", run)
+PIPELINE = Pipeline("slow_collate", run)
