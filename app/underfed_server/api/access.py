@@ -64,7 +64,7 @@ class Access:
         expires_at = now + SESSION_LENGTH
 
         def add(connection: Connection) -> None:
-            kept.add_session(connection, digest, expires_at, now)
+            kept.add_session(connection, digest, digest_of(token).hex()[:8], expires_at, now)
 
         self._store.write(add)
         self._sessions[digest] = expires_at

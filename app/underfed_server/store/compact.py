@@ -88,14 +88,17 @@ def compact(connection: Connection, key: StreamKey) -> None:
     for lane, columns in lanes_of(hot_windows(connection, key)).items():
         _add_chunk(connection, key, lane, columns)
     connection.execute(delete(tables.hot).where(belongs_to(tables.hot, key)))
+    connection.execute(update(tables.stream).where(belongs_to(tables.stream, key)).values(hot_rows=0, hot_windows=0))
 
 
 def _add_chunk(connection: Connection, key: StreamKey, lane: str, columns: Columns) -> None:
     track = tables.track.c
     is_ours = and_(belongs_to(tables.track, key), track.lane == lane)
-    ordinal, rows_before = connection.execute(select(track.chunks, track.chunk_rows).where(is_ours)).one()
+    so_far = select(track.chunks, track.chunk_rows, track.chunk_bytes).where(is_ours)
+    ordinal, rows_before, bytes_before = connection.execute(so_far).one()
     index = index_of(columns, rows_before)
     tier = tier_of(lane, columns, index)
+    body = encode(packed(lane, columns))
     row = {
         **key._asdict(),
         "lane": lane,
@@ -104,10 +107,11 @@ def _add_chunk(connection: Connection, key: StreamKey, lane: str, columns: Colum
         "first_index": int(index[0]),
         "first_us": int(columns[instant_of(lane)][0]),
         "tier": to_bytes(tier),
-        "body": encode(packed(lane, columns)),
+        "body": body,
     }
     connection.execute(insert(tables.chunk), row)
     grown = {"chunks": ordinal + 1, "chunk_rows": rows_before + length(columns)}
+    grown["chunk_bytes"] = bytes_before + len(body)
     connection.execute(update(tables.track).where(is_ours).values(**grown))
     _climb(connection, key, lane, ordinal, total(tier))
 

@@ -17,7 +17,8 @@ def token_digests(connection: Connection) -> list[bytes]:
 
 
 def add_token(connection: Connection, digest: bytes, now: datetime) -> None:
-    connection.execute(insert(tables.token), {"digest": digest, "made_at": now})
+    row = {"digest": digest, "token_id": digest.hex()[:8], "name": "first start", "made_at": now}
+    connection.execute(insert(tables.token), row | {"scopes": ["ingest", "view", "admin"]})
 
 
 def sessions(connection: Connection, now: datetime) -> dict[bytes, datetime]:
@@ -27,10 +28,10 @@ def sessions(connection: Connection, now: datetime) -> dict[bytes, datetime]:
     return {row.digest: row.expires_at for row in connection.execute(statement)}
 
 
-def add_session(connection: Connection, digest: bytes, expires_at: datetime, now: datetime) -> None:
+def add_session(connection: Connection, digest: bytes, token_id: str, expires_at: datetime, now: datetime) -> None:
     """Those that are over are dropped meanwhile."""
     connection.execute(delete(tables.session).where(tables.session.c.expires_at <= now))
-    connection.execute(insert(tables.session), {"digest": digest, "expires_at": expires_at})
+    connection.execute(insert(tables.session), {"digest": digest, "token_id": token_id, "expires_at": expires_at})
 
 
 def drop_session(connection: Connection, digest: bytes) -> None:

@@ -50,6 +50,8 @@ class StreamState:
     agent_errors: int = 0
     overhead_us_total: float = 0.0
     overhead_steps: int = 0
+    hot_rows: int = 0
+    hot_windows: int = 0
     tracks: dict[str, TrackState] = field(default_factory=dict)
 
 
@@ -105,6 +107,12 @@ class RunStates:
         while len(self._runs) > RUNS_KEPT:
             self._runs.popitem(last=False)
         return state
+
+    def note_compacted(self, key: StreamKey) -> None:
+        run = self._runs.get(key.run_id)
+        stream = None if run is None else run.streams.get((key.rank, key.incarnation))
+        if stream is not None:
+            stream.hot_rows = stream.hot_windows = 0
 
     def forget(self, run_id: str | None = None) -> None:
         """One run, or all: what is in memory may no longer be what is in the tables."""

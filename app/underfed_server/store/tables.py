@@ -107,7 +107,15 @@ run = Table(
     Column("best_advice", JSON(none_as_null=True)),
     Column("observed_speedup", Float),
     Column("spark", JSON, nullable=False),
+    # Put away by a person: out of the list and its counts until asked for.
+    Column("archived_at", Instant),
+    # Deleted by a person: shown nowhere, and forgotten for good once it can no longer be undone.
+    Column("deleted_at", Instant),
+    # The service process that judges the run, until when: several that share a database do no work twice.
+    Column("judge", Text),
+    Column("judge_until", Instant),
     Index(None, "job"),
+    Index(None, "project"),
     Index(None, "started_at"),
     Index(None, "changed_at"),
 )
@@ -173,7 +181,13 @@ stream = Table(
     # Mean per step = total / steps, over the windows that carried it.
     Column("overhead_us_total", Float, nullable=False),
     Column("overhead_steps", BigInteger, nullable=False),
+    # What lies in ``hot`` and waits to be made into a chunk.
+    Column("hot_rows", BigInteger, nullable=False, server_default="0"),
+    Column("hot_windows", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
+)
+Index(
+    "ix_stream_hot", stream.c.run_id, sqlite_where=stream.c.hot_windows > 0, postgresql_where=stream.c.hot_windows > 0
 )
 
 track = Table(
@@ -190,6 +204,10 @@ track = Table(
     Column("data_wait_us_total", BigInteger, nullable=False),
     Column("chunks", Integer, nullable=False),
     Column("chunk_rows", BigInteger, nullable=False),
+    # Of the chunks' rows, without their roll-ups; retention gives them up from the oldest on.
+    Column("chunk_bytes", BigInteger, nullable=False, server_default="0"),
+    # The first so many chunks have only their roll-ups left.
+    Column("dropped_chunks", Integer, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 
@@ -270,6 +288,7 @@ chunk = Table(
     Column("first_index", BigInteger, nullable=False),
     Column("first_us", BigInteger, nullable=False),
     Column("tier", LargeBinary, nullable=False),
+    # Empty once retention gave up the rows.
     Column("body", LargeBinary, nullable=False),
     Index(None, "run_id", "rank", "incarnation", "lane", "first_index"),
 )
@@ -292,14 +311,36 @@ token = Table(
     "token",
     metadata,
     Column("digest", LargeBinary, primary_key=True, nullable=False),
+    # What people call it by, since its secret cannot be read again.
+    Column("token_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("scopes", JSON, nullable=False),
+    # The only project it may touch; null: all.
+    Column("project", Text),
     Column("made_at", Instant, nullable=False),
+    Column("expires_at", Instant),
+    Column("last_used_at", Instant),
+    Column("revoked_at", Instant),
+    Index(None, "token_id", unique=True),
 )
 
 session = Table(
     "session",
     metadata,
     Column("digest", LargeBinary, primary_key=True, nullable=False),
+    # It ends with the token that opened it.
+    Column("token_id", Text, nullable=False),
     Column("expires_at", Instant, nullable=False),
+)
+
+project = Table(
+    "project",
+    metadata,
+    # How long and how exactly the steps of its runs are kept; null: as the service was told for all.
+    Column("project", Text, primary_key=True, nullable=False),
+    Column("retain_us", BigInteger),
+    Column("max_bytes", BigInteger),
+    Column("precision_bits", Integer),
 )
 
 RUN_TABLES = tuple(table for table in metadata.sorted_tables if "run_id" in table.c)

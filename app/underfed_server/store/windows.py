@@ -41,7 +41,7 @@ class _Changes:
 _PUT_RANK = upsert(tables.rank)
 _PUT_LOADER = upsert(tables.loader)
 _PUT_STREAM = upsert(tables.stream)
-_PUT_TRACK = upsert(tables.track, keep=("chunks", "chunk_rows"))
+_PUT_TRACK = upsert(tables.track, keep=("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks"))
 _PUT_EPOCH = upsert(tables.epoch)
 _PUT_LIFE = upsert(tables.worker_life)
 _PUT_STORAGE = upsert(tables.storage)
@@ -75,6 +75,10 @@ class Appender:
     def forget(self, run_id: str | None = None) -> None:
         """After a transaction that failed, or a run that was deleted."""
         self._states.forget(run_id)
+
+    def note_compacted(self, key: StreamKey) -> None:
+        """Its windows lie in chunks now."""
+        self._states.note_compacted(key)
 
     def append(self, connection: Connection, arrivals: Iterable[Arrival]) -> list[Outcome]:
         """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed."""
@@ -180,12 +184,14 @@ def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
 
 def _collect(arrival: Arrival, stream: StreamState, changes: _Changes) -> None:
     window = arrival.window
-    key = stream.key._asdict()
+    key, rows = stream.key._asdict(), rows_of(window)
+    stream.hot_rows += rows
+    stream.hot_windows += 1
     changes.hot.append(
         {
             **key,
             "window_index": window.window_index,
-            "rows": rows_of(window),
+            "rows": rows,
             "encoding": arrival.encoding,
             "body": arrival.body,
         }
@@ -259,4 +265,6 @@ def _track_row(key: StreamKey, lane: str, track: TrackState) -> dict[str, Any]:
         "data_wait_us_total": track.data_wait_us_total,
         "chunks": 0,
         "chunk_rows": 0,
+        "chunk_bytes": 0,
+        "dropped_chunks": 0,
     }

@@ -178,6 +178,7 @@ class Writer:
             return
         with self._engine.begin() as connection:
             compact(connection, key)
+        self._appender.note_compacted(key)
 
 
 def _called(connection: Connection, call: _Call) -> Any:

@@ -106,10 +106,10 @@ def test_upgrading_twice_changes_nothing(tmp_path: Path) -> None:
     engine = open_writer(tmp_path / "underfed.db")
     upgrade(engine)
     with engine.begin() as connection:
-        connection.execute(text("INSERT INTO token VALUES (x'00', 1)"))
+        connection.execute(text("INSERT INTO project (project) VALUES ('vision')"))
     upgrade(engine)
     with engine.begin() as connection:
-        assert connection.execute(text("SELECT count(*) FROM token")).scalar() == 1
+        assert connection.execute(text("SELECT count(*) FROM project")).scalar() == 1
     engine.dispose()
 
 

@@ -106,13 +106,13 @@ def test_one_write_that_fails_spoils_no_other_of_its_group(store: Store, gate: G
 
 def test_a_call_that_fails_leaves_nothing_and_the_writer_goes_on(store: Store) -> None:
     def fail(connection: Connection) -> None:
-        connection.execute(text("INSERT INTO token VALUES (x'00', 1)"))
+        connection.execute(text("INSERT INTO project (project) VALUES ('vision')"))
         raise ValueError("on purpose")
 
     with pytest.raises(ValueError, match="on purpose"):
         store.write(fail)
     with store.reading() as reader:
-        assert reader.connection.execute(text("SELECT count(*) FROM token")).scalar() == 0
+        assert reader.connection.execute(text("SELECT count(*) FROM project")).scalar() == 0
     assert isinstance(store.submit(arrival(made_window(0))).result(timeout=30), Ack)
 
 
@@ -121,7 +121,7 @@ def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, ga
     refused: list[Exception] = []
 
     def refuse(connection: Connection) -> None:
-        connection.execute(text("INSERT INTO token VALUES (x'00', 1)"))
+        connection.execute(text("INSERT INTO project (project) VALUES ('vision')"))
         raise NotFoundError("not here")
 
     def call() -> None:
@@ -137,7 +137,7 @@ def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, ga
     assert [done.result(timeout=30).next_window_index for done in before] == [1, 2, 3]
     assert len(refused) == 1
     with store.reading() as reader:
-        assert reader.connection.execute(text("SELECT count(*) FROM token")).scalar() == 0
+        assert reader.connection.execute(text("SELECT count(*) FROM project")).scalar() == 0
 
 
 def test_a_database_that_cannot_be_written_asks_for_patience(store: Store) -> None:
