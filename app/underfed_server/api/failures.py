@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
-from underfed_server.errors import RequestError, internal_error, written
+from underfed_server.errors import RequestError, TryLaterError, internal_error, written
+from underfed_server.logs import request_id
 from underfed_server.model import ErrorBody, ErrorDetail
+from underfed_server.store.trouble import trouble_of
 
 log = logging.getLogger("underfed.api")
 
@@ -27,6 +29,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(DBAPIError, _unreadable)
     app.add_exception_handler(Exception, _unexpected)
 
 
@@ -56,11 +59,19 @@ def _framework(request: Request, error: Exception) -> Response:
     return answer(error.status_code, detail, error.headers)
 
 
-def _unexpected(request: Request, error: Exception) -> Response:
-    request_id = uuid.uuid4().hex[:12]
-    # The server raises it again afterwards, and logs where it came from.
-    log.error("request %s failed: %s %s: %r", request_id, request.method, request.url.path, error)
-    return answer(500, internal_error(request_id))
+def _unreadable(request: Request, error: Exception) -> Response:
+    """The database is in trouble, which a person can end; what is wrong with our statement is raised on."""
+    assert isinstance(error, DBAPIError)
+    trouble = trouble_of(error)
+    if trouble is None:
+        raise error
+    log.error("the database cannot be read: %s", error.orig)
+    return _ours(request, TryLaterError(f"the database cannot be read: {trouble}", retry_after_s=5))
+
+
+def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """It is raised again afterwards, and logged by whoever stands before everything else."""
+    return answer(500, internal_error(request_id.get() or "this moment"))
 
 
 def _field(place: Sequence[int | str]) -> str:

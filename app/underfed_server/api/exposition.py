@@ -1,0 +1,158 @@
+"""``/metrics``: the service's own figures and those of running runs, as Prometheus reads them.
+
+Durations are seconds here, as everywhere on a Prometheus endpoint; ``docs/operations.md`` lists all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from platform import python_version
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import CollectorRegistry
+
+from underfed_server.api.given import ALLOWED, GivenParts, Parts
+from underfed_server.store.gauges import RunGauges, StoreGauges
+from underfed_server.tally import Distribution
+
+router = APIRouter(tags=["service"], dependencies=ALLOWED)
+
+MOST_RUNS = 200
+"""Running runs with series of their own, the newest: each leaves eight behind for as long as Prometheus keeps data."""
+
+MOST_LABEL = 100
+"""Characters of a name: it is repeated on every line of the run."""
+
+RUN_GAUGES = (
+    ("data_stall_fraction", "Share of step time lost to input", "data_stall_fraction", 1.0),
+    ("steps_per_second", "Steps a second of one rank", "steps_per_s", 1.0),
+    ("step_seconds", "Typical step", "step_us", 1e-6),
+    ("lost_seconds", "Time lost to input so far, summed over ranks", "hours_lost", 3_600.0),
+    ("gpu_lost_seconds", "GPU time lost to input so far, summed over GPUs", "gpu_hours_lost", 3_600.0),
+    ("predicted_speedup", "Factor on steps a second that the best advice promises", "predicted_speedup", 1.0),
+)
+"""Name, help, field of :class:`RunGauges`, factor."""
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"description": "Prometheus' text format", "content": {"text/plain": {}}}},
+)
+def metrics(request: Request, parts: GivenParts) -> Response:
+    """The service's own figures and those of the newest running runs, for Prometheus."""
+    encode, kind = choose_encoder(request.headers.get("accept", ""))
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Exposition(parts, None))
+    ProcessCollector(registry=registry)
+    return Response(encode(registry), media_type=kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Exposition:
+    """Collected once, for one answer."""
+
+    parts: Parts
+    project: str | None
+    """The only one whose runs are told; ``None``: all."""
+
+    def collect(self) -> Iterator[Metric]:
+        running, gauges = self.parts.store.gauges(MOST_RUNS, self.project)
+        yield InfoMetricFamily(
+            "underfed_build", "Version", value={"version": version("underfed"), "python": python_version()}
+        )
+        yield _gauge("start_time_seconds", "When the service started", self.parts.started_at.timestamp())
+        yield from self._ingest()
+        yield from self._writer()
+        yield from self._service()
+        yield from _store(gauges, len(running))
+        yield from _runs(running)
+
+    def _ingest(self) -> Iterator[Metric]:
+        tally = self.parts.store.writer_tally
+        yield _counter("ingest_windows", "Windows stored", tally.windows)
+        yield _counter("ingest_steps", "Steps in them", tally.steps)
+        yield _counter("ingest_bytes", "Bytes of them, as posted", tally.bytes)
+        yield _counter("ingest_repeats", "Windows that had been stored before", tally.repeats)
+        yield _counter("ingest_out_of_order", "Windows refused because an earlier one is missing", tally.refused)
+        refusals = CounterMetricFamily(
+            "underfed_refusals", "Requests refused or failed, by the code they were answered with", labels=["code"]
+        )
+        for code, count in sorted(self.parts.requests.refusals.items()):
+            refusals.add_metric([code], count)
+        yield refusals
+
+    def _writer(self) -> Iterator[Metric]:
+        tally = self.parts.store.writer_tally
+        waiting, waiting_bytes = self.parts.store.waiting
+        yield _gauge("writer_queue_length", "Writes that wait for the writing thread", waiting)
+        yield _gauge("writer_queue_bytes", "Bytes of the windows among them", waiting_bytes)
+        yield _counter("writer_failures", "Transactions that were rolled back", tally.failures)
+        yield _histogram("writer_group_size", "Writes committed together", tally.group_sizes)
+        yield _histogram("writer_commit_seconds", "From the begin of a transaction until it is on disk",
+                         tally.commit_seconds)  # fmt: skip
+
+    def _service(self) -> Iterator[Metric]:
+        requests = HistogramMetricFamily(
+            "underfed_request_seconds", "Until the last byte of an answer", labels=["method", "route", "status"]
+        )
+        for kind, seconds in sorted(self.parts.requests.seconds.items()):
+            labels = [kind.method, kind.route, str(kind.status)]
+            requests.add_metric(labels, seconds.cumulative(), sum_value=seconds.total)
+        yield requests
+        yield _gauge("event_streams", "Open streams of events: pages that watch", self.parts.events.open_streams)
+        yield _histogram("judgement_seconds", "Judging a run", self.parts.pulse.judgement_seconds)
+
+
+def _store(gauges: StoreGauges, told: int) -> Iterator[Metric]:
+    runs = GaugeMetricFamily("underfed_runs", "Runs by status", labels=["status"])
+    for status, count in gauges.runs_by_status.items():
+        runs.add_metric([status], count)
+    yield runs
+    untold = max(0, gauges.runs_by_status["running"] - told)
+    yield _gauge("runs_left_out", f"Running runs without series here: there are more than {MOST_RUNS}", untold)
+    yield _gauge("database_bytes", "What the database takes on its disk", gauges.database_bytes)
+    yield _gauge("hot_streams", "Streams of which windows wait to be compacted", gauges.hot_streams)
+    yield _gauge("hot_windows", "Windows that wait to be compacted", gauges.hot_windows)
+
+
+def _runs(running: Sequence[RunGauges]) -> Iterator[Metric]:
+    """The verdict is a series of its own: a run that changes it would otherwise begin all its series anew."""
+    verdict = GaugeMetricFamily(
+        "underfed_run_verdict",
+        "1, with what was found last in the labels",
+        labels=["run_id", "project", "name", "bound", "level", "cause"],
+    )
+    for run in running:
+        verdict.add_metric([*_labels(run), run.bound, run.level, run.cause or ""], 1)
+    yield verdict
+    for name, documentation, field, factor in RUN_GAUGES:
+        family = GaugeMetricFamily(f"underfed_run_{name}", documentation, labels=["run_id", "project", "name"])
+        for run in running:
+            value: float | None = getattr(run, field)
+            # What was not measured has no series: 0 would be a measurement.
+            if value is not None:
+                family.add_metric(_labels(run), value * factor)
+        yield family
+
+
+def _labels(run: RunGauges) -> list[str]:
+    return [run.run_id, run.project[:MOST_LABEL], run.name[:MOST_LABEL]]
+
+
+def _counter(name: str, documentation: str, value: float) -> Metric:
+    return CounterMetricFamily(f"underfed_{name}", documentation, value=value)
+
+
+def _gauge(name: str, documentation: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"underfed_{name}", documentation, value=value)
+
+
+def _histogram(name: str, documentation: str, values: Distribution) -> Metric:
+    return HistogramMetricFamily(f"underfed_{name}", documentation, buckets=values.cumulative(), sum_value=values.total)

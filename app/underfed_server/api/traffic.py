@@ -1,0 +1,145 @@
+"""What stands before everything else: gives each request its id, its line in the log and its place in the counts.
+
+Agents' posts pass through here too, so all of it is a few microseconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
+
+from starlette.requests import ClientDisconnect
+
+from underfed_server.errors import internal_error, written
+from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer
+from underfed_server.ingest.endpoint import PATH
+from underfed_server.logs import request_id, request_id_of
+from underfed_server.tally import Distribution
+
+log = logging.getLogger("underfed.requests")
+
+Inner = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+HEADER = b"x-request-id"
+PREFIX = "/api/v1"
+PAGE = "/{path:path}"
+_CODE = re.compile(rb'\{"error":\{"code":"([a-z_]{1,40})"')
+QUIET = frozenset({PATH, "/healthz", "/readyz", "/metrics"})
+"""Asked all day long by machines: their lines in the log are for those who look for them."""
+
+CLIENT_LEFT = 499
+"""nginx's number for it; nobody receives it."""
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Kind(NamedTuple):
+    """What requests are counted by: few enough, whatever is asked for."""
+
+    method: str
+    route: str
+    """With its parameters' names; ``page``: a file of the page; ``other``: none of ours, or refused before."""
+    status: int
+
+
+class RequestTally:
+    """Requests since the process started. Raised on one event loop, read by any thread."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[Kind, Distribution] = {}
+        self._refusals: dict[str, int] = {}
+
+    def note(self, kind: Kind, seconds: float) -> None:
+        found = self._seconds.get(kind)
+        if found is None:
+            found = self._seconds[kind] = Distribution()
+        found.add(seconds)
+
+    def note_refusal(self, body: bytes) -> None:
+        """``body``: the one JSON shape of every failure, whoever wrote it."""
+        if found := _CODE.match(body):
+            code = found[1].decode("ascii")
+            self._refusals[code] = self._refusals.get(code, 0) + 1
+
+    @property
+    def seconds(self) -> Mapping[Kind, Distribution]:
+        """Until the last byte was handed over; event streams last as long as they are open."""
+        return dict(self._seconds)
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """By code."""
+        return dict(self._refusals)
+
+
+class Traffic:
+    """The ASGI application in front of ``inner``."""
+
+    def __init__(self, inner: Inner, tally: RequestTally) -> None:
+        self._inner = inner
+        self._tally = tally
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        given = next((value for name, value in scope["headers"] if name == HEADER), None)
+        asked, begun, status = request_id_of(given), time.perf_counter(), 0
+        request_id.set(asked)
+        told = (HEADER, asked.encode("ascii"))
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), told]
+            elif status >= 400:
+                self._tally.note_refusal(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._inner(scope, receive, sending)
+        except ClientDisconnect:
+            status = CLIENT_LEFT
+        except Exception:
+            # Here and nowhere else: where it came from is told once, with the id that was answered.
+            log.exception(
+                "request %s failed", asked, extra={"fields": {"method": scope["method"], "path": scope["path"]}}
+            )
+            if not status:
+                await answer(sending, 500, written(internal_error(asked)))
+            status = 500
+        self._note(scope, status or CLIENT_LEFT, time.perf_counter() - begun)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        kind = Kind(method, route_of(scope), status)
+        self._tally.note(kind, seconds)
+        level = logging.DEBUG if kind.route in QUIET else logging.WARNING if status >= 500 else logging.INFO
+        if log.isEnabledFor(level):
+            log.log(level, "request", extra={"fields": _described(scope, status, seconds)})
+
+
+def route_of(scope: Scope) -> str:
+    """Never the path itself: run ids and a scanner's guesses are without end."""
+    path: str = scope["path"]
+    if path == PATH:
+        return PATH
+    if "endpoint" not in scope:
+        return "other"
+    route: str = getattr(scope.get("route"), "path", PAGE)
+    if route == PAGE:
+        return "page"
+    return f"{PREFIX}{route}" if path.startswith(f"{PREFIX}/") and not route.startswith(PREFIX) else route
+
+
+def _described(scope: Scope, status: int, seconds: float) -> dict[str, object]:
+    # Without what follows the `?`, where people put secrets.
+    client = scope.get("client")
+    return {
+        "method": scope["method"],
+        "path": scope["path"],
+        "status": status,
+        "duration_us": round(seconds * 1e6),
+        "client": client[0] if client else None,
+    }

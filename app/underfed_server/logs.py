@@ -1,0 +1,90 @@
+"""The log: a JSON object a line, or a line for a person, and with each the request that it is about."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+import uuid
+from collections.abc import Mapping
+from contextvars import ContextVar
+from datetime import datetime, timezone
+from typing import Any, Literal, get_args
+
+LogFormat = Literal["json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+FORMATS: tuple[str, ...] = get_args(LogFormat)
+LEVELS: tuple[str, ...] = get_args(LogLevel)
+
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""Of the request that this code works for; threads that a request's work is handed to have it too."""
+
+_WELL_FORMED = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# What a terminal or a reader of lines would take for more than text: control characters, and Unicode's own line ends.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def request_id_of(given: bytes | None) -> str:
+    """The one that a proxy in front gave, where it is harmless; else a new one."""
+    if given is not None and _WELL_FORMED.fullmatch(given):
+        return given.decode("ascii")
+    return uuid.uuid4().hex[:16]
+
+
+class JsonLines(logging.Formatter):
+    """``at`` (RFC 3339 UTC), ``level``, ``logger``, ``message``; ``request_id``, ``traceback`` and fields if any."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": _at(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if (asked := request_id.get()) is not None:
+            line["request_id"] = asked
+        line.update(_fields(record))
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        # In ASCII: no character of a value can end the line or move a terminal's cursor.
+        return json.dumps(line, default=str)
+
+
+class TextLines(logging.Formatter):
+    """``TIME LEVEL LOGGER: MESSAGE key=value… [request]``, and an indented traceback if any."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
+        asked = request_id.get()
+        belongs = f" [{asked}]" if asked is not None else ""
+        said = printable(f"{record.getMessage()}{fields}{belongs}")
+        lines = [f"{_at(record)} {record.levelname.lower()} {record.name}: {said}"]
+        if record.exc_info:
+            # Indented: an exception's text may pretend to be a line of the log.
+            lines += [f"    {printable(line)}" for line in self.formatException(record.exc_info).split("\n")]
+        return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, with nothing in it that a terminal obeys."""
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def start_logging(form: LogFormat | None, level: LogLevel) -> None:
+    """Everything that this process logs goes to stderr. ``form`` ``None``: text on a terminal, else JSON."""
+    as_text = form == "text" or (form is None and sys.stderr.isatty())
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(TextLines() if as_text else JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.captureWarnings(True)
+
+
+def _at(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, object]:
+    """What was logged with ``extra={"fields": …}``."""
+    fields: Mapping[str, object] = getattr(record, "fields", {})
+    return fields

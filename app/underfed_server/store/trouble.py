@@ -1,0 +1,53 @@
+"""What keeps a database from being read or written, in a sentence for the person who can end it."""
+
+from __future__ import annotations
+
+from sqlalchemy.exc import DBAPIError
+
+RESTORE = (
+    "stop the service, put a back-up (underfed backup) in its place without the -wal and -shm files beside it, "
+    "and start again; docs/operations.md says more"
+)
+CORRUPTED = f"the file is damaged: {RESTORE}"
+
+# By SQLite's message (sqlite.org/rescode.html): Python tells its code only from 3.11 on.
+_SQLITE = (
+    ("disk is full", "the disk is full; free some space, and the service goes on by itself"),
+    ("disk I/O error", "the disk fails, or is full: the kernel's log says which"),
+    ("readonly database", "the file or its disk is read-only; make it writable, and the service goes on by itself"),
+    ("disk image is malformed", CORRUPTED),
+    ("file is not a database", CORRUPTED),
+    ("unable to open database file", "the file or its directory is gone or closed to this user"),
+    ("database is locked", "another process holds the file"),
+    ("locking protocol", "another process holds the file"),
+)
+
+# The first two characters of an SQLSTATE (PostgreSQL's documentation, appendix A).
+_POSTGRESQL = {
+    "08": "the connection to the database server is lost",
+    "53": "the database server is out of disk, memory or connections",
+    "57": "the database server is stopping or starting",
+    "58": "the database server's disk fails: its log says how",
+    "25": "the database server takes no writes; it may be a replica",
+    "XX": "the database server's data are damaged: its log says where",
+}
+
+
+def trouble_of(error: BaseException) -> str | None:
+    """The sentence; ``None``: it is no trouble of the database, but of what it was asked."""
+    if not isinstance(error, DBAPIError) or error.orig is None:
+        return None
+    module = type(error.orig).__module__.partition(".")[0]
+    return _of_sqlite(str(error.orig)) if module == "sqlite3" else _of_postgresql(error)
+
+
+def _of_sqlite(said: str) -> str | None:
+    return next((sentence for part, sentence in _SQLITE if part in said), None)
+
+
+def _of_postgresql(error: DBAPIError) -> str | None:
+    code = getattr(error.orig, "sqlstate", None)
+    if code is None:
+        # The server was not reached, or hung up: there is no code without an answer.
+        return _POSTGRESQL["08"] if type(error.orig).__name__ == "OperationalError" else None
+    return _POSTGRESQL.get(code[:2])
