@@ -17,7 +17,7 @@ from underfed_server.errors import StartError, UnderfedError
 from underfed_server.judgement import Judgement
 from underfed_server.main import Application, create_app
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
-from underfed_server.store.engine import database_path
+from underfed_server.store.database import name_of
 
 KEEP_ALIVE_S = 75
 """Agents post once a second, and when idle every 5 s: the default of 5 s would break their connections."""
@@ -95,10 +95,10 @@ def run(settings: Settings, interruption: Interruption) -> None:
     Raises:
         SettingsError, StartError: it cannot start; the message says what to change.
     """
-    database = database_path(settings.database_url)
+    database = name_of(settings.database_url)
     with listen(settings) as listening:
         application = create_app(settings, Judgement())
-        tell(settings, application, listening.getsockname()[1], str(database))
+        tell(settings, application, listening.getsockname()[1], database)
         Server(application, interruption).run([listening])
 
 

@@ -5,6 +5,7 @@
     UnderfedError
     ├── SettingsError            an argument or a variable of the environment must be changed
     ├── StartError               the service cannot start here; the message says what to change
+    ├── RacedError               another service process did the same: begin the transaction anew
     └── RequestError             one request is answered with `status` and `code`
         ├── MalformedError       400 not JSON, or not inflatable
         ├── UnknownVersionError  400 the agent is newer than the service
@@ -18,6 +19,7 @@
         ├── TooLargeError        413
         ├── UnsupportedMediaTypeError 415
         └── TryLaterError        503 the same request may succeed later
+            └── TooManyRequestsError 429 more came than one token or address may send
 """
 
 from __future__ import annotations
@@ -37,6 +39,10 @@ class SettingsError(UnderfedError):
 
 class StartError(UnderfedError):
     """The service cannot start here."""
+
+
+class RacedError(UnderfedError):
+    """Another service process wrote the same meanwhile."""
 
 
 class RequestError(UnderfedError):
@@ -170,6 +176,13 @@ class TryLaterError(RequestError):
     @property
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.retry_after_s)}
+
+
+class TooManyRequestsError(TryLaterError):
+    """More came than one token or address may send."""
+
+    status = 429
+    code = "too_many_requests"
 
 
 def internal_error(request_id: str) -> ErrorDetail:

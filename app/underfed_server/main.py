@@ -12,7 +12,6 @@ from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
-from underfed_server.store.engine import database_path
 from underfed_server.store.store import Store
 
 
@@ -71,7 +70,7 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
         SettingsError: ``settings.database_url`` names no file of ours.
         StartError: the database cannot be used.
     """
-    store = Store(database_path(settings.database_url))
+    store = Store(settings.database_url)
     try:
         access, new_token = open_access(store, settings)
         events = Events()

@@ -130,7 +130,7 @@ def comparable(source: Setting, target: Setting) -> bool:
 def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
     """Each run as the service would know it: its windows, through the store, condensed."""
     with tempfile.TemporaryDirectory() as place:
-        store = Store(Path(place) / "underfed.db")
+        store = Store(f"sqlite:///{place}/underfed.db")
         for run in runs:
             for stored in [store.submit(arrival(window)) for window in run.windows]:
                 stored.result(timeout=60)

@@ -21,6 +21,6 @@ def application(tmp_path: Path) -> Iterator[Application]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "underfed.db")
+    opened = Store(f"sqlite:///{tmp_path}/underfed.db")
     yield opened
     opened.close()

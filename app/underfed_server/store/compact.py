@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
 from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns, encode
@@ -26,11 +26,11 @@ QUIET_S = 600.0
 """A stream that sent nothing for so long is not expected to fill its chunk."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Pile:
-    rows: int = 0
-    windows: int = 0
-    touched_at: float = 0.0
+    rows: int
+    windows: int
+    touched_at: float
 
 
 class Piles:
@@ -41,23 +41,18 @@ class Piles:
         self._due: dict[StreamKey, None] = {}
 
     def recall(self, connection: Connection) -> None:
-        """Find what an earlier service left."""
-        hot = tables.hot.c
-        key = (hot.run_id, hot.rank, hot.incarnation)
-        for *values, rows, windows in connection.execute(select(*key, func.sum(hot.rows), func.count()).group_by(*key)):
-            self._add(StreamKey(*values), rows, windows)
+        """Find what an earlier service left, or one that shares the database and is gone."""
+        stream = tables.stream.c
+        key, hot = (stream.run_id, stream.rank, stream.incarnation), (stream.hot_rows, stream.hot_windows)
+        for *values, rows, windows in connection.execute(select(*key, *hot).where(stream.hot_windows > 0)):
+            known = self._piles.get(StreamKey(*values))
+            if known is None or (known.rows, known.windows) != (rows, windows):
+                self.note(StreamKey(*values), rows, windows, has_ended=False)
 
-    def note(self, key: StreamKey, rows: int, *, has_ended: bool) -> None:
-        """A window was committed."""
-        self._add(key, rows, 1)
-        if has_ended:
-            self._due[key] = None
-
-    def _add(self, key: StreamKey, rows: int, windows: int) -> None:
-        pile = self._piles.setdefault(key, _Pile())
-        pile.rows, pile.windows = pile.rows + rows, pile.windows + windows
-        pile.touched_at = time.monotonic()
-        if pile.rows >= DUE_ROWS or pile.windows >= DUE_WINDOWS:
+    def note(self, key: StreamKey, rows: int, windows: int, *, has_ended: bool) -> None:
+        """A stream's hot rows and windows, all in all."""
+        self._piles[key] = _Pile(rows, windows, time.monotonic())
+        if has_ended or rows >= DUE_ROWS or windows >= DUE_WINDOWS:
             self._due[key] = None
 
     @property
@@ -84,7 +79,10 @@ class Piles:
 
 
 def compact(connection: Connection, key: StreamKey) -> None:
-    """Every row of ``key`` lies in a chunk afterwards."""
+    """Every row of ``key`` lies in a chunk afterwards, unless another process is about to see to that."""
+    waits = select(tables.stream.c.hot_windows).where(belongs_to(tables.stream, key))
+    if not connection.execute(waits.with_for_update(skip_locked=True)).scalar():
+        return
     for lane, columns in lanes_of(hot_windows(connection, key)).items():
         _add_chunk(connection, key, lane, columns)
     connection.execute(delete(tables.hot).where(belongs_to(tables.hot, key)))

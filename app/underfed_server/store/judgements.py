@@ -23,7 +23,8 @@ def save_diagnosis(connection: Connection, diagnosis: Diagnosis, now: datetime) 
     """
     run_row(connection, diagnosis.run_id)
     body = diagnosis.model_dump_json(by_alias=True)
-    connection.execute(upsert(tables.diagnosis), {"run_id": diagnosis.run_id, "body": body, "judged_at": now})
+    row = {"run_id": diagnosis.run_id, "body": body, "judged_at": now}
+    connection.execute(upsert(connection, tables.diagnosis), row)
     statement = update(tables.run).where(tables.run.c.run_id == diagnosis.run_id)
     connection.execute(statement.values(changed_at=now, **_figures(diagnosis)))
 

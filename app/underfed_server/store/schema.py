@@ -8,11 +8,14 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, func, select
 
 from underfed_server.errors import StartError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
+
+UPGRADING = int.from_bytes(b"underfed", "big") >> 1
+"""The number of our lock, which all programs that use one PostgreSQL database share."""
 
 
 def upgrade(engine: Engine) -> None:
@@ -22,8 +25,15 @@ def upgrade(engine: Engine) -> None:
         StartError: the database is of a newer version than this one.
     """
     with engine.begin() as connection:
+        _wait_for_others(connection)
         require_known(connection)
         command.upgrade(configuration(connection), "head")
+
+
+def _wait_for_others(connection: Connection) -> None:
+    """Service processes that start at once upgrade one after the other; the later ones find nothing to do."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(UPGRADING)))
 
 
 def require_known(connection: Connection) -> None:

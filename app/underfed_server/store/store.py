@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -17,7 +16,7 @@ from underfed_server.errors import StartError
 from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, Run, RunsPage, RunSummary
 from underfed_server.store import details, judgements, runs, summaries, tables
-from underfed_server.store.engine import lock, open_readers, open_writer
+from underfed_server.store.database import open_database
 from underfed_server.store.hosts import Samplers, read_samplers
 from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
@@ -47,43 +46,43 @@ class StepTotals:
 
 
 class Store:
-    """One database file, open. Every method may be called from any thread, none from the writer's.
+    """One database, open. Every method may be called from any thread, none from the writer's.
 
     Methods that take a ``run_id`` raise :class:`NotFoundError` when there is no such run; those that write raise
     :class:`TryLaterError` when the database cannot be written or the store is closing.
     """
 
-    def __init__(self, database: Path, now: Callable[[], datetime] = utc_now) -> None:
-        """Make or upgrade the file, and take it for this process alone.
+    def __init__(self, url: str, now: Callable[[], datetime] = utc_now) -> None:
+        """Make or upgrade the database; take it for this process alone, where it is a file.
+
+        ``url`` is SQLAlchemy's.
 
         Raises:
-            StartError: another service uses it, it is of a newer version, or it cannot be written.
+            SettingsError: ``url`` names no database that can be used.
+            StartError: another service uses it, it is of a newer version, or it cannot be reached or written.
         """
         self.now = now
-        self.database = database
-        self._lock = lock(database)
+        self.database = open_database(url)
+        is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
-        self._writing = open_writer(database)
-        self._appender = Appender(now)
-        self._writer = Writer(self._writing, self._appender, self._tell)
-        self._readers = open_readers(database)
+        self._appender = Appender(now, is_shared=is_shared)
+        self._writer = Writer(self.database.writing, self._appender, self._tell, is_shared=is_shared)
+        self._readers = self.database.reading
         try:
-            upgrade(self._writing)
+            upgrade(self.database.writing)
             self._writer.start()
         except DBAPIError as error:
             self.close()
-            raise StartError(f"{database} cannot be used: {error.orig}") from error
+            raise StartError(f"{self.database.name} cannot be used: {error.orig}") from error
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Write what was submitted, then let go of the file."""
+        """Write what was submitted, then let go of the database."""
         self._writer.close()
-        self._readers.dispose()
-        self._writing.dispose()
-        self._lock.release()
+        self.database.close()
 
     def listen(self, heard: Callable[[set[str]], None]) -> None:
         """``heard`` is told, on the writer's thread, which runs have new windows. It must not block."""

@@ -1,17 +1,19 @@
 """What the writer knows of a run while it writes: where each of its streams stands.
 
-Read from the tables when a run is first written to, and forgotten when a transaction fails: the tables are the truth.
+Read from the tables when a stream is first written to, and forgotten when a transaction fails: the tables are the
+truth. Where several service processes share a database, what one knows is old by its next transaction: it is read
+again in each, behind the locks of the runs, so that nobody else changes it meanwhile.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
 
 from underfed_server.store import tables
 
@@ -60,53 +62,38 @@ class RunState:
     run_id: str
     exists: bool = False
     streams: dict[tuple[int, int], StreamState] = field(default_factory=dict)
+    """Those that were written to lately."""
     loaders: set[str] = field(default_factory=set)
     told_by: int | None = None
     """The lowest rank that described the run: its words win."""
-
-    def is_newest(self, rank: int, incarnation: int) -> bool:
-        """No later incarnation of the rank has sent anything."""
-        return all(incarnation >= other for each, other in self.streams if each == rank)
-
-    def newest_streams(self) -> Iterator[StreamState]:
-        """One a rank: what an earlier incarnation said of its end no longer counts."""
-        newest: dict[int, StreamState] = {}
-        for (rank, incarnation), stream in self.streams.items():
-            if rank not in newest or newest[rank].key.incarnation < incarnation:
-                newest[rank] = stream
-        yield from newest.values()
-
-    def ending(self) -> dict[str, object]:
-        """The columns of ``run`` that follow from how its streams ended."""
-        newest = list(self.newest_streams())
-        crashed = [stream for stream in newest if stream.end_status == "crashed"]
-        still_open = [stream for stream in newest if stream.end_status is None]
-        reasons = [stream.exit_reason for stream in (*crashed, *newest) if stream.exit_reason]
-        return {
-            "started_at": min(stream.started_at for stream in self.streams.values()),
-            "open_ranks": len(still_open),
-            "crashed_ranks": len(crashed),
-            "ended_at": None
-            if still_open
-            else max(stream.started_at + timedelta(microseconds=stream.end_us) for stream in newest),
-            "exit_reason": reasons[0] if reasons else None,
-        }
 
 
 class RunStates:
     """The runs written to lately. Used by the writer's thread alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_shared: bool) -> None:
+        """``is_shared``: other processes write to the same tables."""
+        self._is_shared = is_shared
         self._runs: OrderedDict[str, RunState] = OrderedDict()
 
-    def get(self, connection: Connection, run_id: str) -> RunState:
-        state = self._runs.get(run_id)
-        if state is None:
-            state = self._runs[run_id] = _read(connection, run_id)
-        self._runs.move_to_end(run_id)
+    def load(self, connection: Connection, keys: Iterable[StreamKey]) -> None:
+        """Know these streams; where the database is shared, their runs are locked until the transaction ends."""
+        if self._is_shared:
+            self._runs.clear()
+        wanted = set(keys)
+        runs = sorted({key.run_id for key in wanted})
+        self._runs.update(_read_runs(connection, [run_id for run_id in runs if run_id not in self._runs]))
+        missing = [key for key in sorted(wanted) if self._lacks(key)]
+        for stream in _read_streams(connection, missing):
+            self._runs[stream.key.run_id].streams[stream.key.rank, stream.key.incarnation] = stream
+        for run_id in runs:
+            self._runs.move_to_end(run_id)
         while len(self._runs) > RUNS_KEPT:
             self._runs.popitem(last=False)
-        return state
+
+    def __getitem__(self, run_id: str) -> RunState:
+        """Of a stream that was loaded."""
+        return self._runs[run_id]
 
     def note_compacted(self, key: StreamKey) -> None:
         run = self._runs.get(key.run_id)
@@ -121,19 +108,71 @@ class RunStates:
         else:
             self._runs.pop(run_id, None)
 
+    def _lacks(self, key: StreamKey) -> bool:
+        run = self._runs[key.run_id]
+        return run.exists and (key.rank, key.incarnation) not in run.streams
 
-def _read(connection: Connection, run_id: str) -> RunState:
-    row = connection.execute(select(tables.run.c.run_id).where(tables.run.c.run_id == run_id)).first()
-    state = RunState(run_id, exists=row is not None)
-    for values in connection.execute(select(tables.stream).where(tables.stream.c.run_id == run_id)).mappings():
+
+def is_newest(connection: Connection, run: RunState, key: StreamKey) -> bool:
+    """No later incarnation of the rank has sent anything."""
+    known = max((incarnation for rank, incarnation in run.streams if rank == key.rank), default=key.incarnation)
+    stream = tables.stream.c
+    newest = select(func.max(stream.incarnation)).where(stream.run_id == key.run_id, stream.rank == key.rank)
+    return key.incarnation >= max(known, connection.execute(newest).scalar() or 0)
+
+
+def read_ending(connection: Connection, run_id: str) -> dict[str, object]:
+    """The columns of ``run`` that follow from how its streams ended."""
+    stream = tables.stream.c
+    columns = (stream.rank, stream.started_at, stream.end_us, stream.end_status, stream.exit_reason)
+    rows = connection.execute(select(*columns).where(stream.run_id == run_id).order_by(stream.incarnation)).all()
+    # One a rank: what an earlier incarnation said of its end no longer counts.
+    newest = {row.rank: row for row in rows}.values()
+    crashed = [row for row in newest if row.end_status == "crashed"]
+    still_open = [row for row in newest if row.end_status is None]
+    reasons = [row.exit_reason for row in (*crashed, *newest) if row.exit_reason]
+    ends = (row.started_at + timedelta(microseconds=row.end_us) for row in newest)
+    return {
+        "started_at": min(row.started_at for row in rows),
+        "open_ranks": len(still_open),
+        "crashed_ranks": len(crashed),
+        "ended_at": None if still_open else max(ends),
+        "exit_reason": reasons[0] if reasons else None,
+    }
+
+
+def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunState]:
+    """In the order of their ids, which is also that of their locks: two processes must not wait for each other."""
+    if not run_ids:
+        return {}
+    states = {run_id: RunState(run_id) for run_id in run_ids}
+    run, loader, rank = tables.run.c, tables.loader.c, tables.rank.c
+    locked = select(run.run_id).where(run.run_id.in_(run_ids)).order_by(run.run_id).with_for_update()
+    for run_id in connection.execute(locked).scalars():
+        states[run_id].exists = True
+    for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
+        states[run_id].loaders.add(name)
+    lowest = select(rank.run_id, func.min(rank.rank)).where(rank.run_id.in_(run_ids)).group_by(rank.run_id)
+    for run_id, told_by in connection.execute(lowest):
+        states[run_id].told_by = told_by
+    return states
+
+
+def _read_streams(connection: Connection, keys: Sequence[StreamKey]) -> Iterable[StreamState]:
+    """Those of ``keys`` that there are, locked until the transaction ends: they are not compacted meanwhile."""
+    if not keys:
+        return []
+    rows = connection.execute(select(tables.stream).where(_is_one_of(tables.stream, keys)).with_for_update())
+    streams = {}
+    for values in rows.mappings():
         fields = dict(values)
         key = StreamKey(fields.pop("run_id"), fields.pop("rank"), fields.pop("incarnation"))
-        state.streams[key.rank, key.incarnation] = StreamState(key, **fields)
-    for values in connection.execute(select(tables.track).where(tables.track.c.run_id == run_id)).mappings():
-        track = TrackState(*(values[name] for name in ("rows", "next_index", "step_us_total", "data_wait_us_total")))
-        state.streams[values["rank"], values["incarnation"]].tracks[values["lane"]] = track
-    loaders = select(tables.loader.c.loader).where(tables.loader.c.run_id == run_id)
-    state.loaders = set(connection.execute(loaders).scalars())
-    ranks = select(tables.rank.c.rank).where(tables.rank.c.run_id == run_id)
-    state.told_by = min(connection.execute(ranks).scalars(), default=None)
-    return state
+        streams[key] = StreamState(key, **fields)
+    for row in connection.execute(select(tables.track).where(_is_one_of(tables.track, keys))):
+        track = TrackState(row.rows, row.next_index, row.step_us_total, row.data_wait_us_total)
+        streams[StreamKey(row.run_id, row.rank, row.incarnation)].tracks[row.lane] = track
+    return streams.values()
+
+
+def _is_one_of(table: Table, keys: Sequence[StreamKey]) -> ColumnElement[bool]:
+    return tuple_(table.c.run_id, table.c.rank, table.c.incarnation).in_(keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,15 +11,23 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, update
 
-from underfed_server.errors import OutOfOrderError
+from underfed_server.errors import OutOfOrderError, RacedError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store import tables
 from underfed_server.store.gather import row_counts
 from underfed_server.store.lanes import steps_lane
-from underfed_server.store.streams import RunState, RunStates, StreamKey, StreamState, TrackState
+from underfed_server.store.streams import (
+    RunState,
+    RunStates,
+    StreamKey,
+    StreamState,
+    TrackState,
+    is_newest,
+    read_ending,
+)
 from underfed_server.store.tags import index_tags
-from underfed_server.store.upsert import upsert
+from underfed_server.store.upsert import insert_new, upsert
 
 
 @dataclass(slots=True)
@@ -33,19 +41,13 @@ class _Changes:
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[str] = field(default_factory=set)
-    endings: dict[str, RunState] = field(default_factory=dict)
+    endings: set[str] = field(default_factory=set)
     """Runs of which a rank appeared or ended."""
 
 
 # Made once: putting a statement together costs more than running it.
-_PUT_RANK = upsert(tables.rank)
-_PUT_LOADER = upsert(tables.loader)
-_PUT_STREAM = upsert(tables.stream)
-_PUT_TRACK = upsert(tables.track, keep=("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks"))
-_PUT_EPOCH = upsert(tables.epoch)
-_PUT_LIFE = upsert(tables.worker_life)
-_PUT_STORAGE = upsert(tables.storage)
 _ADD_HOT = insert(tables.hot)
+_OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks")
 _TOUCH_RUN = (
     update(tables.run)
     .where(tables.run.c.run_id == bindparam("touched"))
@@ -68,9 +70,10 @@ def rows_of(window: Window) -> int:
 class Appender:
     """Puts windows into the tables. Used by the writer's thread alone, inside its transaction."""
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
+    def __init__(self, now: Callable[[], datetime], *, is_shared: bool) -> None:
+        """``is_shared``: other processes append to the same tables."""
         self._now = now
-        self._states = RunStates()
+        self._states = RunStates(is_shared=is_shared)
 
     def forget(self, run_id: str | None = None) -> None:
         """After a transaction that failed, or a run that was deleted."""
@@ -80,16 +83,27 @@ class Appender:
         """Its windows lie in chunks now."""
         self._states.note_compacted(key)
 
-    def append(self, connection: Connection, arrivals: Iterable[Arrival]) -> list[Outcome]:
-        """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed."""
+    def hot_of(self, key: StreamKey) -> tuple[int, int]:
+        """Rows and windows of a stream just appended to that wait to be made into a chunk."""
+        stream = self._states[key.run_id].streams[key.rank, key.incarnation]
+        return stream.hot_rows, stream.hot_windows
+
+    def append(self, connection: Connection, arrivals: Sequence[Arrival]) -> list[Outcome]:
+        """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed.
+
+        Raises:
+            RacedError: another process made the same run meanwhile.
+        """
         changes = _Changes()
+        if arrivals:
+            self._states.load(connection, (stream_of(arrival.window) for arrival in arrivals))
         outcomes = [self._take(connection, arrival, changes) for arrival in arrivals]
         self._write(connection, changes)
         return outcomes
 
     def _take(self, connection: Connection, arrival: Arrival, changes: _Changes) -> Outcome:
         window = arrival.window
-        run = self._states.get(connection, window.run_id)
+        run = self._states[window.run_id]
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
@@ -102,7 +116,7 @@ class Appender:
                 next_window_index=last + 1,
             )
         if stream is None or window.end is not None:
-            changes.endings[window.run_id] = run
+            changes.endings.add(window.run_id)
         if stream is None:
             stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
         self._describe(connection, run, window)
@@ -113,42 +127,46 @@ class Appender:
     def _describe(self, connection: Connection, run: RunState, window: Window) -> None:
         """What a window says of the run and its loaders, which seldom happens."""
         if not run.exists:
-            connection.execute(insert(tables.run).values(**_unknown_run(window, self._now())))
+            if not connection.execute(insert_new(connection, tables.run), _unknown_run(window, self._now())).rowcount:
+                raise RacedError(f"run {window.run_id!r} was made by another service process meanwhile")
             run.exists = True
-        if window.run is not None and run.is_newest(window.rank, window.incarnation):
+        if window.run is not None and is_newest(connection, run, stream_of(window)):
             if run.told_by is None or window.rank <= run.told_by:
                 run.told_by = window.rank
                 statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
                 connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
                 index_tags(connection, run.run_id)
-            connection.execute(_PUT_RANK, _rank_row(window, window.run))
+            connection.execute(upsert(connection, tables.rank), _rank_row(window, window.run))
         if window.loaders:
             run.loaders.update(loader.loader for loader in window.loaders)
-            connection.execute(_PUT_LOADER, [_loader_row(window.run_id, each) for each in window.loaders])
+            rows = [_loader_row(window.run_id, each) for each in window.loaders]
+            connection.execute(upsert(connection, tables.loader), rows)
 
     def _write(self, connection: Connection, changes: _Changes) -> None:
         if not changes.hot:
             return
         connection.execute(_ADD_HOT, changes.hot)
-        connection.execute(_PUT_STREAM, [_stream_row(stream) for stream in changes.streams.values()])
+        streams = [_stream_row(stream) for stream in changes.streams.values()]
+        connection.execute(upsert(connection, tables.stream), streams)
         tracks = [
             _track_row(key, lane, changes.streams[key].tracks[lane])
             for key, lanes in changes.lanes.items()
             for lane in lanes
         ]
         if tracks:
-            connection.execute(_PUT_TRACK, tracks)
-        for statement, rows in (
-            (_PUT_EPOCH, changes.epochs),
-            (_PUT_LIFE, changes.lives),
-            (_PUT_STORAGE, changes.storage),
+            connection.execute(upsert(connection, tables.track, keep=_OF_CHUNKS), tracks)
+        for table, rows in (
+            (tables.epoch, changes.epochs),
+            (tables.worker_life, changes.lives),
+            (tables.storage, changes.storage),
         ):
             if rows:
-                connection.execute(statement, list(rows.values()))
+                connection.execute(upsert(connection, table), list(rows.values()))
         now = self._now()
         connection.execute(_TOUCH_RUN, [{"touched": run_id, "now": now} for run_id in changes.runs])
-        for run in changes.endings.values():
-            connection.execute(update(tables.run).where(tables.run.c.run_id == run.run_id).values(**run.ending()))
+        for run_id in changes.endings:
+            ending = read_ending(connection, run_id)
+            connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(**ending))
 
 
 def _wants_run(run: RunState, stream: StreamState, window: Window) -> bool:
@@ -257,14 +275,14 @@ def _stream_row(stream: StreamState) -> dict[str, Any]:
 
 
 def _track_row(key: StreamKey, lane: str, track: TrackState) -> dict[str, Any]:
-    return key._asdict() | {
-        "lane": lane,
-        "rows": track.rows,
-        "next_index": track.next_index,
-        "step_us_total": track.step_us_total,
-        "data_wait_us_total": track.data_wait_us_total,
-        "chunks": 0,
-        "chunk_rows": 0,
-        "chunk_bytes": 0,
-        "dropped_chunks": 0,
-    }
+    return (
+        key._asdict()
+        | {
+            "lane": lane,
+            "rows": track.rows,
+            "next_index": track.next_index,
+            "step_us_total": track.step_us_total,
+            "data_wait_us_total": track.data_wait_us_total,
+        }
+        | dict.fromkeys(_OF_CHUNKS, 0)
+    )

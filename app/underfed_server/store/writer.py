@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -11,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
-from underfed_server.errors import RequestError, TryLaterError
+from underfed_server.errors import RacedError, RequestError, TryLaterError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.store.compact import Piles, compact
 from underfed_server.store.streams import StreamKey
-from underfed_server.store.windows import Appender, rows_of, stream_of
+from underfed_server.store.windows import Appender, stream_of
 
 log = logging.getLogger("underfed.store")
 
@@ -32,6 +34,14 @@ GROUP = 500
 
 IDLE_S = 1.0
 CLOSING_S = 30.0
+RECALL_S = 60.0
+"""How often streams are looked for that another process left, where several share a database."""
+
+ATTEMPTS = 5
+"""Of a transaction that collides with another process's: each time one of the two gets through."""
+
+COLLISIONS = ("40001", "40P01")
+"""PostgreSQL's codes for "could not serialise" and "deadlock detected"."""
 
 
 @dataclass(slots=True)
@@ -49,9 +59,16 @@ class _Call:
 class Writer:
     """Starts with :meth:`start`, ends with :meth:`close`. Any thread may submit and call."""
 
-    def __init__(self, engine: Engine, appender: Appender, on_stored: Callable[[set[str]], None]) -> None:
-        """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block."""
+    def __init__(
+        self, engine: Engine, appender: Appender, on_stored: Callable[[set[str]], None], *, is_shared: bool
+    ) -> None:
+        """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block.
+
+        ``is_shared``: other processes write to the same database.
+        """
         self._engine = engine
+        self._is_shared = is_shared
+        self._recall_at = math.inf
         self._appender = appender
         self._on_stored = on_stored
         self._piles = Piles()
@@ -62,8 +79,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="underfed-writer", daemon=True)
 
     def start(self) -> None:
-        with self._engine.begin() as connection:
-            self._piles.recall(connection)
+        self._recall()
         self._thread.start()
 
     def submit(self, arrival: Arrival) -> Future[Outcome]:
@@ -85,9 +101,13 @@ class Writer:
     def call(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction of the writer's, and return what it returned once that is on disk.
 
+        Where other processes write too, there is nothing to be gained by one thread: it has its own connection.
+
         Raises:
             TryLaterError: the service is stopping, or the database cannot be written.
         """
+        if self._is_shared:
+            return self._call_apart(work)
         call = _Call(work)
         with self._changed:
             self._require_open()
@@ -98,8 +118,10 @@ class Writer:
 
     def forget(self, run_id: str) -> None:
         """Only from within a :meth:`call` that deletes the run."""
-        self._appender.forget(run_id)
-        self._piles.forget(run_id)
+        # Where the database is shared, nothing is remembered from one transaction to the next.
+        if not self._is_shared:
+            self._appender.forget(run_id)
+            self._piles.forget(run_id)
 
     def close(self) -> None:
         """Write what waits, then end."""
@@ -118,6 +140,8 @@ class Writer:
             try:
                 self._commit([each for each in group if each.done.set_running_or_notify_cancel()])
                 self._compact(self._piles.next_due(look_for_quiet=not group))
+                if time.monotonic() >= self._recall_at:
+                    self._recall()
             except Exception:
                 # Whatever it was, posts and readers must not hang on a thread that is no more.
                 log.exception("the writer stumbled")
@@ -137,10 +161,8 @@ class Writer:
         if not group:
             return
         try:
-            with self._engine.begin() as connection:
-                results = self._perform(connection, group)
+            results = self._begun(lambda connection: self._perform(connection, group))
         except Exception as error:
-            self._appender.forget()
             self._commit_apart(group, error)
             return
         for each, result in zip(group, results, strict=True):
@@ -149,6 +171,26 @@ class Writer:
             else:
                 each.done.set_result(result)
         self._note(group, results)
+
+    def _begun(self, work: Callable[[Connection], T]) -> T:
+        """``work`` in a transaction of its own, begun anew where it collided with another process's."""
+        for attempt in range(ATTEMPTS):
+            try:
+                with self._engine.begin() as connection:
+                    return work(connection)
+            except Exception as error:
+                if not self._is_shared:
+                    self._appender.forget()
+                if attempt == ATTEMPTS - 1 or not _collided(error):
+                    raise
+        raise AssertionError
+
+    def _call_apart(self, work: Callable[[Connection], T]) -> T:
+        self._require_open()
+        try:
+            return self._begun(work)
+        except Exception as error:
+            raise _explained(error) from error
 
     def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
         """One of the group spoilt the transaction for all: each gets its own."""
@@ -167,18 +209,29 @@ class Writer:
         runs = set()
         for each, outcome in zip(group, results, strict=True):
             if isinstance(each, _Post) and isinstance(outcome, Ack) and outcome.is_new:
-                window = each.arrival.window
-                self._piles.note(stream_of(window), rows_of(window), has_ended=window.end is not None)
-                runs.add(window.run_id)
+                key = stream_of(each.arrival.window)
+                self._piles.note(key, *self._appender.hot_of(key), has_ended=each.arrival.window.end is not None)
+                runs.add(key.run_id)
         if runs:
             self._on_stored(runs)
 
     def _compact(self, key: StreamKey | None) -> None:
         if key is None:
             return
-        with self._engine.begin() as connection:
-            compact(connection, key)
+        self._begun(lambda connection: compact(connection, key))
         self._appender.note_compacted(key)
+
+    def _recall(self) -> None:
+        with self._engine.begin() as connection:
+            self._piles.recall(connection)
+        if self._is_shared:
+            self._recall_at = time.monotonic() + RECALL_S
+
+
+def _collided(error: Exception) -> bool:
+    if isinstance(error, DBAPIError):
+        return getattr(error.orig, "sqlstate", None) in COLLISIONS
+    return isinstance(error, RacedError)
 
 
 def _called(connection: Connection, call: _Call) -> Any:

@@ -129,7 +129,7 @@ def test_no_secret_is_kept_in_the_file(application: Application, client: TestCli
     with application.parts.store.reading() as reader:
         digests = list(reader.connection.execute(select(tables.session.c.digest)).scalars())
     assert [len(digest) for digest in digests] == [32]
-    kept = b"".join(path.read_bytes() for path in application.parts.store.database.parent.iterdir())
+    kept = b"".join(path.read_bytes() for path in Path(application.parts.store.database.name).parent.iterdir())
     assert TOKEN.encode() not in kept
     assert session.encode() not in kept
 

@@ -211,7 +211,7 @@ def test_every_step_is_there_once_and_in_order_after_many_kills(database: Path) 
     for agent in agents:
         agent.join()
     stop(service)
-    store = Store(database)
+    store = Store(f"sqlite:///{database}")
     try:
         for rank in range(ranks):
             sent = [window["steps"][0] for window in made_stream(windows, seed=rank, rank=rank)]

@@ -18,6 +18,6 @@ def clock() -> WallClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: WallClock) -> Iterator[Store]:
-    opened = Store(tmp_path / "underfed.db", now=clock)
+    opened = Store(f"sqlite:///{tmp_path}/underfed.db", now=clock)
     yield opened
     opened.close()

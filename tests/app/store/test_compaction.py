@@ -145,7 +145,7 @@ def test_a_service_that_starts_again_compacts_what_the_one_before_left(
     post(store, WINDOWS)
     store.close()
     monkeypatch.setattr(compacting, "DUE_ROWS", 100)
-    again = Store(store.database)
+    again = Store(f"sqlite:///{store.database.path}")
     try:
         settle(again)
         with again.reading() as reader:

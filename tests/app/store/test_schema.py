@@ -20,10 +20,10 @@ from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
 from underfed_server.errors import StartError
 from underfed_server.judgement import Judgement
-from underfed_server.store.engine import open_writer
 from underfed_server.store.ladder import STALL
 from underfed_server.store.schema import upgrade
 from underfed_server.store.series import read_series
+from underfed_server.store.sqlite import open_writer
 from underfed_server.store.store import Store
 from underfed_server.store.tables import metadata
 
@@ -52,7 +52,7 @@ def written_by_0001(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_the_first_schema_is_read_whole_after_its_upgrade(written_by_0001: Path) -> None:
-    store = Store(written_by_0001)
+    store = Store(f"sqlite:///{written_by_0001}")
     steps, batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
     assert steps.data_wait_us.tolist() == [20_000 + step for step in range(400)]
     assert batches.load_us.tolist() == [30_000 + step for step in range(400)]
@@ -68,7 +68,7 @@ def test_a_file_of_the_first_schema_is_read_whole_after_its_upgrade(written_by_0
 
 
 def test_a_file_of_the_first_schema_is_judged_and_written_on(written_by_0001: Path) -> None:
-    store = Store(written_by_0001)
+    store = Store(f"sqlite:///{written_by_0001}")
     before = store.diagnosis("run-1")
     assert before is not None and before.anatomy is not None
     assert (before.bound, before.anatomy.sampler_us) == ("data", None)
@@ -88,7 +88,7 @@ def test_a_file_of_the_first_schema_is_judged_and_written_on(written_by_0001: Pa
 
 
 def test_a_file_of_the_second_schema_is_read_whole_and_written_on(tmp_path: Path) -> None:
-    store = Store(written_by("0002", tmp_path))
+    store = Store(f"sqlite:///{written_by('0002', tmp_path)}")
     assert store.steps("run-1", 0, "train").data_wait_us.tolist() == [20_000 + step for step in range(400)]
     before = store.run("run-1")
     assert (before.name, before.launcher, before.advice_of, before.replay) == ("old", "torchrun", "run-0", None)
@@ -115,12 +115,12 @@ def test_upgrading_twice_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     database = tmp_path / "underfed.db"
-    Store(database).close()
+    Store(f"sqlite:///{database}").close()
     engine = open_writer(database)
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StartError, match="newer version of underfed"):
-        Store(database)
+        Store(f"sqlite:///{database}")
     with engine.begin() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "9999"
     engine.dispose()

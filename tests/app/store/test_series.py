@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ LAYOUTS = {
 @pytest.fixture(scope="module", params=LAYOUTS)
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The same steps, lying differently in chunks and hot windows."""
-    store = Store(Path(tmp_path_factory.mktemp("series")) / "underfed.db")
+    store = Store(f"sqlite:///{tmp_path_factory.mktemp('series')}/underfed.db")
     post_split(store, list(made_stream(WINDOWS, seed=11)), LAYOUTS[request.param])
     yield store
     store.close()

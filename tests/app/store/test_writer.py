@@ -6,7 +6,6 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,9 +44,9 @@ def gate(store: Store) -> Iterator[Gate]:
     held.open()
 
 
-def hot_windows(database: Path) -> int:
+def hot_windows(store: Store) -> int:
     """What another process would find in the file."""
-    with sqlite3.connect(database) as connection:
+    with sqlite3.connect(str(store.database.path)) as connection:
         return int(connection.execute("SELECT count(*) FROM hot").fetchone()[0])
 
 
@@ -64,12 +63,12 @@ def test_a_group_is_committed_together_and_answered_after_that(store: Store, gat
     seen: list[int] = []
 
     def answered(done: Future[Outcome]) -> None:
-        seen.append(hot_windows(store.database))
+        seen.append(hot_windows(store))
 
     submitted = [store.submit(arrival(window)) for window in made_stream(30)]
     for done in submitted:
         done.add_done_callback(answered)
-    assert hot_windows(store.database) == 0
+    assert hot_windows(store) == 0
     gate.open()
     for done in submitted:
         assert isinstance(done.result(timeout=30), Ack)

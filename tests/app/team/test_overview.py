@@ -32,7 +32,7 @@ STEPS = {
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "underfed.db", now=WallClock())
+    opened = Store(f"sqlite:///{tmp_path}/underfed.db", now=WallClock())
     yield opened
     opened.close()
 

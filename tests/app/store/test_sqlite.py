@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from underfed_server.errors import SettingsError, StartError
-from underfed_server.store.engine import database_path, lock, open_readers, open_writer
+from underfed_server.errors import StartError
+from underfed_server.store.sqlite import lock, open_readers, open_writer
 from underfed_server.store.store import Store
 
 HOLD = """
 import sys, pathlib
-from underfed_server.store.engine import lock
+from underfed_server.store.sqlite import lock
 held = lock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -50,7 +50,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
-    Store(tmp_path / "data" / "underfed.db").close()
+    Store(f"sqlite:///{tmp_path}/data/underfed.db").close()
     modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "data").iterdir()}
     assert set(modes.values()) == {0o600}, modes
 
@@ -59,7 +59,7 @@ def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -
     precious = tmp_path / "thesis.txt"
     precious.write_text("not a database, and not ours" * 100)
     with pytest.raises(StartError, match=rf"{precious} cannot be used: file is not a database"):
-        Store(precious)
+        Store(f"sqlite:///{precious}")
     assert precious.read_text() == "not a database, and not ours" * 100
 
 
@@ -94,18 +94,3 @@ def test_a_reader_sees_one_state_while_the_writer_goes_on(tmp_path: Path) -> Non
         assert reading.execute(count).scalar() == 1
     writer.dispose()
     readers.dispose()
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["postgresql://host/db", "underfed.db", "sqlite://", "sqlite:///:memory:", "sqlite:///a.db?mode=ro", "mysql:///x"],
-)
-def test_a_database_that_this_version_cannot_use_is_refused(url: str) -> None:
-    with pytest.raises(SettingsError, match="--db"):
-        database_path(url)
-
-
-def test_a_relative_file_is_taken_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert database_path("sqlite:///data/u.db") == tmp_path / "data" / "u.db"
-    assert database_path("sqlite:////var/u.db") == Path("/var/u.db")

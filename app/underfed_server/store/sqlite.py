@@ -1,4 +1,4 @@
-"""Opens the database: one connection that writes, several that only read, and no second service beside this one."""
+"""SQLite: one connection that writes, several that only read, and no second service beside this one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 
 from underfed_server.errors import SettingsError, StartError
@@ -32,21 +31,15 @@ WRITER_PRAGMAS = (
 READER_PRAGMAS = ("query_only=1", "wal_autocheckpoint=0", f"busy_timeout={BUSY_TIMEOUT_MS}")
 
 
-def database_path(url: str) -> Path:
+def path_of(url: URL) -> Path:
     """The file behind an SQLAlchemy URL.
 
     Raises:
-        SettingsError: it is no URL, or not that of an SQLite file.
+        SettingsError: it names none.
     """
-    try:
-        parsed = make_url(url)
-    except ArgumentError as error:
-        raise SettingsError("--db must be an SQLAlchemy URL such as sqlite:////var/lib/underfed/underfed.db") from error
-    if parsed.get_backend_name() != "sqlite":
-        raise SettingsError(f"--db: this version keeps its data in SQLite, not in {parsed.get_backend_name()}")
-    if not parsed.database or parsed.database == ":memory:" or parsed.query:
+    if not url.database or url.database == ":memory:" or url.query:
         raise SettingsError("--db must name a file, as in sqlite:////var/lib/underfed/underfed.db")
-    return Path(parsed.database).absolute()
+    return Path(url.database).absolute()
 
 
 class Lock:

@@ -1,0 +1,52 @@
+"""PostgreSQL: connections that several service processes share one database with."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import URL
+
+from underfed_server.errors import SettingsError
+
+WRITERS = 4
+"""One commits windows; judgements and what people change have the others. They seldom write at once."""
+
+READERS = 8
+CONNECT_TIMEOUT_S = 10
+
+DRIVER = "psycopg"
+
+
+def require_driver(url: URL) -> None:
+    """Raises:
+    SettingsError: the URL names another driver, no database, or the driver is not installed.
+    """
+    if url.drivername != f"postgresql+{DRIVER}":
+        raise SettingsError(f"--db: PostgreSQL is reached as postgresql+{DRIVER}://…, not as {url.drivername}://")
+    if not url.database:
+        raise SettingsError("--db must name a database, as in postgresql+psycopg://underfed@host/underfed")
+    if importlib.util.find_spec(DRIVER) is None:
+        raise SettingsError("PostgreSQL needs its driver: pip install 'underfed[postgresql]'")
+
+
+def open_writer(url: URL) -> Engine:
+    """Each statement sees what was committed before it: who has locked a row reads its newest state."""
+    return _engine(url, pool_size=WRITERS, isolation_level="READ COMMITTED")
+
+
+def open_readers(url: URL) -> Engine:
+    """Each transaction sees one state."""
+    return _engine(
+        url,
+        pool_size=READERS,
+        isolation_level="REPEATABLE READ",
+        execution_options={"postgresql_readonly": True},
+    )
+
+
+def _engine(url: URL, **options: Any) -> Engine:
+    # The server closes connections when it restarts: each is tried before it is used.
+    given = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "underfed"}
+    return create_engine(url, pool_pre_ping=True, max_overflow=READERS, connect_args=given, **options)
