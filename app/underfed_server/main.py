@@ -8,6 +8,7 @@ from underfed_server.api.given import Parts
 from underfed_server.api.manners import require_json, require_local_name, with_headers
 from underfed_server.api.pulse import Judge, Pulse
 from underfed_server.api.stream import Events
+from underfed_server.api.traffic import RequestTally, Traffic
 from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
@@ -24,12 +25,13 @@ class Application:
         """A token that was made just now, to be shown once."""
         self._ingest = Ingest(parts.store.submit, parts.access.require_token)
         self._api = build(parts)
+        self._traffic = Traffic(self._serve, parts.requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._serve(scope, receive, send)
+            await self._traffic(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_ingest = scope["path"] == PATH
@@ -75,7 +77,7 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
         access, new_token = open_access(store, settings)
         events = Events()
         pulse = Pulse(store, events, judge)
-        application = Application(Parts(store, access, events, pulse, store.now()), new_token=new_token)
+        application = Application(Parts(store, access, events, pulse, RequestTally(), store.now()), new_token=new_token)
     except BaseException:
         store.close()
         raise

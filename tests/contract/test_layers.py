@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "model", "logs", "tally"),
+    ("errors", "settings", "model", "logs", "distribution"),
     ("ingest",),
     ("store",),
     ("facts",),

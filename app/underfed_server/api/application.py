@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from underfed_server.api import docs, events, failures, page, runs, series, service, team, timeline, workers
+from underfed_server.api import docs, events, exposition, failures, page, runs, series, service, team, timeline, workers
 from underfed_server.api.given import Parts
 from underfed_server.ingest.endpoint import PATH
 
@@ -87,6 +87,7 @@ def skeleton() -> FastAPI:
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(service.health)
+    app.include_router(exposition.router)
     docs.install(app)
     page.install(app)
     return app

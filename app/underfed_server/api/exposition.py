@@ -18,8 +18,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 
 from underfed_server.api.given import ALLOWED, GivenParts, Parts
+from underfed_server.distribution import Distribution
 from underfed_server.store.gauges import RunGauges, StoreGauges
-from underfed_server.tally import Distribution
 
 router = APIRouter(tags=["service"], dependencies=ALLOWED)
 

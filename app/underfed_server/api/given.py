@@ -11,6 +11,7 @@ from fastapi import Depends, Query, Request
 from underfed_server.api.access import Access
 from underfed_server.api.pulse import Pulse
 from underfed_server.api.stream import Events
+from underfed_server.api.traffic import RequestTally
 from underfed_server.model import Run
 from underfed_server.store.store import Store
 
@@ -23,6 +24,7 @@ class Parts:
     access: Access
     events: Events
     pulse: Pulse
+    requests: RequestTally
     started_at: datetime
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from underfed_server.api.stream import Events
+from underfed_server.distribution import Distribution
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.store.spark import read_spark
 from underfed_server.store.store import Store
@@ -33,6 +34,7 @@ class Pulse:
         self._store = store
         self._events = events
         self._judge = judge
+        self.judgement_seconds = Distribution()
         self._due: dict[str, float] = {}
         self._attended_at: dict[str, float] = {}
         self._changed = threading.Condition()
@@ -69,7 +71,9 @@ class Pulse:
             if run_id is not None:
                 begun = time.monotonic()
                 self._attend(run_id)
-                self._rest(time.monotonic() - begun)
+                took = time.monotonic() - begun
+                self.judgement_seconds.add(took)
+                self._rest(took)
 
     def _rest(self, seconds: float) -> None:
         """As long as it worked: however many runs report, half a core is left for taking in their windows."""

@@ -82,6 +82,10 @@ class Events:
             for watcher in watchers:
                 watcher.loop.call_soon_threadsafe(watcher.put, self._last_number, event)
 
+    @property
+    def open_streams(self) -> int:
+        return len(self._watchers)
+
     def close(self) -> None:
         """End all streams at once: a service that stops must not wait for its watchers."""
         with self._lock:

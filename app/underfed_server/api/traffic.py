@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from starlette.requests import ClientDisconnect
 
+from underfed_server.distribution import Distribution
 from underfed_server.errors import internal_error, written
 from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer
 from underfed_server.ingest.endpoint import PATH
 from underfed_server.logs import request_id, request_id_of
-from underfed_server.tally import Distribution
 
 log = logging.getLogger("underfed.requests")
 

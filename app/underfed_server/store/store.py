@@ -12,11 +12,12 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
-from underfed_server.errors import StartError
+from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, Run, RunsPage, RunSummary
 from underfed_server.store import details, judgements, runs, summaries, tables
 from underfed_server.store.database import open_database
+from underfed_server.store.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.hosts import Samplers, read_samplers
 from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
@@ -24,7 +25,9 @@ from underfed_server.store.runs import RunFilter
 from underfed_server.store.schema import upgrade
 from underfed_server.store.sightings import Sighting, read_proven, read_sighting, read_sightings
 from underfed_server.store.tail import Tails
+from underfed_server.store.tally import WriterTally
 from underfed_server.store.tracks import Reader
+from underfed_server.store.trouble import trouble_of
 from underfed_server.store.week import read_week
 from underfed_server.store.windows import Appender
 from underfed_server.store.workers import WorkerRecord, newest_loader, read_workers
@@ -99,9 +102,31 @@ class Store:
             yield Reader(connection, self._tails)
 
     def check(self) -> None:
-        """Raises whatever keeps the database from being read."""
+        """Raises:
+        TryLaterError: the database cannot be read, or not written.
+        """
+        try:
+            with self._readers.begin() as connection:
+                connection.execute(select(func.count()).select_from(tables.token))
+        except DBAPIError as error:
+            raise TryLaterError(f"the database cannot be read: {trouble_of(error) or error.orig}") from error
+        self._writer.check()
+
+    @property
+    def writer_tally(self) -> WriterTally:
+        return self._writer.tally
+
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """Writes that wait, and the bytes of the windows among them."""
+        return self._writer.waiting
+
+    def gauges(self, most_runs: int, project: str | None = None) -> tuple[list[RunGauges], StoreGauges]:
+        """The newest running runs and how much there is of everything, for monitoring; of one project, if named."""
+        now = self.now()
         with self._readers.begin() as connection:
-            connection.execute(select(func.count()).select_from(tables.token))
+            running = read_running(connection, most_runs, project, now)
+            return running, read_store(connection, self.database.path, project, now)
 
     # --- runs -------------------------------------------------------------------------------------
 

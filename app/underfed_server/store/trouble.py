@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 from sqlalchemy.exc import DBAPIError
+
+log = logging.getLogger("underfed.store")
 
 RESTORE = (
     "stop the service, put a back-up (underfed backup) in its place without the -wal and -shm files beside it, "
@@ -28,6 +32,8 @@ _POSTGRESQL = {
     "53": "the database server is out of disk, memory or connections",
     "57": "the database server is stopping or starting",
     "58": "the database server's disk fails: its log says how",
+    "40": "several service processes write the same at once",
+    "55": "several service processes write the same at once",
     "25": "the database server takes no writes; it may be a replica",
     "XX": "the database server's data are damaged: its log says where",
 }
@@ -51,3 +57,21 @@ def _of_postgresql(error: DBAPIError) -> str | None:
         # The server was not reached, or hung up: there is no code without an answer.
         return _POSTGRESQL["08"] if type(error.orig).__name__ == "OperationalError" else None
     return _POSTGRESQL.get(code[:2])
+
+
+class Complaint:
+    """Says once that trouble began and once that it ended: what was refused comes again every second meanwhile."""
+
+    def __init__(self) -> None:
+        self.trouble: str | None = None
+
+    def note(self, error: BaseException | None) -> str | None:
+        """The trouble that ``error`` tells of, if any; ``None`` as an error: a write went well."""
+        trouble = None if error is None else trouble_of(error)
+        if trouble is not None and self.trouble is None:
+            log.error("the database cannot be written: %s (%s)", trouble, getattr(error, "orig", error))
+        if error is None and self.trouble is not None:
+            log.warning("the database can be written again")
+        if error is None or trouble is not None:
+            self.trouble = trouble
+        return trouble

@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from underfed_server.errors import RacedError, RequestError, TryLaterError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.store.compact import Piles, compact
+from underfed_server.store.health import prove_writable
 from underfed_server.store.streams import StreamKey
+from underfed_server.store.tally import WriterTally
+from underfed_server.store.trouble import Complaint, trouble_of
 from underfed_server.store.windows import Appender, stream_of
 
 log = logging.getLogger("underfed.store")
@@ -36,6 +39,9 @@ IDLE_S = 1.0
 CLOSING_S = 30.0
 RECALL_S = 60.0
 """How often streams are looked for that another process left, where several share a database."""
+
+PROVEN_S = 10.0
+"""How long a write that went well shows that the next one would: health checks seldom write themselves."""
 
 ATTEMPTS = 5
 """Of a transaction that collides with another process's: each time one of the two gets through."""
@@ -72,6 +78,10 @@ class Writer:
         self._appender = appender
         self._on_stored = on_stored
         self._piles = Piles()
+        self.tally = WriterTally()
+        self._complaint = Complaint()
+        self._written_at = -math.inf
+        self._proving = threading.Lock()
         self._waiting: deque[_Post | _Call] = deque()
         self._waiting_bytes = 0
         self._changed = threading.Condition()
@@ -123,6 +133,26 @@ class Writer:
             self._appender.forget(run_id)
             self._piles.forget(run_id)
 
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """Writes that wait, and the bytes of the windows among them."""
+        return len(self._waiting), self._waiting_bytes
+
+    def check(self) -> None:
+        """Raises:
+        TryLaterError: nothing can be written; the message says why.
+        """
+        if not self._thread.is_alive():
+            raise TryLaterError("the thread that writes has ended; restart the service", retry_after_s=5)
+        # A disk that hangs must not hold one thread more for each that asks how it is.
+        if not self._proving.acquire(timeout=PROVEN_S / 2):
+            raise TryLaterError("a write has taken longer than it should", retry_after_s=5)
+        try:
+            if self._complaint.trouble is not None or time.monotonic() - self._written_at > PROVEN_S:
+                self.call(prove_writable)
+        finally:
+            self._proving.release()
+
     def close(self) -> None:
         """Write what waits, then end."""
         with self._changed:
@@ -142,9 +172,12 @@ class Writer:
                 self._compact(self._piles.next_due(look_for_quiet=not group))
                 if time.monotonic() >= self._recall_at:
                     self._recall()
-            except Exception:
+            except Exception as error:
                 # Whatever it was, posts and readers must not hang on a thread that is no more.
-                log.exception("the writer stumbled")
+                if trouble_of(error) is None:
+                    log.exception("the writer stumbled")
+                else:
+                    self._complaint.note(error)
 
     def _take(self) -> list[_Post | _Call] | None:
         """What waits, up to a group; nothing after a while without any; ``None`` when all is done and we close."""
@@ -160,17 +193,26 @@ class Writer:
     def _commit(self, group: Sequence[_Post | _Call]) -> None:
         if not group:
             return
+        begun = time.monotonic()
         try:
             results = self._begun(lambda connection: self._perform(connection, group))
         except Exception as error:
+            self.tally.failures += 1
             self._commit_apart(group, error)
             return
+        self._note_written(len(group), begun)
         for each, result in zip(group, results, strict=True):
             if isinstance(each, _Call) and isinstance(result, RequestError):
                 each.done.set_exception(result)
             else:
                 each.done.set_result(result)
         self._note(group, results)
+
+    def _note_written(self, size: int, begun: float) -> None:
+        self._written_at = time.monotonic()
+        self._complaint.note(None)
+        self.tally.group_sizes.add(size)
+        self.tally.commit_seconds.add(self._written_at - begun)
 
     def _begun(self, work: Callable[[Connection], T]) -> T:
         """``work`` in a transaction of its own, begun anew where it collided with another process's."""
@@ -188,17 +230,28 @@ class Writer:
     def _call_apart(self, work: Callable[[Connection], T]) -> T:
         self._require_open()
         try:
-            return self._begun(work)
+            result = self._begun(work)
         except Exception as error:
-            raise _explained(error) from error
+            raise self._explained(error) from error
+        self._complaint.note(None)
+        return result
 
     def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
-        """One of the group spoilt the transaction for all: each gets its own."""
-        if len(group) == 1:
-            group[0].done.set_exception(_explained(error))
+        """One of the group spoilt the transaction for all: each gets its own, unless the database is in trouble."""
+        if len(group) == 1 or trouble_of(error) is not None:
+            for each in group:
+                each.done.set_exception(self._explained(error))
             return
         for each in group:
             self._commit([each])
+
+    def _explained(self, error: Exception) -> Exception:
+        trouble = self._complaint.note(error)
+        if trouble is not None:
+            return TryLaterError(f"the database cannot be written: {trouble}", retry_after_s=5)
+        if not isinstance(error, RequestError):
+            log.error("a write failed", exc_info=error)
+        return error
 
     def _perform(self, connection: Connection, group: Sequence[_Post | _Call]) -> list[Any]:
         posts = [each.arrival for each in group if isinstance(each, _Post)]
@@ -208,7 +261,10 @@ class Writer:
     def _note(self, group: Sequence[_Post | _Call], results: Sequence[Any]) -> None:
         runs = set()
         for each, outcome in zip(group, results, strict=True):
-            if isinstance(each, _Post) and isinstance(outcome, Ack) and outcome.is_new:
+            if not isinstance(each, _Post):
+                continue
+            self.tally.note(each.arrival, outcome)
+            if isinstance(outcome, Ack) and outcome.is_new:
                 key = stream_of(each.arrival.window)
                 self._piles.note(key, *self._appender.hot_of(key), has_ended=each.arrival.window.end is not None)
                 runs.add(key.run_id)
@@ -241,12 +297,3 @@ def _called(connection: Connection, call: _Call) -> Any:
             return call.work(connection)
     except RequestError as error:
         return error
-
-
-def _explained(error: Exception) -> Exception:
-    if isinstance(error, OperationalError):
-        log.error("the database cannot be written: %s", error.orig)
-        return TryLaterError(f"the database cannot be written: {error.orig}", retry_after_s=5)
-    if not isinstance(error, RequestError):
-        log.error("a write failed", exc_info=error)
-    return error

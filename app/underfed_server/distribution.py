@@ -1,4 +1,4 @@
-"""Counts of what the service does: plain numbers that cost next to nothing to raise, read when somebody asks."""
+"""How often values fell where: plain numbers that cost next to nothing to raise, read when somebody asks."""
 
 from __future__ import annotations
 
@@ -35,24 +35,3 @@ class Distribution:
             below += count
             found.append(("+Inf" if bound is None else str(bound), float(below)))
         return found
-
-
-class WriterTally:
-    """What the writing thread did since the process started."""
-
-    __slots__ = ("bytes", "commit_seconds", "failures", "group_sizes", "refused", "repeats", "steps", "windows")
-
-    def __init__(self) -> None:
-        self.windows = 0
-        """New ones, on disk."""
-        self.steps = 0
-        self.bytes = 0
-        """As posted: compressed where the agent compressed."""
-        self.repeats = 0
-        """Windows that were stored before."""
-        self.refused = 0
-        """Windows of which an earlier one is missing."""
-        self.failures = 0
-        """Transactions that were rolled back."""
-        self.group_sizes = Distribution(SIZES)
-        self.commit_seconds = Distribution()
