@@ -6,7 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.model import LoadHeatmap
-from underfed_server.store.ladder import BINS, BINS_PER_OCTAVE, Rollup, bin_edges_us
+from underfed_server.store.chunks import Column
+from underfed_server.store.histograms import BINS_PER_OCTAVE as FINE_BINS_PER_OCTAVE
+from underfed_server.store.histograms import Bins
+from underfed_server.store.ladder import Rollup
+
+BINS_PER_OCTAVE = 4
+"""Each edge 19 % above the one before, 128 of them up to 2^32 µs."""
+BINS = 32 * BINS_PER_OCTAVE
 
 COLUMNS = 120
 BINS_SHOWN = 26
@@ -18,8 +25,8 @@ LIMIT_WITHIN_BINS = 3 * BINS_PER_OCTAVE
 
 def heatmap(rollup: Rollup, last_us: float, limit_us: int | None) -> LoadHeatmap | None:
     """At most 120 columns of equal time, about 26 logarithmic bins around the load times that occurred."""
-    bins = rollup.load_bins
-    if bins is None:
+    bins = _coarse(rollup.bins["load_us"])
+    if not bins.any():
         return None
     first_us = float(rollup.first_us[0])
     end_us = max(last_us, float(rollup.first_us[-1])) + 1
@@ -36,6 +43,18 @@ def heatmap(rollup: Rollup, last_us: float, limit_us: int | None) -> LoadHeatmap
         edges_us=np.round(bin_edges_us()[low : high + 1 : step]).astype(np.int64).tolist(),
         counts=shown.astype(np.int64).tolist(),
     )
+
+
+def bin_edges_us() -> Column:
+    """Lower edge of each bin and, last, the upper one of the last."""
+    return np.asarray(2.0 ** (np.arange(BINS + 1) / BINS_PER_OCTAVE))
+
+
+def _coarse(fine: Bins) -> NDArray[np.float64]:
+    """Eight of a histogram's bins are one of the map's; what took no microsecond is in the first."""
+    merged = fine[:, 1:].reshape(len(fine), BINS, FINE_BINS_PER_OCTAVE // BINS_PER_OCTAVE).sum(axis=2)
+    merged[:, 0] += fine[:, 0]
+    return np.asarray(merged, dtype=np.float64)
 
 
 def _shown(counts: NDArray[np.float64], limit_us: int | None) -> tuple[int, int, int]:

@@ -54,8 +54,9 @@ def workers(
     limit_us = _limit(info, store.steps(run_id, chosen, name, NEWEST_STEPS))
     with store.reading() as reader:
         rollup = read_series(
-            reader, run_id, chosen, batches_lane(name), run.started_at, names=["load_us"], buckets=4 * COLUMNS
-        )
+            reader, run_id, chosen, batches_lane(name), run.started_at,
+            names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"],
+        )  # fmt: skip
     return WorkersPage(
         run_id=run_id,
         rank=chosen,

@@ -49,7 +49,7 @@ def encode(columns: Mapping[str, Column]) -> bytes:
     parts, frames = [], []
     for name, column in columns.items():
         kind, width, planes = _planes(column)
-        frame = _compressor().compress(planes) if planes else b""
+        frame = compressor().compress(planes) if planes else b""
         parts.append(ColumnPart(name, kind, width, len(frame)))
         frames.append(frame)
     rows = len(next(iter(columns.values()))) if columns else 0
@@ -99,7 +99,7 @@ def _nullable(whole: NDArray[np.int64], known: NDArray[np.bool_]) -> tuple[str, 
 def _column(part: ColumnPart, frame: bytes, rows: int) -> Column:
     if part.kind == ABSENT:
         return np.full(rows, np.nan)
-    raw = np.frombuffer(_decompressor().decompress(frame), np.uint8).reshape(part.width, rows)
+    raw = np.frombuffer(decompressor().decompress(frame), np.uint8).reshape(part.width, rows)
     values = np.zeros((rows, 8), np.uint8)
     values[:, : part.width] = raw.T
     words = values.view(np.uint64).reshape(rows)
@@ -139,14 +139,15 @@ def _unzigzag(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     return (words >> np.uint64(1)).view(np.int64) ^ -(words & np.uint64(1)).view(np.int64)
 
 
-def _compressor() -> zstandard.ZstdCompressor:
-    """One a thread: they must not be shared."""
+def compressor() -> zstandard.ZstdCompressor:
+    """The thread's own: they must not be shared."""
     if not hasattr(_contexts, "compressor"):
         _contexts.compressor = zstandard.ZstdCompressor(level=LEVEL)
     return cast("zstandard.ZstdCompressor", _contexts.compressor)
 
 
-def _decompressor() -> zstandard.ZstdDecompressor:
+def decompressor() -> zstandard.ZstdDecompressor:
+    """The thread's own."""
     if not hasattr(_contexts, "decompressor"):
         _contexts.decompressor = zstandard.ZstdDecompressor()
     return cast("zstandard.ZstdDecompressor", _contexts.decompressor)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from underfed_server.store import tables
-from underfed_server.store.chunks import Column, Columns, encode
+from underfed_server.store.carry import add_chunk
 from underfed_server.store.gather import lanes_of
-from underfed_server.store.ladder import Rollup, from_bytes, joined, tier_of, to_bytes, total
-from underfed_server.store.lanes import instant_of, length, packed
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import belongs_to, hot_windows
 
@@ -83,68 +80,15 @@ def compact(connection: Connection, key: StreamKey) -> None:
     waits = select(tables.stream.c.hot_windows).where(belongs_to(tables.stream, key))
     if not connection.execute(waits.with_for_update(skip_locked=True)).scalar():
         return
+    precision_bits = _precision_bits(connection, key.run_id)
     for lane, columns in lanes_of(hot_windows(connection, key)).items():
-        _add_chunk(connection, key, lane, columns)
+        add_chunk(connection, key, lane, columns, precision_bits)
     connection.execute(delete(tables.hot).where(belongs_to(tables.hot, key)))
     connection.execute(update(tables.stream).where(belongs_to(tables.stream, key)).values(hot_rows=0, hot_windows=0))
 
 
-def _add_chunk(connection: Connection, key: StreamKey, lane: str, columns: Columns) -> None:
-    track = tables.track.c
-    is_ours = and_(belongs_to(tables.track, key), track.lane == lane)
-    so_far = select(track.chunks, track.chunk_rows, track.chunk_bytes).where(is_ours)
-    ordinal, rows_before, bytes_before = connection.execute(so_far).one()
-    index = index_of(columns, rows_before)
-    tier = tier_of(lane, columns, index)
-    body = encode(packed(lane, columns))
-    row = {
-        **key._asdict(),
-        "lane": lane,
-        "ordinal": ordinal,
-        "rows": length(columns),
-        "first_index": int(index[0]),
-        "first_us": int(columns[instant_of(lane)][0]),
-        "tier": to_bytes(tier),
-        "body": body,
-    }
-    connection.execute(insert(tables.chunk), row)
-    grown = {"chunks": ordinal + 1, "chunk_rows": rows_before + length(columns)}
-    grown["chunk_bytes"] = bytes_before + len(body)
-    connection.execute(update(tables.track).where(is_ours).values(**grown))
-    _climb(connection, key, lane, ordinal, total(tier))
-
-
-def index_of(columns: Columns, rows_before: int) -> Column:
-    """What rows are counted by: a step's index, else their number in the lane."""
-    if "step_index" in columns:
-        return columns["step_index"]
-    return rows_before + np.arange(length(columns), dtype=np.float64)
-
-
-def _climb(connection: Connection, key: StreamKey, lane: str, ordinal: int, node: Rollup) -> None:
-    """Add the roll-ups that chunk ``ordinal`` completes, like a carry in binary counting."""
-    level = 1
-    while (ordinal + 1) % 2**level == 0:
-        place = (ordinal + 1) // 2**level - 1
-        node = total(joined([_left_half(connection, key, lane, level, place), node]))
-        row = {**key._asdict(), "lane": lane, "level": level, "ordinal": place, "body": to_bytes(node)}
-        connection.execute(insert(tables.rollup), row)
-        level += 1
-
-
-def _left_half(connection: Connection, key: StreamKey, lane: str, level: int, place: int) -> Rollup:
-    if level == 1:
-        body = tables.chunk.c.tier
-        where = _at(tables.chunk.c.lane, lane, tables.chunk.c.ordinal, 2 * place)
-        return total(
-            from_bytes(connection.execute(select(body).where(belongs_to(tables.chunk, key), where)).scalar_one())
-        )
-    rollup = tables.rollup.c
-    where = and_(_at(rollup.lane, lane, rollup.ordinal, 2 * place), rollup.level == level - 1)
-    return from_bytes(connection.execute(select(rollup.body).where(belongs_to(tables.rollup, key), where)).scalar_one())
-
-
-def _at(
-    lane_column: ColumnElement[str], lane: str, ordinal_column: ColumnElement[int], ordinal: int
-) -> ColumnElement[bool]:
-    return and_(lane_column == lane, ordinal_column == ordinal)
+def _precision_bits(connection: Connection, run_id: str) -> int | None:
+    """What the run's project chose."""
+    run, project = tables.run.c, tables.project.c
+    statement = select(project.precision_bits).join(tables.run, run.project == project.project)
+    return connection.execute(statement.where(run.run_id == run_id)).scalar()

@@ -6,22 +6,19 @@ Merging two is exact: counts and sums add, extremes compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.store.chunks import Column, Columns, decode, encode
+from underfed_server.store.chunks import Column, Columns
+from underfed_server.store.histograms import Bins, bins_of
 from underfed_server.store.lanes import instant_of, kind_of, length
 from underfed_server.store.stall import stall_us
 
 TIER_ROWS = 256
 """Rows of a tier's bucket. Finer buckets are made from a chunk's rows: for N of them that is at most 256 × N rows."""
-
-BINS_PER_OCTAVE = 4
-"""Bins of load times: each edge 19 % above the one before, 128 of them up to 2^32 µs."""
-BINS = 32 * BINS_PER_OCTAVE
 
 COMPUTE, STALL, STALL_FRACTION = "compute_us", "stall_us", "data_stall_fraction"
 
@@ -36,10 +33,20 @@ MEASURES = {
     "worker": ("rss_bytes", "pss_bytes", "threads"),
     "gpu": ("util_fraction", "memory_used_bytes", "power_w", "own_process"),
 }  # fmt: skip
-"""By kind of lane."""
+"""By kind of lane. Roll-ups on disk hold them in this order: new ones come last."""
+
+BINNED = {
+    "steps": ("step_us", "data_wait_us", COMPUTE, "gpu_idle_us", "h2d_us", "h2d_exposed_us"),
+    "batches": ("load_us",),
+}
+"""The measures whose roll-ups have a histogram beside them, for percentiles."""
 
 DERIVED_FROM = ("step_us", "data_wait_us", "gpu_idle_us", "queue_depth")
 """The columns of steps that the measures which no column holds are made of."""
+
+Starts = Sequence[int] | NDArray[np.intp]
+Figures = NDArray[np.float64]
+"""``[measure, bucket]``"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,37 +66,57 @@ class Rollup:
     rows: Column
     first_index: Column
     first_us: Column
-    stats: dict[str, Stat]
-    load_bins: NDArray[np.float64] | None = None
-    """Of batches: how many took how long, ``[bucket, bin]``."""
+    names: tuple[str, ...]
+    """Of the measures, in the order of the figures' rows."""
+    count: Figures
+    sum: Figures
+    min: Figures
+    max: Figures
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    """How many values of a measure lie in which bin, ``[bucket, bin]``, where that was asked for."""
+    percentiles: Mapping[str, Figures] = field(default_factory=dict)
+    """Of a measure, ``[percentile, bucket]``, where they were asked for."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def stats(self) -> dict[str, Stat]:
+        """By measure: those that were measured anywhere here."""
+        return {
+            name: Stat(self.count[row], self.sum[row], self.min[row], self.max[row])
+            for row, name in enumerate(self.names)
+            if self.count[row].any()
+        }
 
-def summarise(lane: str, columns: Columns, index: Column, starts: Sequence[int] | NDArray[np.intp]) -> Rollup:
+
+def summarise(lane: str, columns: Columns, index: Column, starts: Starts, binned: Sequence[str] = ()) -> Rollup:
     """Rows of ``lane`` in buckets that begin at the rows ``starts``. ``index``: of each row.
 
-    ``columns`` come from :func:`with_derived` where derived measures are wanted. What was measured nowhere is left out.
+    ``columns`` come from :func:`with_derived` where derived measures are wanted; the others' are left out.
     """
-    ones = np.ones(length(columns))
-    measured = {name: columns[name] for name in MEASURES[kind_of(lane)] if name in columns}
-    stats = {name: _reduced(_single(column), starts) for name, column in measured.items() if np.isfinite(column).any()}
-    bins = _load_bins(columns["load_us"], starts) if kind_of(lane) == "batches" and "load_us" in columns else None
-    starts = np.asarray(starts, dtype=np.intp)
-    return Rollup(np.add.reduceat(ones, starts), index[starts], columns[instant_of(lane)][starts], stats, bins)
+    at = np.asarray(starts, dtype=np.intp)
+    rows = np.diff(at, append=length(columns)).astype(np.float64)
+    names = tuple(name for name in MEASURES[kind_of(lane)] if name in columns)
+    figures = [_reduced(columns[name], at, rows) for name in names]
+    count, total_, least, most = (np.array(part).reshape(len(names), len(at)) for part in _turned(figures))
+    bins = {name: bins_of(columns[name], at) for name in binned if name in columns}
+    return Rollup(rows, index[at], columns[instant_of(lane)][at], names, count, total_, least, most, bins)
 
 
-def merge(rollup: Rollup, starts: Sequence[int] | NDArray[np.intp]) -> Rollup:
+def merge(rollup: Rollup, starts: Starts) -> Rollup:
     """Fewer, larger buckets that begin at the buckets ``starts``."""
-    starts = np.asarray(starts, dtype=np.intp)
-    bins = rollup.load_bins
+    at = np.asarray(starts, dtype=np.intp)
     return Rollup(
-        np.add.reduceat(rollup.rows, starts),
-        rollup.first_index[starts],
-        rollup.first_us[starts],
-        {name: _reduced(stat, starts) for name, stat in rollup.stats.items()},
-        None if bins is None else np.add.reduceat(bins, starts, axis=0),
+        np.add.reduceat(rollup.rows, at),
+        rollup.first_index[at],
+        rollup.first_us[at],
+        rollup.names,
+        np.add.reduceat(rollup.count, at, axis=1),
+        np.add.reduceat(rollup.sum, at, axis=1),
+        np.fmin.reduceat(rollup.min, at, axis=1),
+        np.fmax.reduceat(rollup.max, at, axis=1),
+        {name: np.add.reduceat(bins, at, axis=0) for name, bins in rollup.bins.items()},
     )
 
 
@@ -99,52 +126,43 @@ def total(rollup: Rollup) -> Rollup:
 
 def joined(rollups: Sequence[Rollup]) -> Rollup:
     """Buckets one after the other; a measure that some lack was not measured there."""
-    names = list(dict.fromkeys(name for rollup in rollups for name in rollup.stats))
-    bins = [rollup.load_bins for rollup in rollups if rollup.load_bins is not None]
+    if len(rollups) == 1:
+        return rollups[0]
+    names = tuple(dict.fromkeys(name for rollup in rollups for name in rollup.names))
+    even = [with_names(rollup, names) for rollup in rollups]
+    binned = dict.fromkeys(name for rollup in rollups for name in rollup.bins)
     return Rollup(
-        np.concatenate([rollup.rows for rollup in rollups]),
-        np.concatenate([rollup.first_index for rollup in rollups]),
-        np.concatenate([rollup.first_us for rollup in rollups]),
-        {name: _joined([rollup.stats.get(name) or _nothing(len(rollup)) for rollup in rollups]) for name in names},
-        np.concatenate(bins) if bins else None,
+        np.concatenate([rollup.rows for rollup in even]),
+        np.concatenate([rollup.first_index for rollup in even]),
+        np.concatenate([rollup.first_us for rollup in even]),
+        names,
+        np.concatenate([rollup.count for rollup in even], axis=1),
+        np.concatenate([rollup.sum for rollup in even], axis=1),
+        np.concatenate([rollup.min for rollup in even], axis=1),
+        np.concatenate([rollup.max for rollup in even], axis=1),
+        {name: np.concatenate(list(_binned(even, name))) for name in binned},
     )
 
 
+def with_names(rollup: Rollup, names: tuple[str, ...]) -> Rollup:
+    """Its figures of these measures, in this order."""
+    if rollup.names == names:
+        return rollup
+    places = [rollup.names.index(name) if name in rollup.names else -1 for name in names]
+    absent = np.array(places) < 0
+    count, total_, least, most = (
+        np.ascontiguousarray(part[places]) if len(rollup.names) else np.empty((len(names), len(rollup)))
+        for part in (rollup.count, rollup.sum, rollup.min, rollup.max)
+    )
+    count[absent], total_[absent], least[absent], most[absent] = 0.0, 0.0, np.nan, np.nan
+    return Rollup(
+        rollup.rows, rollup.first_index, rollup.first_us, names, count, total_, least, most, rollup.bins
+    )  # fmt: skip
+
+
 def tier_of(lane: str, columns: Columns, index: Column) -> Rollup:
-    """What a chunk of these rows has beside it."""
-    return summarise(lane, with_derived(lane, columns), index, range(0, length(columns), TIER_ROWS))
-
-
-def to_bytes(rollup: Rollup) -> bytes:
-    columns: Columns = {"rows": rollup.rows, "first_index": rollup.first_index, "first_us": rollup.first_us}
-    for name, stat in rollup.stats.items():
-        if stat.count.any():
-            columns |= {f"{name}.count": stat.count, f"{name}.sum": stat.sum}
-            columns |= {f"{name}.min": stat.min, f"{name}.max": stat.max}
-    if rollup.load_bins is not None:
-        columns |= {f"bin.{bin_}": rollup.load_bins[:, bin_] for bin_ in np.flatnonzero(rollup.load_bins.any(axis=0))}
-    return encode(columns)
-
-
-def from_bytes(body: bytes, names: Iterable[str] | None = None, *, with_bins: bool = True) -> Rollup:
-    """With the measures ``names`` only; all by default."""
-    columns = decode(body, None if names is None else _stored(names, with_bins=with_bins))
-    rows = columns["rows"]
-    present = [name.removesuffix(".count") for name in columns if name.endswith(".count")]
-    stats = {name: Stat(*(columns[f"{name}.{part}"] for part in ("count", "sum", "min", "max"))) for name in present}
-    binned = {int(name[4:]): column for name, column in columns.items() if name.startswith("bin.")}
-    return Rollup(rows, columns["first_index"], columns["first_us"], stats, _bins_of(binned, len(rows)))
-
-
-def bin_edges_us() -> Column:
-    """Lower edge of each bin and, last, the upper one of the last."""
-    return np.asarray(2.0 ** (np.arange(BINS + 1) / BINS_PER_OCTAVE))
-
-
-def _stored(names: Iterable[str], *, with_bins: bool) -> set[str]:
-    stored = {f"{name}.{part}" for name in names for part in ("count", "sum", "min", "max")}
-    stored |= {"rows", "first_index", "first_us"}
-    return stored | {f"bin.{bin_}" for bin_ in range(BINS)} if with_bins else stored
+    """What a chunk of these rows, :func:`with_derived`, has beside it."""
+    return summarise(lane, columns, index, range(0, length(columns), TIER_ROWS))
 
 
 def with_derived(lane: str, columns: Columns) -> Columns:
@@ -162,48 +180,28 @@ def with_derived(lane: str, columns: Columns) -> Columns:
     return columns | {COMPUTE: step - wait, STALL: stall, STALL_FRACTION: fraction}
 
 
-def _single(column: Column) -> Stat:
+def _reduced(column: Column, at: NDArray[np.intp], rows: Column) -> tuple[Column, Column, Column, Column]:
+    """Count, sum, least and greatest of each bucket."""
     known = np.isfinite(column)
-    return Stat(known.astype(np.float64), np.where(known, column, 0.0), column, column)
-
-
-def _reduced(stat: Stat, starts: Sequence[int] | NDArray[np.intp]) -> Stat:
-    at = np.asarray(starts, dtype=np.intp)
-    return Stat(
-        np.add.reduceat(stat.count, at),
-        np.add.reduceat(stat.sum, at),
-        np.fmin.reduceat(stat.min, at),
-        np.fmax.reduceat(stat.max, at),
+    if known.all():
+        return rows, np.add.reduceat(column, at), np.minimum.reduceat(column, at), np.maximum.reduceat(column, at)
+    if not known.any():
+        zeros, unknown = np.zeros(len(at)), np.full(len(at), np.nan)
+        return zeros, zeros, unknown, unknown
+    return (
+        np.add.reduceat(known.astype(np.float64), at),
+        np.add.reduceat(np.where(known, column, 0.0), at),
+        np.fmin.reduceat(column, at),
+        np.fmax.reduceat(column, at),
     )
 
 
-def _joined(stats: Sequence[Stat]) -> Stat:
-    return Stat(
-        np.concatenate([stat.count for stat in stats]),
-        np.concatenate([stat.sum for stat in stats]),
-        np.concatenate([stat.min for stat in stats]),
-        np.concatenate([stat.max for stat in stats]),
-    )
+def _turned(figures: Sequence[tuple[Column, ...]]) -> Iterator[tuple[Column, ...]]:
+    """Four rows of measures from measures of four figures each, also where there is no measure."""
+    return zip(*figures, strict=True) if figures else iter(((),) * 4)
 
 
-def _nothing(buckets: int) -> Stat:
-    zeros, unknown = np.zeros(buckets), np.full(buckets, np.nan)
-    return Stat(zeros, zeros, unknown, unknown)
-
-
-def _load_bins(load_us: Column, starts: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
-    at = np.asarray(starts, dtype=np.intp)
-    bucket = np.zeros(len(load_us), dtype=np.intp)
-    bucket[at[1:]] = 1
-    bins = np.floor(np.log2(np.maximum(load_us, 1)) * BINS_PER_OCTAVE).astype(np.intp)
-    cells = np.cumsum(bucket) * BINS + np.minimum(bins, BINS - 1)
-    return np.bincount(cells, minlength=len(at) * BINS).astype(np.float64).reshape(len(at), BINS)
-
-
-def _bins_of(binned: dict[int, Column], rows: int) -> NDArray[np.float64] | None:
-    if not binned:
-        return None
-    bins = np.zeros((rows, BINS))
-    for bin_, column in binned.items():
-        bins[:, bin_] = column
-    return bins
+def _binned(rollups: Sequence[Rollup], name: str) -> Iterator[Bins]:
+    for rollup in rollups:
+        bins = rollup.bins.get(name)
+        yield np.zeros((len(rollup), 0), np.uint32) if bins is None else bins

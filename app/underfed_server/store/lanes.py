@@ -92,6 +92,13 @@ def length(columns: Columns) -> int:
     return len(next(iter(columns.values())))
 
 
+def index_of(columns: Columns, rows_before: int) -> Column:
+    """What rows are counted by: a step's index, else their number in the lane."""
+    if "step_index" in columns:
+        return columns["step_index"]
+    return rows_before + np.arange(length(columns), dtype=np.float64)
+
+
 def packed(lane: str, columns: Columns) -> Columns:
     """As a chunk holds them."""
     if kind_of(lane) != "steps":

@@ -141,7 +141,10 @@ Rows = TypeVar("Rows", StepRows, BatchRows, ProcessRows, HostRows, WorkerRows, G
 def read_rows(
     kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: str, run_started_at: datetime, last: int | None
 ) -> Rows:
-    """The newest ``last`` rows of a lane, all of them by default; empty columns where nothing was recorded."""
+    """The newest ``last`` rows of a lane, all of them by default; empty columns where nothing was recorded.
+
+    Those that retention gave up are not among them.
+    """
     parts: list[Columns] = []
     missing = last
     for track in reversed(reader.tracks(run_id, rank, lane, run_started_at)):
@@ -149,7 +152,8 @@ def read_rows(
         parts[:0] = [shifted(track, columns) for columns in found]
         if missing is not None:
             missing -= sum(length(columns) for columns in found)
-            if missing <= 0:
+            # What lies before a gap is not what came before.
+            if missing <= 0 or track.dropped_chunks:
                 break
     columns = joined(parts) if parts else {name: np.empty(0) for name in columns_of(lane)}
     first = 0 if last is None else max(0, length(columns) - last)
@@ -163,11 +167,11 @@ def _newest(reader: Reader, track: Track, last: int | None) -> list[Columns]:
     missing = track.chunk_rows if last is None else last - sum(length(columns) for columns in parts)
     if missing <= 0 or not track.chunks:
         return parts
-    since = 0 if last is None else _first_needed(reader, track, missing)
+    since = 0 if last is None else first_needed(reader, track, missing)
     return reader.chunk_rows(track, range(since, track.chunks), columns_of(track.lane)) + parts
 
 
-def _first_needed(reader: Reader, track: Track, rows: int) -> int:
+def first_needed(reader: Reader, track: Track, rows: int) -> int:
     """The ordinal from which on the track's chunks have at least ``rows``."""
     # Chunks differ in size, but seldom by much: look at twice as many as the mean asks for before looking at all.
     guess = max(0, track.chunks - 2 - 2 * rows * track.chunks // max(1, track.chunk_rows))

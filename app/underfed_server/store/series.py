@@ -1,38 +1,77 @@
 """Any stretch of a lane in at most N buckets, from the coarsest roll-ups that still show as much.
 
 The cost follows N, not the length of the run. Buckets are powers of two of rows, aligned to their index: while a run
-grows, the buckets that were complete stay as they were.
+grows, the buckets that were complete stay as they were. Where retention gave up the rows, no bucket is finer than the
+tier: 256 rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import select
 
-from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns
+from underfed_server.store.histograms import exact_percentiles, percentiles_of
 from underfed_server.store.ladder import (
+    BINNED,
     COMPUTE,
     DERIVED_FROM,
     STALL,
     STALL_FRACTION,
     TIER_ROWS,
     Rollup,
-    from_bytes,
     joined,
     merge,
     summarise,
     with_derived,
 )
 from underfed_server.store.lanes import instant_of, kind_of
-from underfed_server.store.tail import belongs_to
-from underfed_server.store.tracks import Reader, Track, cut
+from underfed_server.store.lanes import joined as joined_rows
+from underfed_server.store.nodes import read_histograms, read_nodes
+from underfed_server.store.tracks import Reader, Track, cut, shifted
 
 DERIVED = {COMPUTE, STALL, STALL_FRACTION}
+
+MOST_CHUNKS_SORTED = 64
+"""Percentiles are exact where at most so many chunks are read, else of histograms, which whole chunks have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a stretch is asked for."""
+
+    names: Sequence[str]
+    size: int
+    """Rows of a bucket."""
+    binned: Sequence[str]
+    """The measures of which histograms are read: then no bucket is finer than a chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The part of a track that is asked for, in indices counted through all incarnations."""
+
+    track: Track
+    low: int
+    high: int
+
+    @property
+    def first(self) -> int:
+        """As the incarnation counts."""
+        return self.low - self.track.shift_index
+
+    @property
+    def last(self) -> int:
+        return self.high - self.track.shift_index
+
+    def chunks(self, reader: Reader) -> range:
+        if not self.track.chunks:
+            return range(0)
+        return range(reader.ordinal_at(self.track, self.first), reader.ordinal_at(self.track, self.last - 1) + 1)
 
 
 def read_series(
@@ -46,21 +85,36 @@ def read_series(
     buckets: int,
     low: int = 0,
     high: int | None = None,
+    binned: Sequence[str] = (),
+    percentiles: Sequence[float] = (),
 ) -> Rollup | None:
     """The measures ``names`` of rows ``low … high`` (left out), counted through all incarnations.
 
+    With the bins of the measures ``binned``, or with ``percentiles`` of those of ``names`` that have histograms.
     ``None``: no row lies there.
     """
     tracks = reader.tracks(run_id, rank, lane, run_started_at)
     spans = [span for track in tracks if (span := _span(track, low, high))]
     if not spans:
         return None
-    size = bucket_size(min(span[1] for span in spans), max(span[2] for span in spans), buckets)
-    pieces = [piece for span in spans for piece in _pieces(reader, *span, size, names)]
+    size = bucket_size(min(span.low for span in spans), max(span.high for span in spans), buckets)
+    asked = [name for name in names if percentiles and name in BINNED.get(kind_of(lane), ())]
+    ordinals = [span.chunks(reader) for span in spans]
+    if (asked or binned) and _needs_histograms(spans, ordinals):
+        binned = list(dict.fromkeys([*binned, *asked]))
+        size = max(size, *(_chunk_size(span.track) for span in spans))
+    elif all(_is_fine(span.track, size) for span in spans) or asked or binned:
+        return _by_row(reader, spans, ordinals, _Question(names, size, binned), asked, percentiles)
+    question = _Question(names, size, binned)
+    pieces = [
+        piece for span, chunks in zip(spans, ordinals, strict=True) for piece in _pieces(reader, span, chunks, question)
+    ]
     if not pieces:
         return None
     rollup = joined(pieces)
-    return merge(rollup, starts_of(rollup.first_index, size))
+    rollup = merge(rollup, starts_of(rollup.first_index, size))
+    found = {name: percentiles_of(rollup.bins[name], percentiles) for name in asked if name in rollup.bins}
+    return replace(rollup, percentiles=found)
 
 
 def read_series_between(
@@ -74,6 +128,7 @@ def read_series_between(
     buckets: int,
     from_us: float | None,
     to_us: float | None,
+    percentiles: Sequence[float] = (),
 ) -> Rollup | None:
     """As :func:`read_series`, of the rows between two instants of the run's clock; ``None``: no bound."""
     tracks = reader.tracks(run_id, rank, lane, run_started_at)
@@ -81,7 +136,10 @@ def read_series_between(
         return None
     low = 0 if from_us is None else _index_at(reader, tracks, from_us)
     high = None if to_us is None else _index_at(reader, tracks, to_us)
-    return read_series(reader, run_id, rank, lane, run_started_at, names=names, buckets=buckets, low=low, high=high)
+    return read_series(
+        reader, run_id, rank, lane, run_started_at,
+        names=names, buckets=buckets, low=low, high=high, percentiles=percentiles,
+    )  # fmt: skip
 
 
 def bucket_size(low: int, high: int, buckets: int) -> int:
@@ -99,11 +157,10 @@ def starts_of(index: Column, size: int) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(bucket, prepend=-1.0))
 
 
-def _span(track: Track, low: int, high: int | None) -> tuple[Track, int, int] | None:
-    """The part of a track that is asked for, in indices counted through all incarnations."""
+def _span(track: Track, low: int, high: int | None) -> _Span | None:
     end = track.shift_index + track.end_index
     first, last = max(low, track.shift_index), end if high is None else min(high, end)
-    return (track, first, last) if first < last else None
+    return _Span(track, first, last) if first < last else None
 
 
 def _index_at(reader: Reader, tracks: Sequence[Track], at_us: float) -> int:
@@ -114,48 +171,125 @@ def _index_at(reader: Reader, tracks: Sequence[Track], at_us: float) -> int:
     return tracks[-1].shift_index + tracks[-1].end_index
 
 
-def _pieces(reader: Reader, track: Track, low: int, high: int, size: int, names: Sequence[str]) -> Iterator[Rollup]:
+def _needs_histograms(spans: Sequence[_Span], ordinals: Sequence[range]) -> bool:
+    given_up = any(chunks.start < span.track.dropped_chunks for span, chunks in zip(spans, ordinals, strict=True))
+    return given_up or sum(map(len, ordinals)) > MOST_CHUNKS_SORTED
+
+
+def _mean_rows(track: Track) -> float:
+    return track.chunk_rows / track.chunks if track.chunks else np.inf
+
+
+def _chunk_size(track: Track) -> int:
+    """The power of two of rows that the mean chunk of the track fits into."""
+    return 1 << int(np.ceil(np.log2(_mean_rows(track)))) if track.chunks else 1
+
+
+def _is_fine(track: Track, size: int) -> bool:
+    """Only its rows tell such buckets apart, as far as they are kept."""
+    return not track.dropped_chunks and size < TIER_ROWS and size < _mean_rows(track)
+
+
+def _by_row(
+    reader: Reader,
+    spans: Sequence[_Span],
+    ordinals: Sequence[range],
+    question: _Question,
+    asked: Sequence[str],
+    percentiles: Sequence[float],
+) -> Rollup | None:
+    """All rows at once: a piece a chunk would cost as much again for each."""
+    parts = [
+        shifted(span.track, part)
+        for span, chunks in zip(spans, ordinals, strict=True)
+        for part in _rows(reader, span, chunks, question.names)
+    ]
+    if not parts:
+        return None
+    rows = joined_rows(parts)
+    lane, index = spans[0].track.lane, rows["row"]
+    at = starts_of(index, question.size)
+    rollup = summarise(lane, rows, index, at, question.binned)
+    return replace(rollup, percentiles={name: exact_percentiles(rows[name], at, percentiles) for name in asked})
+
+
+def _rows(reader: Reader, span: _Span, chunks: range, names: Sequence[str]) -> Iterator[Columns]:
+    """Those of the span that are kept, chunk by chunk, not yet shifted."""
+    columns = _columns_for(span.track, names)
+    hot = reader.hot_rows(span.track)
+    wanted = {*names, instant_of(span.track.lane), "row"}
+    for part in [*reader.chunk_rows(span.track, chunks, columns), *([] if hot is None else [hot])]:
+        derived = with_derived(span.track.lane, part)
+        found = cut({name: derived[name] for name in derived if name in wanted}, span.first, span.last)
+        if len(found["row"]):
+            yield found
+
+
+def _pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> Iterator[Rollup]:
     """Roll-ups of a track's rows, each of at most about ``size`` rows, shifted to the run's count and clock."""
-    first, last = low - track.shift_index, high - track.shift_index
-    for piece in _chunk_pieces(reader, track, first, last, size, names):
-        yield _shifted(track, piece)
-    hot = reader.hot_rows(track)
-    if hot is not None:
-        yield from (_shifted(track, piece) for piece in _summaries(track, [hot], first, last, size))
+    hot = reader.hot_rows(span.track)
+    for piece in (
+        *_chunk_pieces(reader, span, chunks, question),
+        *_summaries(span, [] if hot is None else [hot], question),
+    ):
+        yield _shifted(span.track, piece)
 
 
-def _chunk_pieces(
-    reader: Reader, track: Track, low: int, high: int, size: int, names: Sequence[str]
-) -> Iterator[Rollup]:
-    if not track.chunks:
-        return
-    first, end = reader.ordinal_at(track, low), reader.ordinal_at(track, high - 1) + 1
-    mean_rows = track.chunk_rows / track.chunks
-    if size < TIER_ROWS and size < mean_rows:
-        rows = reader.chunk_rows(track, range(first, end), _columns_for(track, names))
-        yield from _summaries(track, rows, low, high, size)
+def _chunk_pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> Iterator[Rollup]:
+    track = span.track
+    if question.size < TIER_ROWS and question.size < _mean_rows(track) and not question.binned:
+        kept = max(chunks.start, min(chunks.stop, track.dropped_chunks))
+        yield from _cut_tiers(reader, span, range(chunks.start, kept), question)
+        yield from _summaries(
+            span, reader.chunk_rows(track, range(kept, chunks.stop), _columns_for(track, question.names)), question
+        )
         return
     # The chunks at the edges may hold rows that were not asked for: they are cut row by row.
-    cut_first, cut_last = low > 0, high < track.end_index
-    inner = range(first + cut_first, max(first + cut_first, end - cut_last))
-    yield from _edge(reader, track, [first] if cut_first else [], low, high, size, names)
-    yield from _inner(reader, track, inner, size / mean_rows, names)
-    is_apart = cut_last and end - 1 >= inner.start
-    yield from _edge(reader, track, [end - 1] if is_apart else [], low, high, size, names)
+    cut_first, cut_last = span.first > 0, span.last < track.end_index
+    inner = range(chunks.start + cut_first, max(chunks.start + cut_first, chunks.stop - cut_last))
+    yield from _edge(reader, span, chunks[:1] if cut_first else range(0), question)
+    yield from _inner(reader, track, inner, question)
+    is_apart = cut_last and chunks.stop - 1 >= inner.start
+    yield from _edge(reader, span, chunks[-1:] if is_apart else range(0), question)
 
 
-def _edge(
-    reader: Reader, track: Track, ordinals: list[int], low: int, high: int, size: int, names: Sequence[str]
-) -> Iterator[Rollup]:
-    rows = reader.chunk_rows(track, ordinals, _columns_for(track, names))
-    yield from _summaries(track, rows, low, high, size)
+def _edge(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
+    if ordinals and ordinals.start < span.track.dropped_chunks:
+        yield from _cut_tiers(reader, span, ordinals, question)
+        return
+    rows = reader.chunk_rows(span.track, ordinals, _columns_for(span.track, question.names))
+    yield from _summaries(span, rows, question)
 
 
-def _inner(
-    reader: Reader, track: Track, ordinals: range, chunks_a_bucket: float, names: Sequence[str]
-) -> Iterator[Rollup]:
+def _cut_tiers(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
+    """Of chunks without rows: the buckets that begin in the span, the one that it begins in included.
+
+    Where histograms are asked for: the chunks whole, which is all that has one.
+    """
+    if not ordinals:
+        return
+    if question.binned:
+        yield from _nodes(reader, span.track, 0, ordinals.start, ordinals.stop - 1, question)
+        return
+    tier = reader.tiers(span.track, ordinals.start, ordinals.stop - 1, question.names)
+    if tier is None:
+        return
+    inside = np.flatnonzero((tier.first_index + tier.rows > span.first) & (tier.first_index < span.last))
+    if len(inside):
+        yield _slice(tier, int(inside[0]), int(inside[-1]) + 1)
+
+
+def _slice(rollup: Rollup, first: int, stop: int) -> Rollup:
+    part = slice(first, stop)
+    return replace(
+        rollup, rows=rollup.rows[part], first_index=rollup.first_index[part], first_us=rollup.first_us[part],
+        count=rollup.count[:, part], sum=rollup.sum[:, part], min=rollup.min[:, part], max=rollup.max[:, part],
+    )  # fmt: skip
+
+
+def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -> Iterator[Rollup]:
     """Whole chunks: their tiers, or the largest roll-ups of several that fit into a bucket."""
-    highest = max(0, int(np.log2(max(1.0, chunks_a_bucket))))
+    highest = max(0, int(np.log2(max(1.0, question.size / _mean_rows(track))))) if ordinals else 0
     start = ordinals.start
     while start < ordinals.stop:
         level = min(highest, (ordinals.stop - start).bit_length() - 1, _trailing_zeros(start, highest))
@@ -163,35 +297,42 @@ def _inner(
         # Take the whole stretch that lies on this level at once.
         while level == highest and stop + (1 << level) <= ordinals.stop:
             stop += 1 << level
-        yield from _nodes(reader, track, level, start >> level, (stop >> level) - 1, names)
+        yield from _nodes(reader, track, level, start >> level, (stop >> level) - 1, question)
         start = stop
 
 
-def _nodes(reader: Reader, track: Track, level: int, first: int, last: int, names: Sequence[str]) -> Iterator[Rollup]:
-    chunk, rollup = tables.chunk.c, tables.rollup.c
-    if level == 0:
-        statement = select(chunk.tier).where(reader.is_chunk_of(track), chunk.ordinal.between(first, last))
-        statement = statement.order_by(chunk.ordinal)
+def _nodes(reader: Reader, track: Track, level: int, first: int, last: int, question: _Question) -> Iterator[Rollup]:
+    """With histograms a bucket each; without them, on level 0, the tiers."""
+    if level > 0:
+        found = read_nodes(reader, track, level, first, last, question.names)
     else:
-        statement = select(rollup.body).where(belongs_to(tables.rollup, track.key), rollup.lane == track.lane)
-        statement = statement.where(rollup.level == level, rollup.ordinal.between(first, last))
-        statement = statement.order_by(rollup.ordinal)
-    with_bins = kind_of(track.lane) == "batches"
-    for body in reader.connection.execute(statement).scalars():
-        yield from_bytes(body, names, with_bins=with_bins)
+        found = reader.tiers(track, first, last, question.names)
+        if found is not None and question.binned:
+            found = _whole_chunks(reader, track, first, last, found)
+    if found is None:
+        return
+    bins = read_histograms(reader, track, level, first, last, question.binned)
+    yield replace(found, bins=bins)
+
+
+def _whole_chunks(reader: Reader, track: Track, first: int, last: int, tiers: Rollup) -> Rollup:
+    begins = [place.first_index for place in reader.chunk_places(track, first)][: last - first + 1]
+    return merge(tiers, np.searchsorted(tiers.first_index, np.array(begins)))
 
 
 def _trailing_zeros(number: int, most: int) -> int:
     return most if number == 0 else (number & -number).bit_length() - 1
 
 
-def _summaries(track: Track, parts: Sequence[Columns], low: int, high: int, size: int) -> Iterator[Rollup]:
+def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> Iterator[Rollup]:
+    track = span.track
     for part in parts:
-        columns = cut(with_derived(track.lane, part), low, high)
+        columns = cut(with_derived(track.lane, part), span.first, span.last)
         if len(columns["row"]):
             # Buckets are aligned to the count through all incarnations.
             index = columns["row"] + track.shift_index
-            yield summarise(track.lane, columns, columns["row"], starts_of(index, size))
+            wanted = {name: columns[name] for name in (*question.names, instant_of(track.lane)) if name in columns}
+            yield summarise(track.lane, wanted, columns["row"], starts_of(index, question.size), question.binned)
 
 
 def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
@@ -203,10 +344,4 @@ def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
 
 
 def _shifted(track: Track, piece: Rollup) -> Rollup:
-    return Rollup(
-        piece.rows,
-        piece.first_index + track.shift_index,
-        piece.first_us + track.shift_us,
-        piece.stats,
-        piece.load_bins,
-    )
+    return replace(piece, first_index=piece.first_index + track.shift_index, first_us=piece.first_us + track.shift_us)

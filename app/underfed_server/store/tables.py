@@ -114,6 +114,9 @@ run = Table(
     # The service process that judges the run, until when: several that share a database do no work twice.
     Column("judge", Text),
     Column("judge_until", Instant),
+    # Its line in the list as JSON, as of the change at ``lined_at``; null or of another change: not up to date.
+    Column("line", Text),
+    Column("lined_at", Instant),
     Index(None, "job"),
     Index(None, "project"),
     Index(None, "started_at"),
@@ -149,7 +152,11 @@ rank = Table(
     Column("local_rank", Integer),
     Column("host", JSON(none_as_null=True)),
     Column("devices", JSON, nullable=False),
+    # Of the first device.
+    Column("gpu_name", Text),
     Column("not_measured", JSON, nullable=False),
+    # Searched for every run of the list: without the facts beside them.
+    Index(None, "run_id", "hostname", "gpu_name"),
 )
 
 loader = Table(
@@ -158,6 +165,8 @@ loader = Table(
     _key("run_id", Text),
     _key("loader", Text),
     Column("info", JSON, nullable=False),
+    # Null where it is no whole number.
+    Column("num_workers", Integer),
 )
 
 stream = Table(
@@ -208,6 +217,10 @@ track = Table(
     Column("chunk_bytes", BigInteger, nullable=False, server_default="0"),
     # The first so many chunks have only their roll-ups left.
     Column("dropped_chunks", Integer, nullable=False, server_default="0"),
+    # Of the chunks' tiers and what is rolled up above them: kept as long as the run.
+    Column("ladder_bytes", BigInteger, nullable=False, server_default="0"),
+    # Significant bits of the durations in the chunk that was rounded most; null: all are exact.
+    Column("precision_bits", Integer),
     sqlite_with_rowid=False,
 )
 
@@ -301,6 +314,21 @@ rollup = Table(
     _key("incarnation", BigInteger),
     _key("lane", Text),
     # Of 2^level consecutive chunks: those from ordinal × 2^level on.
+    _key("level", Integer),
+    _key("ordinal", Integer),
+    Column("body", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+histogram = Table(
+    "histogram",
+    metadata,
+    _key("run_id", Text),
+    _key("rank", Integer),
+    _key("incarnation", BigInteger),
+    _key("lane", Text),
+    _key("measure", Text),
+    # As of ``rollup``; level 0 is of one chunk.
     _key("level", Integer),
     _key("ordinal", Integer),
     Column("body", LargeBinary, nullable=False),

@@ -15,8 +15,9 @@ from sqlalchemy import ColumnElement, Connection, and_, select
 
 from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns, decode
-from underfed_server.store.compact import index_of
-from underfed_server.store.lanes import instant_of, length, stored_names, unpacked
+from underfed_server.store.ladder import Rollup
+from underfed_server.store.lanes import index_of, instant_of, length, stored_names, unpacked
+from underfed_server.store.records import tiers_from_bytes
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import Tails, belongs_to
 
@@ -27,7 +28,11 @@ class Track:
     lane: str
     rows: int
     chunks: int
+    dropped_chunks: int
+    """The first so many have no rows any more, only their tiers."""
     chunk_rows: int
+    precision_bits: int | None
+    """Significant bits of the durations in the chunk that was rounded most; ``None``: all are exact."""
     end_index: int
     """One past its last, not yet shifted."""
     shift_index: int
@@ -60,7 +65,12 @@ class Reader:
             key = StreamKey(row.run_id, row.rank, row.incarnation)
             end = row.next_index if lane.startswith("steps:") else row.rows
             shift_us = (row.started_at - run_started_at) // tables.MICROSECOND
-            found.append(Track(key, lane, row.rows, row.chunks, row.chunk_rows, end, shift, shift_us))
+            found.append(
+                Track(
+                    key, lane, row.rows, row.chunks, row.dropped_chunks, row.chunk_rows, row.precision_bits,
+                    end, shift, shift_us,
+                )
+            )  # fmt: skip
             shift += end
         return found
 
@@ -97,8 +107,10 @@ class Reader:
     def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
         """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted.
 
-        A column that the agent or the service of then did not know was not measured.
+        A column that the agent or the service of then did not know was not measured. Chunks of which retention gave
+        up the rows are left out.
         """
+        ordinals = [ordinal for ordinal in ordinals if ordinal >= track.dropped_chunks]
         if not ordinals:
             return []
         chunk = tables.chunk.c
@@ -118,14 +130,42 @@ class Reader:
         columns = self.tails.read(self.connection, track.key).lanes.get(track.lane)
         return None if columns is None else columns | {"row": index_of(columns, track.chunk_rows)}
 
-    def index_at(self, track: Track, at_us: float) -> int:
-        """Index of the first row at or after the instant ``at_us`` (of the incarnation's clock)."""
+    def tiers(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
+        """Of the chunks ``first … last``, with the measures ``names``; ``None``: there is no such chunk."""
         chunk = tables.chunk.c
-        instant = instant_of(track.lane)
+        statement = select(chunk.tier).where(self.is_chunk_of(track), chunk.ordinal.between(first, last))
+        bodies = self.connection.execute(statement.order_by(chunk.ordinal)).scalars().all()
+        return tiers_from_bytes(track.lane, bodies, names) if bodies else None
+
+    def exact_from(self, track: Track) -> int | None:
+        """Index, not yet shifted, of the first row that retention left by itself; ``None``: it gave up none."""
+        if not track.dropped_chunks:
+            return None
+        chunk = tables.chunk.c
+        statement = select(chunk.first_index).where(self.is_chunk_of(track), chunk.ordinal == track.dropped_chunks)
+        kept = self.connection.execute(statement).scalar()
+        if kept is not None:
+            return int(kept)
+        return track.chunk_rows if not track.lane.startswith("steps:") else self._after_chunks(track)
+
+    def _after_chunks(self, track: Track) -> int:
+        """The first step that no chunk holds."""
+        hot = self.hot_rows(track)
+        return track.end_index if hot is None else int(hot["row"][0])
+
+    def index_at(self, track: Track, at_us: float) -> int:
+        """Index of the first row at or after the instant ``at_us`` (of the incarnation's clock).
+
+        Of the first 256 that may be, where retention gave up the rows.
+        """
+        chunk = tables.chunk.c
         statement = select(chunk.ordinal).where(self.is_chunk_of(track), chunk.first_us < at_us)
         ordinal = self.connection.execute(statement.order_by(chunk.ordinal.desc()).limit(1)).scalar()
         if ordinal is None and track.chunks:
             return 0
+        if ordinal is not None and ordinal < track.dropped_chunks:
+            return self._bucket_at(track, ordinal, at_us)
+        instant = instant_of(track.lane)
         parts = [] if ordinal is None else self.chunk_rows(track, [ordinal, ordinal + 1], [instant])
         hot = self.hot_rows(track)
         for columns in parts if hot is None else [*parts, hot]:
@@ -133,6 +173,17 @@ class Reader:
             if len(later):
                 return int(columns["row"][later[0]])
         return track.end_index
+
+    def _bucket_at(self, track: Track, ordinal: int, at_us: float) -> int:
+        tier = self.tiers(track, ordinal, ordinal + 1, [])
+        if tier is not None and (later := np.flatnonzero(tier.first_us >= at_us)).size:
+            return int(tier.first_index[later[0]])
+        return self._end_of(track, ordinal)
+
+    def _end_of(self, track: Track, ordinal: int) -> int:
+        """One past the last row of a chunk."""
+        places = self.chunk_places(track, ordinal)
+        return places[1].first_index if len(places) > 1 else self._after_chunks(track)
 
     @staticmethod
     def is_chunk_of(track: Track) -> ColumnElement[bool]:

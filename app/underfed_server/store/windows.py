@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, update
 
-from underfed_server.errors import OutOfOrderError, RacedError
+from underfed_server.errors import ForbiddenError, OutOfOrderError, RacedError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store import tables
@@ -47,7 +47,7 @@ class _Changes:
 
 # Made once: putting a statement together costs more than running it.
 _ADD_HOT = insert(tables.hot)
-_OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks")
+_OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes")
 _TOUCH_RUN = (
     update(tables.run)
     .where(tables.run.c.run_id == bindparam("touched"))
@@ -104,6 +104,8 @@ class Appender:
     def _take(self, connection: Connection, arrival: Arrival, changes: _Changes) -> Outcome:
         window = arrival.window
         run = self._states[window.run_id]
+        if run.exists and arrival.project not in (None, run.project):
+            return ForbiddenError(f"run {window.run_id!r} is not of the project {arrival.project!r}", field="run_id")
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
@@ -119,20 +121,23 @@ class Appender:
             changes.endings.add(window.run_id)
         if stream is None:
             stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
-        self._describe(connection, run, window)
+        self._describe(connection, run, arrival)
         _advance(stream, window, changes)
         _collect(arrival, stream, changes)
         return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
 
-    def _describe(self, connection: Connection, run: RunState, window: Window) -> None:
+    def _describe(self, connection: Connection, run: RunState, arrival: Arrival) -> None:
         """What a window says of the run and its loaders, which seldom happens."""
+        window = arrival.window
         if not run.exists:
-            if not connection.execute(insert_new(connection, tables.run), _unknown_run(window, self._now())).rowcount:
+            run.project = arrival.project or ""
+            unknown = _unknown_run(window, run.project, self._now())
+            if not connection.execute(insert_new(connection, tables.run), unknown).rowcount:
                 raise RacedError(f"run {window.run_id!r} was made by another service process meanwhile")
             run.exists = True
         if window.run is not None and is_newest(connection, run, stream_of(window)):
             if run.told_by is None or window.rank <= run.told_by:
-                run.told_by = window.rank
+                run.told_by, run.project = window.rank, window.run.project
                 statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
                 connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
                 index_tags(connection, run.run_id)
@@ -154,7 +159,7 @@ class Appender:
             for lane in lanes
         ]
         if tracks:
-            connection.execute(upsert(connection, tables.track, keep=_OF_CHUNKS), tracks)
+            connection.execute(upsert(connection, tables.track, keep=(*_OF_CHUNKS, "precision_bits")), tracks)
         for table, rows in (
             (tables.epoch, changes.epochs),
             (tables.worker_life, changes.lives),
@@ -225,10 +230,10 @@ def _collect(arrival: Arrival, stream: StreamState, changes: _Changes) -> None:
     changes.runs.add(window.run_id)
 
 
-def _unknown_run(window: Window, now: datetime) -> dict[str, Any]:
+def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
     """A run of which a window came before its description."""
     return {
-        **_run_columns(Run(name=window.run_id), window.run_id),
+        **_run_columns(Run(project=project, name=window.run_id), window.run_id),
         "run_id": window.run_id,
         "notes": "",
         "started_at": window.started_at,
@@ -261,12 +266,20 @@ def _rank_row(window: Window, run: Run) -> dict[str, Any]:
         "local_rank": run.local_rank,
         "host": None if run.host is None else msgspec.to_builtins(run.host),
         "devices": msgspec.to_builtins(run.devices),
+        "gpu_name": run.devices[0].name if run.devices else None,
         "not_measured": run.not_measured,
     }
 
 
 def _loader_row(run_id: str, loader: Loader) -> dict[str, Any]:
-    return {"run_id": run_id, "loader": loader.loader, "info": msgspec.to_builtins(loader)}
+    workers = loader.settings.get("num_workers")
+    is_whole = type(workers) is int and abs(workers) < 2**31
+    return {
+        "run_id": run_id,
+        "loader": loader.loader,
+        "info": msgspec.to_builtins(loader),
+        "num_workers": workers if is_whole else None,
+    }
 
 
 def _stream_row(stream: StreamState) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import pytest
 from tests.app.made_windows import STARTED_AT, made_stream
 from tests.app.store.posting import post, post_split
 from underfed_server.store.chunks import Column
-from underfed_server.store.ladder import COMPUTE, STALL, STALL_FRACTION, Rollup, bin_edges_us
+from underfed_server.store.histograms import BINS, BINS_PER_OCTAVE
+from underfed_server.store.ladder import COMPUTE, STALL, STALL_FRACTION, Rollup
 from underfed_server.store.series import read_series, read_series_between
 from underfed_server.store.store import Store
 
@@ -103,11 +104,14 @@ def test_enough_room_gives_every_step_its_own_bucket(recorded: Store) -> None:
 def test_load_times_are_counted_in_bins_however_they_are_rolled_up(recorded: Store) -> None:
     load_us = recorded.batches("run-1", 0, "train").load_us
     with recorded.reading() as reader:
-        rollup = read_series(reader, "run-1", 0, "batches:train", STARTED, names=["load_us"], buckets=30)
+        rollup = read_series(
+            reader, "run-1", 0, "batches:train", STARTED, names=["load_us"], buckets=30, binned=["load_us"]
+        )
     assert rollup is not None
-    assert rollup.load_bins is not None
-    expected, _ = np.histogram(load_us, bin_edges_us())
-    assert rollup.load_bins.sum(axis=0).tolist() == expected.tolist()
+    edges = [0.0, *(2.0 ** (np.arange(BINS) / BINS_PER_OCTAVE))]
+    expected, _ = np.histogram(load_us, edges)
+    assert rollup.bins["load_us"].sum(axis=0).tolist() == expected.tolist()
+    assert rollup.bins["load_us"].sum(axis=1).tolist() == rollup.stats["load_us"].count.tolist()
 
 
 def test_samples_between_two_instants_are_those_taken_then(recorded: Store) -> None:
