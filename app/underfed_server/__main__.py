@@ -59,6 +59,8 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=STOP_S,
                 server_header=False,
+                # Whose word counts is for api/proxy.py to decide.
+                proxy_headers=False,
                 access_log=False,
                 log_level="warning",
             )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from underfed_server.api.access import open_access
 from underfed_server.api.application import build
+from underfed_server.api.gate import Gate
 from underfed_server.api.given import Parts
-from underfed_server.api.manners import require_json, require_local_name, with_headers
+from underfed_server.api.limits import Limits
+from underfed_server.api.manners import with_headers
+from underfed_server.api.proxy import Proxy
 from underfed_server.api.pulse import Judge, Pulse
 from underfed_server.api.stream import Events
 from underfed_server.api.traffic import RequestTally, Traffic
@@ -19,11 +22,12 @@ from underfed_server.store.store import Store
 class Application:
     """The ASGI application. Open it with :func:`create_app`; it closes itself at the end of its lifespan."""
 
-    def __init__(self, parts: Parts, *, new_token: str | None) -> None:
+    def __init__(self, parts: Parts, gate: Gate, *, new_token: str | None) -> None:
         self.parts = parts
         self.new_token = new_token
         """A token that was made just now, to be shown once."""
-        self._ingest = Ingest(parts.store.submit, parts.access.require_token)
+        self._gate = gate
+        self._ingest = Ingest(parts.store.submit)
         self._api = build(parts)
         self._traffic = Traffic(self._serve, parts.requests)
 
@@ -36,17 +40,15 @@ class Application:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_ingest = scope["path"] == PATH
         # Agents need none of a browser's headers, and every call costs.
-        answer = send if is_ingest else with_headers(send)
-        headers = dict(scope["headers"])
+        answer = send if is_ingest else with_headers(scope, send)
         try:
-            if not self.parts.access.token_required:
-                require_local_name(headers)
-            if not is_ingest:
-                require_json(scope["method"], headers)
+            receive = await self._gate.admit(scope, receive, is_ingest=is_ingest)
         except RequestError as error:
             await refuse(answer, error)
+        except ConnectionResetError:
             return
-        await (self._ingest if is_ingest else self._api)(scope, receive, answer)
+        else:
+            await (self._ingest if is_ingest else self._api)(scope, receive, answer)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -59,6 +61,7 @@ class Application:
         """End the streams, then write what waits."""
         self.parts.events.close()
         self.parts.pulse.close()
+        self.parts.access.close()
         self.parts.store.close()
 
 
@@ -77,9 +80,13 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
         access, new_token = open_access(store, settings)
         events = Events()
         pulse = Pulse(store, events, judge)
-        application = Application(Parts(store, access, events, pulse, RequestTally(), store.now()), new_token=new_token)
+        limits = Limits(settings.requests_per_s, settings.bytes_per_s)
+        parts = Parts(store, access, limits, events, pulse, RequestTally(), store.now())
+        application = Application(parts, Gate(access, limits, Proxy(settings)), new_token=new_token)
     except BaseException:
         store.close()
         raise
+    access.listen(events.wake)
+    access.start()
     pulse.start()
     return application

@@ -55,6 +55,7 @@ Change = Literal[
     "fewer_tensors",
     "fix_rank",
 ]
+Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
@@ -679,3 +680,35 @@ class ServiceInfo(Model):
     started_at: datetime
     token_required: bool
     signed_in: bool
+    user: str | None
+    """Who asks, as the proxy in front of the service says; null: no proxy says it."""
+    scopes: list[Scope]
+    """What whoever asks may do."""
+    project: str | None
+    """The only one that whoever asks may see; null: all."""
+
+
+class TokenInfo(Model):
+    """An access token, all but its secret."""
+
+    token_id: str
+    name: str
+    scopes: list[Scope]
+    project: str | None
+    """The only one it opens; null: all."""
+    made_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    """To about a minute."""
+    revoked_at: datetime | None
+
+
+class TokenMade(TokenInfo):
+    """The one answer that has the secret: it cannot be read again."""
+
+    token: str
+
+
+class TokenList(Model):
+    tokens: list[TokenInfo]
+    """The newest first."""

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from underfed_server.errors import SettingsError
+from underfed_server.model import Scope
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7077
 DATABASE_NAME = "underfed.db"
+REQUESTS_PER_S = 5_000.0
+"""What one token or address may send: the posts of some thousand ranks that share it."""
+
+BYTES_PER_S = 200e6
+
+_SCOPES_OF_PEOPLE: Mapping[str, Scope] = {"view": "view", "admin": "admin"}
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +37,15 @@ class Settings:
     """An SQLAlchemy URL."""
     token: str | None = field(default=None, repr=False)
     """As a person gave it in the environment; ``None``: not given."""
+    proxy_addresses: tuple[Network, ...] = ()
+    """Of the proxies whose word counts: who is signed in, from where, over TLS or not."""
+    proxy_user_header: str | None = None
+    """In which they say who is signed in."""
+    proxy_scopes: tuple[Scope, ...] = ("view",)
+    """What people may do who are signed in there."""
+    requests_per_s: float = REQUESTS_PER_S
+    """Infinite: no limit; the next one too."""
+    bytes_per_s: float = BYTES_PER_S
 
     @property
     def is_loopback(self) -> bool:
@@ -54,6 +75,9 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         port=_port(arguments.port),
         database_url=arguments.db or f"sqlite:///{data_dir(environ) / DATABASE_NAME}",
         token=_token(environ.get("UNDERFED_TOKEN")),
+        **_proxy(arguments, environ),
+        requests_per_s=_limit("--requests-per-s", arguments.requests_per_s),
+        bytes_per_s=_limit("--bytes-per-s", arguments.bytes_per_s),
     )
 
 
@@ -62,7 +86,66 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default=DEFAULT_HOST, help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen on (default: %(default)s)")
     parser.add_argument("--db", metavar="URL", help="SQLAlchemy URL; default: an SQLite file in the data directory")
+    _add_proxy(parser)
+    said = "from one token, or from one address where none is asked for; 0: no limit (default: %(default)s)"
+    parser.add_argument("--requests-per-s", metavar="N", type=float, default=REQUESTS_PER_S, help=said)
+    parser.add_argument("--bytes-per-s", metavar="N", type=float, default=BYTES_PER_S, help=f"likewise {said}")
     return parser
+
+
+def _add_proxy(parser: argparse.ArgumentParser) -> None:
+    """Each may also come as a variable: ``UNDERFED_PROXY_ADDRESS`` and so on."""
+    parser.add_argument(
+        "--proxy-address",
+        metavar="NETWORKS",
+        help="where a proxy stands whose X-Forwarded-… headers are believed, as in 10.0.0.0/8,fd00::/8",
+    )
+    parser.add_argument(
+        "--proxy-user-header", metavar="NAME", help="in which it says who is signed in, as in X-Forwarded-User"
+    )
+    parser.add_argument(
+        "--proxy-scope", metavar="SCOPES", help="what people may do who are signed in there (default: view)"
+    )
+
+
+def _proxy(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any]:
+    said = {
+        name: getattr(arguments, name) or environ.get(f"UNDERFED_{name.upper()}", "")
+        for name in ("proxy_address", "proxy_user_header", "proxy_scope")
+    }
+    if said["proxy_user_header"] and not said["proxy_address"]:
+        raise SettingsError("--proxy-user-header needs --proxy-address: from anywhere else anybody could send it")
+    if not re.fullmatch(r"[A-Za-z0-9-]*", said["proxy_user_header"]):
+        raise SettingsError(f"--proxy-user-header must be the name of a header, not {said['proxy_user_header']!r}")
+    return {
+        "proxy_addresses": tuple(_network(each) for each in _listed(said["proxy_address"])),
+        "proxy_user_header": said["proxy_user_header"] or None,
+        "proxy_scopes": tuple(_scope(each) for each in _listed(said["proxy_scope"] or "view")),
+    }
+
+
+def _listed(text: str) -> list[str]:
+    return [part for each in text.split(",") if (part := each.strip())]
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise SettingsError(f"--proxy-address must be an address or a network such as 10.0.0.0/8: {error}") from error
+
+
+def _scope(text: str) -> Scope:
+    scope = _SCOPES_OF_PEOPLE.get(text)
+    if scope is None:
+        raise SettingsError(f"--proxy-scope must be view or admin, not {text!r}: agents need a token of their own")
+    return scope
+
+
+def _limit(name: str, per_s: float) -> float:
+    if not per_s >= 0:
+        raise SettingsError(f"{name} must be 0 (no limit) or more, not {per_s:g}")
+    return per_s or math.inf
 
 
 def _host(host: str) -> str:

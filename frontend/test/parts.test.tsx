@@ -241,6 +241,9 @@ describe('no run yet', () => {
     started_at: '2026-11-21T10:00:00Z',
     token_required: false,
     signed_in: true,
+    user: null,
+    scopes: [],
+    project: null,
   }
   test('the default address needs no setting', () => {
     service.value = { ...info, url: 'http://127.0.0.1:7077' }

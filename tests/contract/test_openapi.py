@@ -23,10 +23,13 @@ ROUTES = {
     "/api/v1/runs/{run_id}/timeline": {"get"},
     "/api/v1/team": {"get"},
     "/api/v1/events": {"get"},
+    "/api/v1/tokens": {"get", "post"},
+    "/api/v1/tokens/{token_id}": {"delete"},
     "/api/v1/service": {"get"},
     "/api/v1/session": {"post", "delete"},
     "/healthz": {"get"},
     "/readyz": {"get"},
+    "/metrics": {"get"},
 }
 
 

@@ -1,114 +1,204 @@
-"""Who may read and write: everybody on this machine, or whoever has the token."""
+"""Who may do what: everybody on this machine, or whoever has a token, a session, or a proxy's word.
+
+The tables are the truth, since several service processes may share them; what stands here is at most a second old.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
+import logging
 import secrets
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from http.cookies import CookieError, SimpleCookie
 
 from sqlalchemy import Connection
 
-from underfed_server.errors import UnauthorisedError
+from underfed_server.errors import ForbiddenError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
+from underfed_server.ingest.grant import ALL, EVERYTHING, Grant
+from underfed_server.model import TokenMade
 from underfed_server.settings import Settings
 from underfed_server.store import secrets as kept
 from underfed_server.store.store import Store
 
+log = logging.getLogger("underfed.access")
+
 COOKIE = "underfed_session"
 SESSION_LENGTH = timedelta(days=30)
+POLL_S = 0.5
+"""A token that is revoked anywhere is refused everywhere within a second."""
+
+NOTED_APART_S = 60.0
+LOOKED_UP_APART_S = 0.1
+"""Unknown secrets are looked for in the tables no more often: anybody can send them."""
 
 
 class Access:
-    """Open on a loopback address unless a token is set; anywhere else a token is asked for."""
+    """Starts with :meth:`start`, ends with :meth:`close`. Any thread may ask."""
 
-    def __init__(self, store: Store, token_digests: Iterable[bytes]) -> None:
-        """No digest: nobody is asked for a token."""
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
-        self._tokens = tuple(token_digests)
-        with store.reading() as reader:
-            self._sessions = kept.sessions(reader.connection, store.now())
+        self.is_open = is_open(settings)
+        """Nobody is asked for anything."""
+        self._proxy_scopes = frozenset(settings.proxy_scopes)
+        self._own = {}
+        if settings.token is not None:
+            digest = kept.digest_of(settings.token)
+            self._own[digest] = Grant(ALL, token_id=kept.id_of(digest))
+        self._lock = threading.Lock()
+        self._used: dict[str, datetime] = {}
+        self._listeners: list[Callable[[], None]] = []
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="underfed-access", daemon=True)
+        self._read_at = 0.0
+        self._known = kept.Known({}, {})
+        self._token_ids: frozenset[str | None] = frozenset()
+        self.refresh()
 
     @property
     def token_required(self) -> bool:
-        return bool(self._tokens)
+        return not self.is_open
 
-    def allows(self, headers: Headers) -> bool:
-        """By token, or by the session that a browser opened with it."""
-        return not self._tokens or self._has_token(headers) or self._session(headers) is not None
+    # --- who asks ---------------------------------------------------------------------------------
 
-    def require(self, headers: Headers) -> None:
-        """Raises:
-        UnauthorisedError: no token or session, or one that is not known.
+    def known(self, headers: Headers, user: str | None = None) -> Grant | None:
+        """What whoever sent these headers may do; ``None``: nobody that is known. Costs a hash and a look-up.
+
+        ``user``: as the proxy says; a token that was sent besides counts instead.
         """
-        if not self.allows(headers):
-            raise UnauthorisedError("this service asks for its access token (UNDERFED_TOKEN)")
+        if self.is_open:
+            return EVERYTHING
+        # By digest: how long a look-up takes tells nothing of the secret.
+        for secret, among in ((_bearer(headers), self._known.tokens), (_cookie(headers), self._known.sessions)):
+            grant = among.get(kept.digest_of(secret)) if secret else None
+            if grant is not None and not self._is_over(grant):
+                return grant
+        return None if user is None else Grant(self._proxy_scopes, user=user)
 
-    def require_token(self, headers: Headers) -> None:
-        """As :meth:`require`, for agents: a browser's session does not count."""
-        if self._tokens and not self._has_token(headers):
-            raise UnauthorisedError("this service asks agents for its access token (UNDERFED_TOKEN)")
+    def look_up(self, headers: Headers, user: str | None = None) -> Grant | None:
+        """As :meth:`known`, of the tables as they are now: another process may have made the token or the session."""
+        self.refresh(after_s=LOOKED_UP_APART_S)
+        return self.known(headers, user)
+
+    def is_live(self, grant: Grant) -> bool:
+        """It was not revoked since, signed out, or over."""
+        if grant.token_id is None:
+            return True
+        has_session = grant.session is None or grant.session in self._known.sessions
+        return has_session and grant.token_id in self._token_ids and not self._is_over(grant)
+
+    def note_use(self, grant: Grant) -> None:
+        if grant.token_id is not None:
+            self._used[grant.token_id] = self._store.now()
+
+    def _is_over(self, grant: Grant) -> bool:
+        return grant.expires_at is not None and grant.expires_at <= self._store.now()
+
+    # --- sessions ---------------------------------------------------------------------------------
 
     def sign_in(self, token: str) -> str:
-        """A new session for whoever knows the token, where one is asked for.
+        """A new session for whoever knows a token that may read.
 
         Raises:
-            UnauthorisedError: it is not the token.
+            UnauthorisedError: it is none.
+            ForbiddenError: it may not read.
         """
-        if not self._is_token(token):
+        bearer = {b"authorization": b"Bearer " + token.encode("utf-8", "replace")}
+        grant = self.known(bearer) or self.look_up(bearer)
+        if grant is None or grant.token_id is None:
             raise UnauthorisedError("this token is not known here", field="token")
-        session = secrets.token_urlsafe(32)
-        digest, now = digest_of(session), self._store.now()
-        expires_at = now + SESSION_LENGTH
-
-        def add(connection: Connection) -> None:
-            kept.add_session(connection, digest, digest_of(token).hex()[:8], expires_at, now)
-
-        self._store.write(add)
-        self._sessions[digest] = expires_at
+        try:
+            grant.require("view")
+        except ForbiddenError as error:
+            raise ForbiddenError(f"{error.message}; the page needs one with 'view'", field="token") from error
+        session, token_id = secrets.token_urlsafe(32), grant.token_id
+        digest, now = kept.digest_of(session), self._store.now()
+        self.write(lambda connection: kept.add_session(connection, digest, token_id, now + SESSION_LENGTH, now))
         return session
 
     def sign_out(self, headers: Headers) -> None:
-        digest = self._session(headers)
-        if digest is not None:
-            self._sessions.pop(digest, None)
-            self._store.write(lambda connection: kept.drop_session(connection, digest))
+        secret = _cookie(headers)
+        if secret:
+            self.write(lambda connection: kept.drop_session(connection, kept.digest_of(secret)))
 
-    def _has_token(self, headers: Headers) -> bool:
-        scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        return scheme.lower() == "bearer" and self._is_token(token.strip())
+    # --- the tables -------------------------------------------------------------------------------
 
-    def _is_token(self, token: str) -> bool:
-        digest = digest_of(token)
-        # Every one is compared, each in constant time: the answer's time tells nothing.
-        matches = [hmac.compare_digest(digest, known) for known in self._tokens]
-        return True in matches
+    def write(self, work: Callable[[Connection], None]) -> None:
+        """Change tokens or sessions: it holds here on return, and in other processes within a second."""
+        self._store.write(work)
+        self.refresh()
 
-    def _session(self, headers: Headers) -> bytes | None:
-        digest = digest_of(_cookie(headers))
-        expires_at: datetime | None = self._sessions.get(digest)
-        return digest if expires_at is not None and expires_at > self._store.now() else None
+    def refresh(self, *, after_s: float = 0.0) -> None:
+        """Read the tables anew, unless that was done less than ``after_s`` ago."""
+        asked_at = time.monotonic()
+        with self._lock:
+            if after_s and asked_at - self._read_at < after_s:
+                return
+            self._read_at = asked_at
+            with self._store.reading() as reader:
+                known = kept.read_known(reader.connection, self._store.now(), self._own)
+            before, self._known = self._known, known
+            self._token_ids = frozenset(grant.token_id for grant in known.tokens.values())
+        if before.tokens.keys() - known.tokens.keys() or before.sessions.keys() - known.sessions.keys():
+            for heard in self._listeners:
+                heard()
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """``heard`` is told, on any thread, when a token or a session ended. It must not block."""
+        self._listeners.append(heard)
+
+    def start(self) -> None:
+        if not self.is_open:
+            self._thread.start()
+
+    def close(self) -> None:
+        """Before the store: what is known of uses is written."""
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+            self._note_uses()
+
+    def _follow(self) -> None:
+        noted_at = time.monotonic()
+        while not self._closing.wait(POLL_S):
+            try:
+                self.refresh()
+                if time.monotonic() - noted_at >= NOTED_APART_S:
+                    noted_at = time.monotonic()
+                    self._note_uses()
+            except Exception as error:
+                # Nobody is let in or shut out by that: what was known holds until the tables can be read again.
+                log.warning("tokens could not be read: %s", error)
+
+    def _note_uses(self) -> None:
+        used, self._used = self._used, {}
+        if used:
+            self._store.write(lambda connection: kept.note_uses(connection, used))
+
+
+def is_open(settings: Settings) -> bool:
+    """Only on a loopback address, and not behind a proxy: then everybody who asks is on this machine."""
+    return settings.token is None and settings.is_loopback and not settings.proxy_addresses
 
 
 def open_access(store: Store, settings: Settings) -> tuple[Access, str | None]:
     """The service's access, and a token that was made just now: it is shown once and cannot be read again."""
-    if settings.token is not None:
-        return Access(store, [digest_of(settings.token)]), None
-    if settings.is_loopback:
-        return Access(store, []), None
-    with store.reading() as reader:
-        known = kept.token_digests(reader.connection)
-    if known:
-        return Access(store, known), None
-    token = secrets.token_urlsafe(32)
-    store.write(lambda connection: kept.add_token(connection, digest_of(token), store.now()))
-    return Access(store, [digest_of(token)]), token
+    made: list[TokenMade] = []
+
+    def make_first(connection: Connection) -> None:
+        if not kept.can_administer(connection, store.now()):
+            made.append(kept.make_token(connection, name="first start", now=store.now()))
+
+    if settings.token is None and not is_open(settings):
+        store.write(make_first)
+    return Access(store, settings), made[-1].token if made else None
 
 
-def digest_of(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+def _bearer(headers: Headers) -> str:
+    scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _cookie(headers: Headers) -> str:

@@ -8,7 +8,20 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from underfed_server.api import docs, events, exposition, failures, page, runs, series, service, team, timeline, workers
+from underfed_server.api import (
+    docs,
+    events,
+    exposition,
+    failures,
+    page,
+    runs,
+    series,
+    service,
+    team,
+    timeline,
+    tokens,
+    workers,
+)
 from underfed_server.api.given import Parts
 from underfed_server.ingest.endpoint import PATH
 
@@ -83,7 +96,7 @@ def skeleton() -> FastAPI:
     )
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
-    for module in (runs, series, workers, timeline, team, events, service):
+    for module in (runs, series, workers, timeline, team, events, tokens, service):
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(service.health)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, NamedTuple
@@ -9,11 +10,17 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends, Query, Request
 
 from underfed_server.api.access import Access
+from underfed_server.api.limits import Limits
 from underfed_server.api.pulse import Pulse
 from underfed_server.api.stream import Events
 from underfed_server.api.traffic import RequestTally
+from underfed_server.errors import ForbiddenError, NotFoundError, UnauthorisedError
+from underfed_server.ingest.asgi import GRANT
+from underfed_server.ingest.grant import NOTHING, Grant
 from underfed_server.model import Run
 from underfed_server.store.store import Store
+
+READS = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,7 @@ class Parts:
 
     store: Store
     access: Access
+    limits: Limits
     events: Events
     pulse: Pulse
     requests: RequestTally
@@ -37,11 +45,56 @@ def store_of(request: Request) -> Store:
     return parts_of(request).store
 
 
+def grant_of(request: Request) -> Grant:
+    """What whoever asks may do: nothing, where nobody is known."""
+    return request.scope[GRANT] or NOTHING
+
+
 def require_access(request: Request) -> None:
-    """Raises:
-    UnauthorisedError: no token or session, where one is asked for.
+    """What every route asks for: reads the scope ``view``, all else ``admin``; a project's token sees its runs alone.
+
+    Raises:
+        UnauthorisedError: no token or session, or one that is not known.
+        ForbiddenError: it has not got the scope.
+        NotFoundError: it is not for the project of a run that is named, or of the project itself.
     """
-    parts_of(request).access.require(dict(request.scope["headers"]))
+    if request.scope[GRANT] is None:
+        raise UnauthorisedError("this service asks for an access token (UNDERFED_TOKEN)")
+    grant = grant_of(request)
+    grant.require("view" if request.method in READS else "admin")
+    if grant.project is not None:
+        named = [request.path_params.get("run_id"), *request.query_params.getlist("run_id")]
+        require_runs(store_of(request), grant, [run_id for run_id in named if run_id is not None])
+        if not grant.opens(request.path_params.get("project", grant.project)):
+            raise NotFoundError("there is no such project", field="project")
+
+
+def require_runs(store: Store, grant: Grant, run_ids: Iterable[str]) -> None:
+    """Raises:
+    NotFoundError: one of them does not exist, or is of a project that the grant does not open.
+    """
+    for run_id in run_ids if grant.project is not None else ():
+        if not grant.opens(store.project_of(run_id)):
+            raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
+
+
+def require_admin(request: Request) -> None:
+    """For what only administrators may even read.
+
+    Raises:
+        ForbiddenError: it has not got the scope.
+    """
+    grant_of(request).require("admin")
+
+
+def require_whole(request: Request) -> None:
+    """For what cannot be told of one project alone.
+
+    Raises:
+        ForbiddenError: the token is bound to a project.
+    """
+    if grant_of(request).project is not None:
+        raise ForbiddenError("this is of all projects, and the token is for one", field="project")
 
 
 class Choice(NamedTuple):
@@ -65,6 +118,8 @@ def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> C
 
 GivenParts = Annotated[Parts, Depends(parts_of)]
 GivenStore = Annotated[Store, Depends(store_of)]
+GivenGrant = Annotated[Grant, Depends(grant_of)]
 GivenRank = Annotated[int | None, Query(ge=0, description="Default: the lowest")]
 GivenLoader = Annotated[str | None, Query(description="Default: the one that was judged")]
 ALLOWED = [Depends(require_access)]
+ALLOWED_WHOLE = [*ALLOWED, Depends(require_whole)]

@@ -1,11 +1,11 @@
-"""What holds for every request and answer: only local names on a local address, JSON in writes, strict headers out."""
+"""What holds for all requests and answers: local names on a local address, JSON in writes from here, strict headers."""
 
 from __future__ import annotations
 
 import re
 
-from underfed_server.errors import ForbiddenError, UnsupportedMediaTypeError
-from underfed_server.ingest.asgi import Headers, Message, Send
+from underfed_server.errors import ForbiddenError, InvalidError, UnsupportedMediaTypeError
+from underfed_server.ingest.asgi import Headers, Message, Scope, Send
 
 POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -16,7 +16,15 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
+OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
+"""A year. Once a browser has seen it no wire it uses can take the TLS away."""
+
+NOT_KEPT = (b"cache-control", b"no-store")
+"""What the API says belongs to whoever asked, and is old by the next second."""
+
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 _LOCAL = re.compile(rb"(127(\.\d{1,3}){3}|\[::1\]|([a-z0-9-]+\.)*localhost)(:\d{1,5})?", re.IGNORECASE)
@@ -49,12 +57,46 @@ def require_json(method: str, headers: Headers) -> None:
         raise UnsupportedMediaTypeError("writes are JSON: send Content-Type: application/json", field="Content-Type")
 
 
-def with_headers(send: Send) -> Send:
+def require_same_site(method: str, headers: Headers) -> None:
+    """A browser says from which page a write comes; what says nothing of it is no browser.
+
+    Raises:
+        ForbiddenError: it comes from a page of another site.
+    """
+    if method not in WRITES:
+        return
+    site = headers.get(b"sec-fetch-site")
+    if site is not None:
+        is_ours = site in (b"same-origin", b"none")
+    else:
+        # Browsers before 2023, and whatever imitates them.
+        origin = headers.get(b"origin")
+        is_ours = origin is None or origin.partition(b"://")[2].lower() == headers.get(b"host", b"").lower()
+    if not is_ours:
+        raise ForbiddenError("a page of another site may not write here", field="Origin")
+
+
+def require_text(scope: Scope) -> None:
+    """NUL is in no name or id, and one of the databases cannot even be asked for it.
+
+    Raises:
+        InvalidError: the address has one.
+    """
+    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        raise InvalidError("the address has a NUL character in it")
+
+
+def with_headers(scope: Scope, send: Send) -> Send:
     """``send`` that adds the headers of every answer."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *HEADERS]
+            headers = [*message.get("headers", ()), *HEADERS]
+            if scope["scheme"] == "https":
+                headers.append(OVER_TLS)
+            if not any(name.lower() == b"cache-control" for name, _ in headers):
+                headers.append(NOT_KEPT)
+            message["headers"] = headers
         await send(message)
 
     return sending

@@ -8,7 +8,10 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from underfed_server.api.access import COOKIE, SESSION_LENGTH
-from underfed_server.api.given import GivenParts, GivenStore
+from underfed_server.api.gate import address_of
+from underfed_server.api.given import GivenGrant, GivenParts, GivenStore
+from underfed_server.errors import UnauthorisedError
+from underfed_server.ingest.grant import NOTHING
 from underfed_server.model import ServiceInfo
 
 router = APIRouter(tags=["service"])
@@ -26,29 +29,39 @@ class Health(BaseModel):
 
 
 @router.get("/service")
-def service(request: Request, parts: GivenParts) -> ServiceInfo:
+def service(request: Request, parts: GivenParts, grant: GivenGrant) -> ServiceInfo:
     """Open to everybody: the page asks before it knows whether to ask for a token."""
     return ServiceInfo(
         version=request.app.version,
         url=str(request.base_url).rstrip("/"),
         started_at=parts.started_at,
         token_required=parts.access.token_required,
-        signed_in=parts.access.allows(dict(request.scope["headers"])),
+        signed_in=grant is not NOTHING,
+        user=grant.user,
+        scopes=sorted(grant.scopes),
+        project=grant.project,
     )
 
 
 @router.post("/session", status_code=204)
 def sign_in(session: Session, request: Request, parts: GivenParts) -> Response:
-    """Exchange the access token for a cookie that scripts cannot read and other sites cannot use.
+    """Exchange an access token for a cookie that scripts cannot read and other sites cannot use.
 
     Where no token is asked for there is nothing to sign in to, and no cookie.
     """
     response = Response(status_code=204)
     if not parts.access.token_required:
         return response
+    wrong, address = parts.limits.sign_ins, address_of(request.scope)
+    wrong.require(address, "too many wrong tokens came from here")
+    try:
+        secret = parts.access.sign_in(session.token)
+    except UnauthorisedError:
+        wrong.take(address)
+        raise
     response.set_cookie(
         COOKIE,
-        parts.access.sign_in(session.token),
+        secret,
         max_age=int(SESSION_LENGTH.total_seconds()),
         httponly=True,
         samesite="strict",

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.tables import MICROSECOND, UNIX_EPOCH
@@ -22,6 +23,18 @@ Recall = Callable[[], Awaitable[Sequence[RunSummary]]]
 """Reads the runs of which a client may have missed something."""
 
 
+class Watching(NamedTuple):
+    """What a stream's watcher may."""
+
+    see: Callable[[str], bool]
+    """Runs of a project."""
+    go_on: Callable[[], bool]
+    """Watch at all: tokens and sessions end."""
+
+
+EVERYBODY = Watching(see=lambda project: True, go_on=lambda: True)  # noqa: ARG005
+
+
 def topic_of(run_id: str) -> str:
     return f"run:{run_id}"
 
@@ -29,8 +42,9 @@ def topic_of(run_id: str) -> str:
 class _Watcher:
     """One open stream: the newest event of each run that it has not sent yet, so that it never falls behind."""
 
-    def __init__(self, topics: Sequence[str]) -> None:
+    def __init__(self, topics: Sequence[str], may: Watching) -> None:
         self.topics = topics
+        self.may = may
         self.loop = asyncio.get_running_loop()
         self.pending: dict[str, tuple[int, RunEvent]] = {}
         self.wake = asyncio.Event()
@@ -46,11 +60,11 @@ class _Watcher:
 
     def recall(self, run: RunSummary) -> None:
         """Tell the state of ``run``, unless something newer waits to be told."""
-        if self.watches(run.run_id) and run.run_id not in self.pending:
+        if self.watches(run) and run.run_id not in self.pending:
             self.put(time.time_ns() // 1_000, RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=True))
 
-    def watches(self, run_id: str) -> bool:
-        return ALL_RUNS in self.topics or topic_of(run_id) in self.topics
+    def watches(self, run: RunSummary) -> bool:
+        return self.may.see(run.project) and (ALL_RUNS in self.topics or topic_of(run.run_id) in self.topics)
 
     def take(self) -> list[tuple[int, RunEvent]]:
         """One for each topic that a run's event belongs to."""
@@ -78,7 +92,7 @@ class Events:
         with self._lock:
             # Numbers are Unix microseconds: a client may come back with one after the service was restarted.
             self._last_number = max(self._last_number + 1, time.time_ns() // 1_000)
-            watchers = [watcher for watcher in self._watchers if watcher.watches(run.run_id)]
+            watchers = [watcher for watcher in self._watchers if watcher.watches(run)]
             for watcher in watchers:
                 watcher.loop.call_soon_threadsafe(watcher.put, self._last_number, event)
 
@@ -93,9 +107,19 @@ class Events:
             for watcher in self._watchers:
                 watcher.loop.call_soon_threadsafe(watcher.wake.set)
 
-    async def watch(self, topics: Sequence[str], recall: Recall | None = None) -> AsyncIterator[str]:
-        """The stream's text, until the client goes or the service stops. ``recall`` reads what is told first."""
-        watcher = _Watcher(topics)
+    def wake(self) -> None:
+        """Have each stream see whether its watcher may still watch."""
+        with self._lock:
+            for watcher in self._watchers:
+                watcher.loop.call_soon_threadsafe(watcher.wake.set)
+
+    async def watch(
+        self, topics: Sequence[str], recall: Recall | None = None, may: Watching = EVERYBODY
+    ) -> AsyncIterator[str]:
+        """The stream's text, until the client goes, may no longer watch, or the service stops. ``recall`` reads what is
+        told first.
+        """
+        watcher = _Watcher(topics, may)
         with self._lock:
             self._watchers.add(watcher)
         try:
@@ -104,7 +128,7 @@ class Events:
             # Asked for when the stream listens already: nothing falls between what was missed and what comes.
             for run in await recall() if recall else ():
                 watcher.recall(run)
-            while not self._is_closed:
+            while not self._is_closed and may.go_on():
                 for number, event in watcher.take():
                     yield f"id: {number}\ndata: {event.model_dump_json(by_alias=True)}\n\n"
                 if not await _woken(watcher.wake, HEARTBEAT_S):

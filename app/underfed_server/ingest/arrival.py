@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from underfed_server.errors import OutOfOrderError
+from underfed_server.errors import RequestError
 from underfed_server.ingest.wire import Window
 
 
@@ -16,6 +16,8 @@ class Arrival:
     encoding: str
     """``gzip``, ``deflate`` or empty."""
     body: bytes
+    project: str | None = None
+    """The only one that its run may belong to; ``None``: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +31,4 @@ class Ack:
     """``False``: it had been stored before."""
 
 
-Outcome = Ack | OutOfOrderError
+Outcome = Ack | RequestError

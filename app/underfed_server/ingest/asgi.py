@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
-from underfed_server.errors import RequestError, written
+from underfed_server.errors import RequestError, TooLargeError, written
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -14,6 +14,43 @@ Send = Callable[[Message], Awaitable[None]]
 
 Headers = Mapping[bytes, bytes]
 """By name in lower case, as the server hands them over; of repeated ones the last."""
+
+
+GRANT = "underfed.grant"
+"""Where in a request's scope stands what whoever sent it may do; ``None``: nobody that is known."""
+
+
+def length_of(headers: Headers) -> int:
+    """Of the body, as its sender says; 0: it does not say."""
+    told = headers.get(b"content-length", b"")
+    return int(told) if told.isdigit() else 0
+
+
+async def read_body(receive: Receive, most_bytes: int) -> bytes:
+    """Raises:
+    TooLargeError: more than ``most_bytes`` arrived; no more than that is kept.
+    ConnectionResetError: the client went away before the body was complete.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionResetError
+        part = message.get("body", b"")
+        size += len(part)
+        require_size(size, most_bytes)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def require_size(size: int, most_bytes: int) -> None:
+    """Raises:
+    TooLargeError: a body of ``size`` bytes is not read.
+    """
+    if size > most_bytes:
+        raise TooLargeError(f"the body is larger than {most_bytes:,} bytes")
 
 
 async def answer(send: Send, status: int, body: bytes, extra: Iterable[tuple[str, str]] = ()) -> None:

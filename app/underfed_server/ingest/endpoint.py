@@ -14,14 +14,26 @@ import msgspec
 from underfed_server.errors import (
     InvalidError,
     MethodNotAllowedError,
-    OutOfOrderError,
     RequestError,
-    TooLargeError,
+    UnauthorisedError,
     UnsupportedMediaTypeError,
 )
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
-from underfed_server.ingest.asgi import Headers, Receive, Scope, Send, answer, refuse
+from underfed_server.ingest.asgi import (
+    GRANT,
+    Headers,
+    Receive,
+    Scope,
+    Send,
+    answer,
+    length_of,
+    read_body,
+    refuse,
+    require_size,
+)
+from underfed_server.ingest.bound import within
 from underfed_server.ingest.decode import decode
+from underfed_server.ingest.grant import Grant
 from underfed_server.ingest.inflate import inflate, require_known
 from underfed_server.ingest.wire import Window
 
@@ -35,10 +47,9 @@ _encode = msgspec.json.Encoder().encode
 class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
-    def __init__(self, submit: Callable[[Arrival], Future[Outcome]], require_access: Callable[[Headers], None]) -> None:
-        """``require_access`` raises for a request that may not write."""
+    def __init__(self, submit: Callable[[Arrival], Future[Outcome]]) -> None:
+        """What whoever posts may do is found in the request's scope."""
         self._submit = submit
-        self._require_access = require_access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -55,14 +66,27 @@ class Ingest:
         if scope["method"] != "POST":
             raise MethodNotAllowedError(f"{scope['method']} is not for {PATH}; POST windows to it", allow="POST")
         headers: Headers = dict(scope["headers"])
-        self._require_access(headers)
+        project = _granted(scope[GRANT]).project
         encoding = _checked(headers)
-        body = await _read(receive)
-        arrival = Arrival(_window(body, encoding), encoding, body)
-        outcome = await asyncio.wrap_future(self._submit(arrival))
-        if isinstance(outcome, OutOfOrderError):
+        body = await read_body(receive, MOST_BYTES)
+        window = _window(body, encoding)
+        if project is not None:
+            window = within(window, project)
+        outcome = await asyncio.wrap_future(self._submit(Arrival(window, encoding, body, project)))
+        if isinstance(outcome, RequestError):
             raise outcome
         return outcome
+
+
+def _granted(grant: Grant | None) -> Grant:
+    """Raises:
+    UnauthorisedError: no token, or one that is not known: a browser's session and a proxy's word are none.
+    ForbiddenError: it may not send windows.
+    """
+    if grant is None or grant.session is not None or grant.user is not None:
+        raise UnauthorisedError("this service asks agents for an access token (UNDERFED_TOKEN)")
+    grant.require("ingest")
+    return grant
 
 
 def _window(body: bytes, encoding: str) -> Window:
@@ -90,30 +114,5 @@ def _checked(headers: Headers) -> str:
         )
     encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
     require_known(encoding)
-    if int(headers.get(b"content-length", b"0")) > MOST_BYTES:
-        raise _too_large()
+    require_size(length_of(headers), MOST_BYTES)
     return "" if encoding == "identity" else encoding
-
-
-async def _read(receive: Receive) -> bytes:
-    """Raises:
-    TooLargeError: more than the limit arrived; no more than that is kept.
-    ConnectionResetError: the client went away before the body was complete.
-    """
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionResetError
-        part = message.get("body", b"")
-        size += len(part)
-        if size > MOST_BYTES:
-            raise _too_large()
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
-
-
-def _too_large() -> TooLargeError:
-    return TooLargeError(f"the body is larger than {MOST_BYTES:,} bytes")

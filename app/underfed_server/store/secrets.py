@@ -47,9 +47,7 @@ def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Grant]
         select(session.digest, session.token_id, session.expires_at).where(session.expires_at > now)
     )
     sessions = {
-        row.digest: session_of(by_id[row.token_id], row.digest, row.expires_at)
-        for row in rows
-        if row.token_id in by_id
+        row.digest: session_of(by_id[row.token_id], row.digest, row.expires_at) for row in rows if row.token_id in by_id
     }
     return Known(tokens, sessions)
 
@@ -83,29 +81,30 @@ def make_token(
     """A new one, with the secret that is told here and nowhere else."""
     secret = secrets.token_urlsafe(32)
     digest = digest_of(secret)
-    row = {
-        "token_id": id_of(digest),
-        "name": name,
-        "scopes": sorted(scopes),
-        "project": project,
-        "made_at": now,
-        "expires_at": expires_at,
-        "last_used_at": None,
-        "revoked_at": None,
-    }
-    connection.execute(insert(tables.token), row | {"digest": digest})
-    return TokenMade(**row, token=secret)
+    made = TokenMade(
+        token_id=id_of(digest),
+        name=name,
+        scopes=sorted(scopes),
+        project=project,
+        made_at=now,
+        expires_at=expires_at,
+        last_used_at=None,
+        revoked_at=None,
+        token=secret,
+    )
+    connection.execute(insert(tables.token), made.model_dump(exclude={"token"}) | {"digest": digest})
+    return made
 
 
-def revoke_token(connection: Connection, token_id: str, now: datetime) -> None:
+def revoke_token(connection: Connection, token_id: str, now: datetime, project: str | None = None) -> None:
     """Its sessions end with it. One that was revoked before stays so.
 
     Raises:
-        NotFoundError: there is no such token.
+        NotFoundError: there is no such token, or it is not of this ``project``.
     """
     token = tables.token.c
-    found = connection.execute(select(token.revoked_at).where(token.token_id == token_id)).first()
-    if found is None:
+    found = connection.execute(select(token.revoked_at, token.project).where(token.token_id == token_id)).first()
+    if found is None or project not in (None, found.project):
         raise NotFoundError(f"there is no token {token_id!r}", field="token_id")
     if found.revoked_at is None:
         connection.execute(update(tables.token).where(token.token_id == token_id).values(revoked_at=now))

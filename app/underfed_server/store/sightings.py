@@ -74,10 +74,12 @@ def read_sighting(connection: Connection, run_id: str) -> Sighting:
     return _sightings(connection, [run_row(connection, run_id)])[0]
 
 
-def read_proven(connection: Connection) -> list[LedgerEntry]:
-    """What every run that carried an advice gained by it."""
+def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry]:
+    """What every run that carried an advice gained by it; or those of a project."""
     run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
+    if project is not None:
+        statement = statement.where(run.project == project)
     found = []
     for run_id, body in connection.execute(statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at)):
         entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])

@@ -146,6 +146,11 @@ class Store:
         with self._readers.begin() as connection:
             return details.read_run(connection, run_id, self.now())
 
+    def project_of(self, run_id: str) -> str:
+        with self._readers.begin() as connection:
+            project: str = summaries.run_row(connection, run_id)["project"]
+            return project
+
     def summary(self, run_id: str) -> RunSummary:
         with self._readers.begin() as connection:
             return summaries.read_summary(connection, run_id, self.now())
@@ -260,10 +265,10 @@ class Store:
         with self._readers.begin() as connection:
             return read_sighting(connection, run_id)
 
-    def proven(self) -> list[LedgerEntry]:
-        """What every run that carried an advice gained by it; oldest first."""
+    def proven(self, project: str | None = None) -> list[LedgerEntry]:
+        """What every run that carried an advice gained by it, or those of a project; oldest first."""
         with self._readers.begin() as connection:
-            return read_proven(connection)
+            return read_proven(connection, project)
 
     def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
         """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""

@@ -61,6 +61,7 @@ class StreamState:
 class RunState:
     run_id: str
     exists: bool = False
+    project: str = ""
     streams: dict[tuple[int, int], StreamState] = field(default_factory=dict)
     """Those that were written to lately."""
     loaders: set[str] = field(default_factory=set)
@@ -147,9 +148,9 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
         return {}
     states = {run_id: RunState(run_id) for run_id in run_ids}
     run, loader, rank = tables.run.c, tables.loader.c, tables.rank.c
-    locked = select(run.run_id).where(run.run_id.in_(run_ids)).order_by(run.run_id).with_for_update()
-    for run_id in connection.execute(locked).scalars():
-        states[run_id].exists = True
+    locked = select(run.run_id, run.project).where(run.run_id.in_(run_ids)).order_by(run.run_id).with_for_update()
+    for run_id, project in connection.execute(locked):
+        states[run_id].exists, states[run_id].project = True, project
     for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
         states[run_id].loaders.add(name)
     lowest = select(rank.run_id, func.min(rank.rank)).where(rank.run_id.in_(run_ids)).group_by(rank.run_id)

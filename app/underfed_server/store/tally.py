@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from underfed_server.distribution import SIZES, Distribution
+from underfed_server.errors import OutOfOrderError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 
 
@@ -28,8 +29,10 @@ class WriterTally:
 
     def note(self, arrival: Arrival, outcome: Outcome) -> None:
         """A window that was committed, or answered without."""
-        if not isinstance(outcome, Ack):
+        if isinstance(outcome, OutOfOrderError):
             self.refused += 1
+        elif not isinstance(outcome, Ack):
+            return
         elif not outcome.is_new:
             self.repeats += 1
         else:

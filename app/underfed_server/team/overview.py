@@ -17,13 +17,16 @@ Shares = Iterator[tuple[str, float]]
 """Names, with the share of a run that is theirs."""
 
 
-def read_team(store: Store) -> Team:
-    """Hours are of seven UTC days, today among them, as on the list of runs; hit rates of all time."""
+def read_team(store: Store, project: str | None = None) -> Team:
+    """Hours are of seven UTC days, today among them, as on the list of runs; hit rates of all time.
+
+    ``project``: what runs of others show is left out.
+    """
     since = week_start(store.now())
-    sightings = store.sightings(since)
+    sightings = [run for run in store.sightings(since) if project is None or run.project == project]
     return Team(
         since=since,
-        hit_rates=hit_rates(store.proven()),
+        hit_rates=hit_rates(store.proven(project)),
         shared_causes=shared_causes(sightings),
         projects=group_hours(sightings, since, lambda run: iter([(run.project, 1.0)])),
         users=group_hours(sightings, since, lambda run: iter([(run.user, 1.0)])),

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 f8ca2d383cccbb99142feaaef82b3808e6d28c076fda094e99f937e595ba0ff1. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 d48efe4b3f107bd210f2ffa012ed0e8cd31db668886291a36b47b7bae1828eb0. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -199,7 +199,7 @@ export interface paths {
         put?: never;
         /**
          * Sign In
-         * @description Exchange the access token for a cookie that scripts cannot read and other sites cannot use.
+         * @description Exchange an access token for a cookie that scripts cannot read and other sites cannot use.
          *
          *     Where no token is asked for there is nothing to sign in to, and no cookie.
          */
@@ -234,6 +234,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tokens
+         * @description All that were made, the newest first; a project's administrator sees that project's.
+         */
+        get: operations["tokens_api_v1_tokens_get"];
+        put?: never;
+        /**
+         * Make
+         * @description Make a token. This answer has its secret, which is kept nowhere.
+         */
+        post: operations["make_api_v1_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke
+         * @description End a token and the sessions it opened: every process refuses them within a second.
+         */
+        delete: operations["revoke_api_v1_tokens__token_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -254,6 +298,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics
+         * @description The service's own figures and those of the newest running runs, for Prometheus.
+         */
+        get: operations["metrics_metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -263,7 +327,7 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description The database answers too.
+         * @description The database can be read and written too.
          */
         get: operations["readyz_readyz_get"];
         put?: never;
@@ -762,6 +826,17 @@ export interface components {
             /** Run Id */
             run_id: string;
         };
+        /** NewToken */
+        NewToken: {
+            /** Expires At */
+            expires_at?: string | null;
+            /** Name */
+            name: string;
+            /** Project */
+            project?: string | null;
+            /** Scopes */
+            scopes: ("ingest" | "view" | "admin")[];
+        };
         /** RankDiagnosis */
         RankDiagnosis: {
             /** Data Stall Fraction */
@@ -1096,6 +1171,10 @@ export interface components {
          * @description What the page needs to explain itself: the address agents use, and whether a token is asked for.
          */
         ServiceInfo: {
+            /** Project */
+            project: string | null;
+            /** Scopes */
+            scopes: ("ingest" | "view" | "admin")[];
             /** Signed In */
             signed_in: boolean;
             /**
@@ -1107,6 +1186,8 @@ export interface components {
             token_required: boolean;
             /** Url */
             url: string;
+            /** User */
+            user: string | null;
             /** Version */
             version: string;
         };
@@ -1299,6 +1380,63 @@ export interface components {
             step_index: number;
             /** Step Us */
             step_us: number | null;
+        };
+        /**
+         * TokenInfo
+         * @description An access token, all but its secret.
+         */
+        TokenInfo: {
+            /** Expires At */
+            expires_at: string | null;
+            /** Last Used At */
+            last_used_at: string | null;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Scopes */
+            scopes: ("ingest" | "view" | "admin")[];
+            /** Token Id */
+            token_id: string;
+        };
+        /** TokenList */
+        TokenList: {
+            /** Tokens */
+            tokens: components["schemas"]["TokenInfo"][];
+        };
+        /**
+         * TokenMade
+         * @description The one answer that has the secret: it cannot be read again.
+         */
+        TokenMade: {
+            /** Expires At */
+            expires_at: string | null;
+            /** Last Used At */
+            last_used_at: string | null;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Scopes */
+            scopes: ("ingest" | "view" | "admin")[];
+            /** Token */
+            token: string;
+            /** Token Id */
+            token_id: string;
         };
         /**
          * Week
@@ -2249,6 +2387,178 @@ export interface operations {
             };
         };
     };
+    tokens_api_v1_tokens_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_api_v1_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenMade"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    revoke_api_v1_tokens__token_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     healthz_healthz_get: {
         parameters: {
             query?: never;
@@ -2265,6 +2575,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    metrics_metrics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Prometheus' text format */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": unknown;
                 };
             };
         };

@@ -1,0 +1,89 @@
+"""Stands in front of everything: finds out who asks, and lets in what comes in good manners and not too fast."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from underfed_server.api.access import Access
+from underfed_server.api.limits import Limits, key_of
+from underfed_server.api.manners import WRITES, require_json, require_local_name, require_same_site, require_text
+from underfed_server.api.proxy import Proxy
+from underfed_server.ingest.asgi import GRANT, Message, Receive, Scope, length_of, read_body, require_size
+from underfed_server.ingest.endpoint import MOST_BYTES
+from underfed_server.ingest.grant import Grant
+
+
+class Gate:
+    def __init__(self, access: Access, limits: Limits, proxy: Proxy) -> None:
+        self._access = access
+        self._limits = limits
+        self._proxy = proxy
+
+    async def admit(self, scope: Scope, receive: Receive, *, is_ingest: bool) -> Receive:
+        """Put into ``scope`` what whoever sent the request may do, and return what its body is received by.
+
+        Raises:
+            RequestError: it is not let in.
+            ConnectionResetError: the client went away before its body was complete.
+        """
+        headers = dict(scope["headers"])
+        user = self._proxy.seen(scope, headers)
+        if self._access.is_open:
+            require_local_name(headers)
+        require_text(scope)
+        if not is_ingest:
+            require_json(scope["method"], headers)
+            require_same_site(scope["method"], headers)
+        grant = await self._known(headers, user)
+        scope[GRANT] = grant
+        key = _key(scope, grant)
+        self._limits.take(key, length_of(headers))
+        if b"transfer-encoding" in headers:
+            receive = _counted(receive, lambda size: self._limits.take_bytes(key, size))
+        if is_ingest or scope["method"] not in WRITES:
+            return receive
+        require_size(length_of(headers), MOST_BYTES)
+        return _held(await read_body(receive, MOST_BYTES), receive)
+
+    async def _known(self, headers: dict[bytes, bytes], user: str | None) -> Grant | None:
+        grant = self._access.known(headers, user)
+        if grant is None and (b"authorization" in headers or b"cookie" in headers):
+            # It reads the database, for which nobody else must wait.
+            grant = await asyncio.to_thread(self._access.look_up, headers, user)
+        if grant is not None:
+            self._access.note_use(grant)
+        return grant
+
+
+def address_of(scope: Scope) -> str:
+    """Whose requests count together where no token tells them apart."""
+    client = scope.get("client")
+    return key_of(client[0] if client else "")
+
+
+def _key(scope: Scope, grant: Grant | None) -> str:
+    if grant is None or (grant.token_id is None and grant.user is None):
+        return address_of(scope)
+    return f"user {grant.user}" if grant.token_id is None else grant.token_id
+
+
+def _counted(receive: Receive, count: Callable[[int], None]) -> Receive:
+    """``receive`` of a body whose size no header tells."""
+
+    async def receiving() -> Message:
+        message = await receive()
+        count(len(message.get("body", b"")))
+        return message
+
+    return receiving
+
+
+def _held(body: bytes, receive: Receive) -> Receive:
+    """``receive`` of a body that was read already, then of what follows it."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receiving() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receiving

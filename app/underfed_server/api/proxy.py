@@ -1,0 +1,56 @@
+"""What a proxy in front of the service says of a request: believed from the configured addresses, else not read."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from functools import lru_cache
+
+from underfed_server.ingest.asgi import Headers, Scope
+from underfed_server.settings import Network, Settings
+
+LONGEST_NAME = 200
+
+
+class Proxy:
+    def __init__(self, settings: Settings) -> None:
+        self._networks = settings.proxy_addresses
+        self._user_header = (settings.proxy_user_header or "").lower().encode("latin-1")
+
+    def seen(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
+        """Who asks, as the proxy says. Puts scheme, host and address of the client in place of the proxy's own."""
+        client = scope.get("client")
+        if not self._networks or client is None or not trusts(self._networks, client[0]):
+            return None
+        if headers.get(b"x-forwarded-proto", b"").strip() in (b"http", b"https"):
+            scope["scheme"] = headers[b"x-forwarded-proto"].strip().decode()
+        if host := headers.get(b"x-forwarded-host", b"").strip():
+            headers[b"host"] = host
+            scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"host"]
+            scope["headers"].append((b"host", host))
+        scope["client"] = (self._client(headers) or client[0], client[1])
+        return self._user(headers)
+
+    def _client(self, headers: Headers) -> str | None:
+        """The last address of ``X-Forwarded-For`` that is no proxy of ours: what stands before it anybody may write."""
+        named = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
+        others = (address for each in reversed(named) if (address := each.strip()))
+        return next((address for address in others if not trusts(self._networks, address)), None)
+
+    def _user(self, headers: Headers) -> str | None:
+        """``None``: nobody is signed in there, or the header is not configured."""
+        if not self._user_header:
+            return None
+        name = headers.get(self._user_header, b"").decode("utf-8", "replace").strip()
+        return name if name and name.isprintable() and len(name) <= LONGEST_NAME else None
+
+
+@lru_cache(maxsize=4_096)
+def trusts(networks: Sequence[Network], address: str) -> bool:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return any(found in network for network in networks)
