@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.fakes.environment import clean_environment
@@ -40,8 +40,11 @@ def settings_for(directory: Path, *, host: str = "127.0.0.1", token: str | None 
     return Settings(host=host, port=0, database_url=f"sqlite:///{directory / 'underfed.db'}", token=token)
 
 
-def application_in(directory: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Application:
-    return create_app(settings_for(directory, host=host, token=token))
+def application_in(
+    directory: Path, *, host: str = "127.0.0.1", token: str | None = None, database_url: str | None = None
+) -> Application:
+    settings = settings_for(directory, host=host, token=token)
+    return create_app(replace(settings, database_url=database_url or settings.database_url))
 
 
 @dataclass(frozen=True, slots=True)

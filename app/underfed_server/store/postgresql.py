@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from underfed_server.errors import SettingsError
 
@@ -49,4 +50,18 @@ def open_readers(url: URL) -> Engine:
 def _engine(url: URL, **options: Any) -> Engine:
     # The server closes connections when it restarts: each is tried before it is used.
     given = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "underfed"}
-    return create_engine(url, pool_pre_ping=True, max_overflow=READERS, connect_args=given, **options)
+    engine = create_engine(url, pool_pre_ping=True, max_overflow=READERS, connect_args=given, **options)
+    event.listen(engine, "connect", _read_sums_as_numbers)
+    return engine
+
+
+def _read_sums_as_numbers(connection: Any, entry: ConnectionPoolEntry) -> None:  # noqa: ARG001
+    """A sum of integers is ``numeric`` here, which would come as ``Decimal``: nothing else calculates with these."""
+    from psycopg.adapt import Loader
+
+    class Number(Loader):
+        def load(self, data: Any) -> int | float:
+            text = bytes(data)
+            return int(text) if text.lstrip(b"-").isdigit() else float(text)
+
+    connection.adapters.register_loader("numeric", Number)

@@ -114,7 +114,11 @@ def test_a_second_service_on_the_same_file_is_refused(service: Service, database
         (["--port", "70000"], "--port must be between"),
         (["--host", "no such host"], "--host must be"),
         (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
-        (["--db", "postgresql://x/y"], "SQLite"),
+        (["--db", "mysql://x/y"], "SQLite or PostgreSQL"),
+        (
+            ["--db", "postgresql+psycopg://127.0.0.1:1/x"],
+            "postgresql+psycopg://127.0.0.1:1/x cannot be used: connection",
+        ),
         (["--db", "nonsense"], "SQLAlchemy URL"),
         (["--db", "sqlite:////proc/nowhere/underfed.db"], "data cannot be kept in /proc/nowhere"),
     ],

@@ -1,9 +1,8 @@
-"""An open store in a directory of its own."""
+"""An open store, over each kind of database, with a clock that tests turn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ def clock() -> WallClock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: WallClock) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path}/underfed.db", now=clock)
+def store(database_url: str, clock: WallClock) -> Iterator[Store]:
+    opened = Store(database_url, now=clock)
     yield opened
     opened.close()

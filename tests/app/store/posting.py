@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
-from tests.app.made_windows import arrival
+from tests.app.made_windows import arrival, made_window
+from underfed_server.errors import OutOfOrderError
 from underfed_server.store.compact import compact
 from underfed_server.store.store import Store
 from underfed_server.store.streams import StreamKey
@@ -34,8 +33,7 @@ def post_split(store: Store, windows: Sequence[Window], after: Iterable[int]) ->
 
 def settle(store: Store) -> None:
     """Wait until the writer did what it does after it has answered: two more turns of it are behind that."""
-
-    def nothing(connection: Connection) -> None: ...
-
-    store.write(nothing)
-    store.write(nothing)
+    for _ in range(2):
+        # Refused, since those before it are missing: it leaves nothing behind.
+        outcome = store.submit(arrival(made_window(5, run_id="nobody", previous_window_index=4))).result(timeout=30)
+        assert isinstance(outcome, OutOfOrderError)

@@ -140,12 +140,12 @@ def test_many_streams_that_end_at_once_are_compacted_without_delay(store: Store)
 
 
 def test_a_service_that_starts_again_compacts_what_the_one_before_left(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post(store, WINDOWS)
     store.close()
     monkeypatch.setattr(compacting, "DUE_ROWS", 100)
-    again = Store(f"sqlite:///{store.database.path}")
+    again = Store(database_url)
     try:
         settle(again)
         with again.reading() as reader:

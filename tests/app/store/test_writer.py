@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
+from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import arrival, made_stream, made_window
 from tests.app.store.posting import settle
 from underfed_server.errors import NotFoundError, TryLaterError
@@ -24,17 +24,17 @@ class Gate:
 
     def __init__(self, store: Store) -> None:
         self._opened, self._reached = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=store.write, args=(self._wait,))
-        self._thread.start()
+        # Refused, since those before it are missing: it leaves nothing behind.
+        refused = store.submit(arrival(made_window(5, run_id="nobody", previous_window_index=4)))
+        refused.add_done_callback(self._wait)
         assert self._reached.wait(10)
 
-    def _wait(self, connection: Connection) -> None:
+    def _wait(self, done: Future[Outcome]) -> None:
         self._reached.set()
         assert self._opened.wait(30)
 
     def open(self) -> None:
         self._opened.set()
-        self._thread.join()
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def gate(store: Store) -> Iterator[Gate]:
 
 
 def hot_windows(store: Store) -> int:
-    """What another process would find in the file."""
-    with sqlite3.connect(str(store.database.path)) as connection:
-        return int(connection.execute("SELECT count(*) FROM hot").fetchone()[0])
+    """What another connection finds in the database."""
+    with store.database.reading.begin() as connection:
+        return int(connection.execute(text("SELECT count(*) FROM hot")).scalar_one())
 
 
 def set_limit(store: Store, *, pages: int) -> None:
@@ -96,7 +96,7 @@ def test_one_write_that_fails_spoils_no_other_of_its_group(store: Store, gate: G
     gate.open()
     answers = [done.result(timeout=30) for done in before + after]
     assert [answer.next_window_index for answer in answers] == [1, 2, 3, 4, 5, 6]
-    with pytest.raises(Exception, match="type 'object' is not supported"):
+    with pytest.raises(Exception, match="type 'object'"):
         poison.result(timeout=30)
     assert len(store.steps("run-1", 0, "train")) == 120
     with pytest.raises(Exception, match="no run 'bad'"):
@@ -139,6 +139,7 @@ def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, ga
         assert reader.connection.execute(text("SELECT count(*) FROM project")).scalar() == 0
 
 
+@on_sqlite_alone
 def test_a_database_that_cannot_be_written_asks_for_patience(store: Store) -> None:
     set_limit(store, pages=1)
     big = arrival(made_window(0))
