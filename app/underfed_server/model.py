@@ -312,6 +312,8 @@ class RunSummary(Model):
     last_seen_at: datetime
     ended_at: datetime | None
     exit_reason: str | None
+    archived_at: datetime | None
+    """When a person put it away: out of the list and its counts until they are asked for."""
     no_loader: str | None
     """Why nothing was recorded, of a run in which no loader was seen."""
 
@@ -322,6 +324,30 @@ class StatusCounts(Model):
     finished: int
     crashed: int
     lost: int
+
+
+class ProjectInfo(Model):
+    """A project by its runs; hours are of all time and of runs that were judged."""
+
+    project: str
+    runs: int
+    archived_runs: int
+    """Of the runs."""
+    last_seen_at: datetime
+    hours_lost: float
+    hours_used: float
+
+
+class UserInfo(Model):
+    """Whom runs say that they belong to; hours as of a project."""
+
+    user: str
+    """Empty: they did not say."""
+    runs: int
+    archived_runs: int
+    last_seen_at: datetime
+    hours_lost: float
+    hours_used: float
 
 
 class CauseHours(Model):
@@ -511,6 +537,10 @@ class Series(Model):
 
     metric: str
     unit: Unit
+    precision_bits: int | None = None
+    """Single durations were rounded to so many significant bits when they were stored; null: all are exact."""
+    given_up_before: int | None = None
+    """Index before which retention gave up the single rows: buckets there are of 256 rows at least; null: none."""
     at_us: list[int]
     """Start of each bucket on the run clock."""
     first_index: list[int]
@@ -519,6 +549,10 @@ class Series(Model):
     mean: list[float | None]
     min: list[float | None]
     max: list[float | None]
+    p50: list[float | None] | None = None
+    """Of durations, where percentiles were asked for: of single rows, or within 1.1 % where buckets are large."""
+    p95: list[float | None] | None = None
+    p99: list[float | None] | None = None
     missing: str | None
 
 

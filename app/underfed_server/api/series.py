@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
+from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore
 from underfed_server.api.metrics import METRICS, Metric, metric_of
 from underfed_server.errors import InvalidError
 from underfed_server.model import Run, Series, SeriesPage
 from underfed_server.store.chunks import Column
 from underfed_server.store.hosts import read_samplers
-from underfed_server.store.ladder import STALL, STALL_FRACTION, Rollup
-from underfed_server.store.lanes import batches_lane, steps_lane, worker_lane
+from underfed_server.store.instants import instant_at
+from underfed_server.store.ladder import STALL, STALL_FRACTION, Rollup, Stat
+from underfed_server.store.lanes import batches_lane, kind_of, steps_lane, worker_lane
 from underfed_server.store.series import read_series, read_series_between
 from underfed_server.store.store import Store
-from underfed_server.store.tracks import Reader
+from underfed_server.store.summaries import main_loader, run_row
+from underfed_server.store.tracks import Kept, Reader
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
@@ -30,22 +32,35 @@ MOST_BUCKETS = 4_000
 MOST_METRICS = 50
 
 
+PERCENTILES = (50, 95, 99)
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
-    run: Run
+    run_id: str
+    started_at: datetime
     rank: int
     loader: str | None
     worker: int
     buckets: int
     from_step: int
     to_step: int | None
+    percentiles: tuple[int, ...]
 
     @property
     def is_whole(self) -> bool:
         return self.from_step == 0 and self.to_step is None
 
 
-@router.get("/runs/{run_id}/series")
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Of one kind of lane."""
+
+    rollup: Rollup | None
+    kept: Kept
+
+
+@router.get("/runs/{run_id}/series", response_model=SeriesPage)
 def series(
     run_id: str,
     store: GivenStore,
@@ -56,52 +71,73 @@ def series(
     from_step: Annotated[int, Query(ge=0)] = 0,
     to_step: Annotated[int | None, Query(ge=1, description="Left out itself; default: to the end")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
-) -> SeriesPage:
+    percentiles: Annotated[bool, Query(description="p50, p95 and p99 of durations; buckets may be larger")] = False,
+) -> Response:
     """Mean, least and greatest of each metric in buckets of consecutive steps, batches or samples."""
     metrics = {name: metric_of(name) for name in metric}
     if to_step is not None and to_step <= from_step:
         raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
-    question = _Question(*choose(store, run_id, rank, loader), worker, buckets, from_step, to_step)
-    found = _read(store, question, metrics.values())
-    return SeriesPage(
+    with store.reading() as reader:
+        started_at, chosen, name = _choose(reader, run_id, rank, loader)
+        asked = PERCENTILES if percentiles else ()
+        question = _Question(run_id, started_at, chosen, name, worker, buckets, from_step, to_step, asked)
+        found = _read(reader, question, metrics.values())
+    # Thousands of figures are not looked at a second time.
+    page = SeriesPage.model_construct(
         run_id=run_id,
-        rank=question.rank,
-        loader=question.loader,
-        started_at=question.run.started_at,
-        series=[_series(name, each, found.get(each.lane), question) for name, each in metrics.items()],
+        rank=chosen,
+        loader=name,
+        started_at=started_at,
+        series=_all_series(store, metrics, found, question),
     )
+    return Response(page.model_dump_json(), media_type="application/json")
 
 
-def _read(store: Store, question: _Question, metrics: Iterable[Metric]) -> dict[str, Rollup | None]:
+def _choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -> tuple[datetime, int, str | None]:
+    """As :func:`choose`, without all that is known of the run.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    started_at = run_row(reader.connection, run_id)["started_at"]
+    chosen = rank if rank is not None else min(reader.ranks(run_id), default=0)
+    return started_at, chosen, loader or main_loader(reader.connection, run_id)
+
+
+def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dict[str, _Found]:
     """Each kind of lane once, all measures of it together, from one state of the database."""
     wanted: dict[str, list[str]] = {}
     for metric in metrics:
         wanted.setdefault(metric.lane, []).extend(metric.measures)
-    with store.reading() as reader:
-        return {kind: _rollup(reader, question, kind, list(dict.fromkeys(names))) for kind, names in wanted.items()}
+    return {kind: _find(reader, question, kind, list(dict.fromkeys(names))) for kind, names in wanted.items()}
 
 
-def _rollup(reader: Reader, question: _Question, kind: str, names: list[str]) -> Rollup | None:
+def _find(reader: Reader, question: _Question, kind: str, names: list[str]) -> _Found:
     place = _place(reader, question, kind)
     if place is None:
-        return None
-    rank, lane = place
-    run = question.run
-    if kind == "steps":
+        return _Found(None, Kept())
+    where = (question.run_id, *place, question.started_at)
+    return _Found(_rollup(reader, question, where, names), reader.kept(*where))
+
+
+def _rollup(
+    reader: Reader, question: _Question, where: tuple[str, int, str, datetime], names: list[str]
+) -> Rollup | None:
+    if kind_of(where[2]) == "steps":
         return read_series(
-            reader, run.run_id, rank, lane, run.started_at,
-            names=names, buckets=question.buckets, low=question.from_step, high=question.to_step,
+            reader, *where, names=names, buckets=question.buckets, low=question.from_step, high=question.to_step,
+            percentiles=question.percentiles,
         )  # fmt: skip
     from_us, to_us = (None, None) if question.is_whole else _span(reader, question)
     return read_series_between(
-        reader, run.run_id, rank, lane, run.started_at,
-        names=names, buckets=question.buckets, from_us=from_us, to_us=to_us,
+        reader, *where, names=names, buckets=question.buckets, from_us=from_us, to_us=to_us,
+        percentiles=question.percentiles,
     )  # fmt: skip
 
 
 def _place(reader: Reader, question: _Question, kind: str) -> tuple[int, str] | None:
     """The rank that recorded it, and the lane: host and GPUs are sampled by one rank of a host."""
-    run_id, rank, loader = question.run.run_id, question.rank, question.loader
+    run_id, rank, loader = question.run_id, question.rank, question.loader
     if kind == "process":
         return rank, kind
     if kind in ("steps", "batches", "worker"):
@@ -117,55 +153,82 @@ def _span(reader: Reader, question: _Question) -> tuple[float | None, float | No
     """From the first step that is asked for until the one after the last, on the run's clock; ``None``: no bound."""
     if question.loader is None:
         return None, None
-    first = _start_us(reader, question, question.from_step)
-    after = None if question.to_step is None else _start_us(reader, question, question.to_step)
+    steps = reader.tracks(question.run_id, question.rank, steps_lane(question.loader), question.started_at)
+    first = instant_at(reader, steps, question.from_step)
+    after = None if question.to_step is None else instant_at(reader, steps, question.to_step)
     return (np.inf if first is None else first), after
 
 
-def _start_us(reader: Reader, question: _Question, step: int) -> float | None:
-    """When the first step from ``step`` on began; ``None``: there is none."""
-    run, lane = question.run, steps_lane(question.loader or "")
-    rollup = read_series(
-        reader, run.run_id, question.rank, lane, run.started_at, names=["step_us"], buckets=1, low=step
-    )
-    return None if rollup is None else float(rollup.first_us[0])
+def _all_series(
+    store: Store, metrics: Mapping[str, Metric], found: Mapping[str, _Found], question: _Question
+) -> list[Series]:
+    measured = {name for name, metric in metrics.items() if _stat(metric, found[metric.lane].rollup) is not None}
+    # Why something is missing is told with all that is known of the run, which most questions need not read.
+    run = None if measured == metrics.keys() else store.run(question.run_id)
+    return [
+        _series(name, metric, found[metric.lane])
+        if run is None or name in measured
+        else _nothing(name, metric, found[metric.lane], _missing(name, metric, run, question, found))
+        for name, metric in metrics.items()
+    ]
 
 
-def _series(name: str, metric: Metric, rollup: Rollup | None, question: _Question) -> Series:
-    stat = None if rollup is None else rollup.stats.get(metric.measure)
-    if rollup is None or stat is None or not stat.count.any():
-        missing = _missing(name, metric, question, is_empty=rollup is None)
-        return Series(
-            metric=name, unit=metric.unit, at_us=[], first_index=[], count=[], mean=[], min=[], max=[], missing=missing
-        )
-    total, weight = stat.sum, stat.count
-    if metric.measure == STALL_FRACTION:
-        # A share of time is that of the summed times: a bucket's long steps count for more than its short ones.
-        total, weight = rollup.stats[STALL].sum, rollup.stats["step_us"].sum
-    mean = np.divide(total, weight, out=np.full(len(rollup), np.nan), where=weight > 0)
+def _stat(metric: Metric, rollup: Rollup | None) -> Stat | None:
+    return None if rollup is None else rollup.stats.get(metric.measure)
+
+
+def _nothing(name: str, metric: Metric, found: _Found, missing: str) -> Series:
     return Series(
+        metric=name, unit=metric.unit, at_us=[], first_index=[], count=[], mean=[], min=[], max=[], missing=missing,
+        precision_bits=found.kept.precision_bits, given_up_before=found.kept.given_up_before,
+    )  # fmt: skip
+
+
+def _series(name: str, metric: Metric, found: _Found) -> Series:
+    rollup, stat = found.rollup, _stat(metric, found.rollup)
+    if rollup is None or stat is None:
+        raise LookupError(name)
+    percentiles = rollup.percentiles.get(metric.measure)
+    p50, p95, p99 = (None,) * 3 if percentiles is None else (_figures(row) for row in percentiles)
+    return Series.model_construct(
         metric=name,
         unit=metric.unit,
+        precision_bits=found.kept.precision_bits,
+        given_up_before=found.kept.given_up_before,
         at_us=rollup.first_us.astype(np.int64).tolist(),
         first_index=rollup.first_index.astype(np.int64).tolist(),
         count=stat.count.astype(np.int64).tolist(),
-        mean=_figures(mean),
+        mean=_figures(_mean(metric, rollup, stat)),
         min=_figures(stat.min),
         max=_figures(stat.max),
+        p50=p50,
+        p95=p95,
+        p99=p99,
         missing=None,
     )
 
 
+def _mean(metric: Metric, rollup: Rollup, stat: Stat) -> Column:
+    total, weight = stat.sum, stat.count
+    if metric.measure == STALL_FRACTION:
+        # A share of time is that of the summed times: a bucket's long steps count for more than its short ones.
+        total, weight = rollup.stats[STALL].sum, rollup.stats["step_us"].sum
+    return np.asarray(np.divide(total, weight, out=np.full(len(rollup), np.nan), where=weight > 0))
+
+
 def _figures(column: Column) -> list[float | None]:
-    return [None if math.isnan(value) else value for value in np.round(column, 6).tolist()]
+    figures: list[float | None] = np.round(column, 6).tolist()
+    for place in np.flatnonzero(np.isnan(column)).tolist():
+        figures[place] = None
+    return figures
 
 
-def _missing(name: str, metric: Metric, question: _Question, *, is_empty: bool) -> str:
+def _missing(name: str, metric: Metric, run: Run, question: _Question, found: Mapping[str, _Found]) -> str:
     """The reason that the agent gave, else what can be seen from here."""
-    told = [question.run.not_measured]
-    told += [each.not_measured for each in question.run.loaders if each.loader == question.loader]
+    told = [run.not_measured]
+    told += [each.not_measured for each in run.loaders if each.loader == question.loader]
     for fact in (name, metric.measure, metric.explained_by):
         for reasons in reversed(told):
             if fact is not None and fact in reasons:
                 return reasons[fact]
-    return "nothing was recorded here" if is_empty else "not measured"
+    return "nothing was recorded here" if found[metric.lane].rollup is None else "not measured"

@@ -29,7 +29,8 @@ def tier_to_bytes(lane: str, tier: Rollup) -> bytes:
     matrix = _matrix(lane, tier)
     figures, buckets = matrix.shape
     planes = matrix.view(np.uint8).reshape(figures, buckets, FIGURE_BYTES).transpose(0, 2, 1)
-    return figures.to_bytes(2, "little") + compressor().compress(planes.tobytes())
+    head: bytes = figures.to_bytes(2, "little")
+    return head + compressor().compress(planes.tobytes())
 
 
 def tiers_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from underfed_server.store.chunks import Column, Columns
 from underfed_server.store.histograms import exact_percentiles, percentiles_of
+from underfed_server.store.instants import index_at
 from underfed_server.store.ladder import (
     BINNED,
     COMPUTE,
@@ -134,8 +135,8 @@ def read_series_between(
     tracks = reader.tracks(run_id, rank, lane, run_started_at)
     if not tracks:
         return None
-    low = 0 if from_us is None else _index_at(reader, tracks, from_us)
-    high = None if to_us is None else _index_at(reader, tracks, to_us)
+    low = 0 if from_us is None else index_at(reader, tracks, from_us)
+    high = None if to_us is None else index_at(reader, tracks, to_us)
     return read_series(
         reader, run_id, rank, lane, run_started_at,
         names=names, buckets=buckets, low=low, high=high, percentiles=percentiles,
@@ -161,14 +162,6 @@ def _span(track: Track, low: int, high: int | None) -> _Span | None:
     end = track.shift_index + track.end_index
     first, last = max(low, track.shift_index), end if high is None else min(high, end)
     return _Span(track, first, last) if first < last else None
-
-
-def _index_at(reader: Reader, tracks: Sequence[Track], at_us: float) -> int:
-    for track in tracks:
-        index = reader.index_at(track, at_us - track.shift_us)
-        if index < track.end_index:
-            return track.shift_index + index
-    return tracks[-1].shift_index + tracks[-1].end_index
 
 
 def _needs_histograms(spans: Sequence[_Span], ordinals: Sequence[range]) -> bool:

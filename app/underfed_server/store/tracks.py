@@ -7,7 +7,7 @@ see one sequence on the clock that reads 0 when the run started.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, and_, select
 from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns, decode
 from underfed_server.store.ladder import Rollup
-from underfed_server.store.lanes import index_of, instant_of, length, stored_names, unpacked
+from underfed_server.store.lanes import index_of, length, stored_names, unpacked
 from underfed_server.store.records import tiers_from_bytes
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import Tails, belongs_to
@@ -47,14 +47,37 @@ class ChunkPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What is left of the single rows of a lane."""
+
+    given_up_before: int | None = None
+    """Index before which retention gave them up; ``None``: nowhere."""
+    precision_bits: int | None = None
+    """Significant bits that single durations have at least; ``None``: all are exact."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reader:
     """Reads one state of the database: its connection is in a transaction."""
 
     connection: Connection
     tails: Tails
+    _tracks: dict[tuple[str, int, str], list[Track]] = field(default_factory=dict)
 
     def tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
         """Oldest incarnation first; empty when nothing was recorded."""
+        place = (run_id, rank, lane)
+        if place not in self._tracks:
+            self._tracks[place] = self._read_tracks(run_id, rank, lane, run_started_at)
+        return self._tracks[place]
+
+    def kept(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> Kept:
+        tracks = self.tracks(run_id, rank, lane, run_started_at)
+        ends = [track.shift_index + end for track in tracks if (end := self.exact_from(track)) is not None]
+        bits = [track.precision_bits for track in tracks if track.precision_bits is not None]
+        return Kept(max(ends, default=None), min(bits, default=None))
+
+    def _read_tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
         track, stream = tables.track.c, tables.stream.c
         same = and_(track.run_id == stream.run_id, track.rank == stream.rank, track.incarnation == stream.incarnation)
         statement = select(tables.track, stream.started_at).join(tables.stream, same)
@@ -144,46 +167,14 @@ class Reader:
         chunk = tables.chunk.c
         statement = select(chunk.first_index).where(self.is_chunk_of(track), chunk.ordinal == track.dropped_chunks)
         kept = self.connection.execute(statement).scalar()
-        if kept is not None:
-            return int(kept)
-        return track.chunk_rows if not track.lane.startswith("steps:") else self._after_chunks(track)
+        return self.after_chunks(track) if kept is None else int(kept)
 
-    def _after_chunks(self, track: Track) -> int:
-        """The first step that no chunk holds."""
+    def after_chunks(self, track: Track) -> int:
+        """Index, not yet shifted, of the first row that no chunk holds."""
+        if not track.lane.startswith("steps:"):
+            return track.chunk_rows
         hot = self.hot_rows(track)
         return track.end_index if hot is None else int(hot["row"][0])
-
-    def index_at(self, track: Track, at_us: float) -> int:
-        """Index of the first row at or after the instant ``at_us`` (of the incarnation's clock).
-
-        Of the first 256 that may be, where retention gave up the rows.
-        """
-        chunk = tables.chunk.c
-        statement = select(chunk.ordinal).where(self.is_chunk_of(track), chunk.first_us < at_us)
-        ordinal = self.connection.execute(statement.order_by(chunk.ordinal.desc()).limit(1)).scalar()
-        if ordinal is None and track.chunks:
-            return 0
-        if ordinal is not None and ordinal < track.dropped_chunks:
-            return self._bucket_at(track, ordinal, at_us)
-        instant = instant_of(track.lane)
-        parts = [] if ordinal is None else self.chunk_rows(track, [ordinal, ordinal + 1], [instant])
-        hot = self.hot_rows(track)
-        for columns in parts if hot is None else [*parts, hot]:
-            later = np.flatnonzero(columns[instant] >= at_us)
-            if len(later):
-                return int(columns["row"][later[0]])
-        return track.end_index
-
-    def _bucket_at(self, track: Track, ordinal: int, at_us: float) -> int:
-        tier = self.tiers(track, ordinal, ordinal + 1, [])
-        if tier is not None and (later := np.flatnonzero(tier.first_us >= at_us)).size:
-            return int(tier.first_index[later[0]])
-        return self._end_of(track, ordinal)
-
-    def _end_of(self, track: Track, ordinal: int) -> int:
-        """One past the last row of a chunk."""
-        places = self.chunk_places(track, ordinal)
-        return places[1].first_index if len(places) > 1 else self._after_chunks(track)
 
     @staticmethod
     def is_chunk_of(track: Track) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 d48efe4b3f107bd210f2ffa012ed0e8cd31db668886291a36b47b7bae1828eb0. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 b867b96bb99613cd62972325bcda83aa0c63b681f53d3ede9701e9af2391f0b1. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -34,6 +34,26 @@ export interface paths {
          * @description A window of one rank, as docs/wire.md describes it; acknowledged when it is on disk. Idempotent.
          */
         post: operations["ingest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Projects
+         * @description Every project with a run, by name; a token's own, where it is bound to one.
+         */
+        get: operations["projects_api_v1_projects_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -76,14 +96,14 @@ export interface paths {
         post?: never;
         /**
          * Remove
-         * @description Forget a run that is not running, and everything that was recorded of it.
+         * @description Forget a run that is not running, and everything that was recorded of it; for ten minutes it can be restored.
          */
         delete: operations["remove_api_v1_runs__run_id__delete"];
         options?: never;
         head?: never;
         /**
          * Edit
-         * @description Change the name, the tags or the notes of a run.
+         * @description Change the name, the tags or the notes of a run; put it away, or take it out again.
          */
         patch: operations["edit_api_v1_runs__run_id__patch"];
         trace?: never;
@@ -102,6 +122,26 @@ export interface paths {
         get: operations["diagnosis_api_v1_runs__run_id__diagnosis_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore
+         * @description Bring back a run that was deleted within the last ten minutes, whole.
+         */
+        post: operations["restore_api_v1_runs__run_id__restore_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -273,6 +313,26 @@ export interface paths {
          * @description End a token and the sessions it opened: every process refuses them within a second.
          */
         delete: operations["revoke_api_v1_tokens__token_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Users
+         * @description Everybody with a run, by name; in a token's own project, where it is bound to one.
+         */
+        get: operations["users_api_v1_users_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -837,6 +897,27 @@ export interface components {
             /** Scopes */
             scopes: ("ingest" | "view" | "admin")[];
         };
+        /**
+         * ProjectInfo
+         * @description A project by its runs; hours are of all time and of runs that were judged.
+         */
+        ProjectInfo: {
+            /** Archived Runs */
+            archived_runs: number;
+            /** Hours Lost */
+            hours_lost: number;
+            /** Hours Used */
+            hours_used: number;
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Project */
+            project: string;
+            /** Runs */
+            runs: number;
+        };
         /** RankDiagnosis */
         RankDiagnosis: {
             /** Data Stall Fraction */
@@ -881,6 +962,8 @@ export interface components {
             advice_of: string | null;
             /** Agent Version */
             agent_version: string | null;
+            /** Archived At */
+            archived_at: string | null;
             best_advice: components["schemas"]["BestAdvice"] | null;
             /**
              * Bound
@@ -1009,6 +1092,11 @@ export interface components {
          * @description Only what is given is changed; ``null`` gives a name or tags back to what the agent says.
          */
         RunChanges: {
+            /**
+             * Archived
+             * @default false
+             */
+            archived: boolean;
             /** Name */
             name?: string | null;
             /**
@@ -1046,6 +1134,8 @@ export interface components {
          * @description One line of the runs table.
          */
         RunSummary: {
+            /** Archived At */
+            archived_at: string | null;
             best_advice: components["schemas"]["BestAdvice"] | null;
             /**
              * Bound
@@ -1134,6 +1224,8 @@ export interface components {
             count: number[];
             /** First Index */
             first_index: number[];
+            /** Given Up Before */
+            given_up_before?: number | null;
             /** Max */
             max: (number | null)[];
             /** Mean */
@@ -1144,6 +1236,14 @@ export interface components {
             min: (number | null)[];
             /** Missing */
             missing: string | null;
+            /** P50 */
+            p50?: (number | null)[] | null;
+            /** P95 */
+            p95?: (number | null)[] | null;
+            /** P99 */
+            p99?: (number | null)[] | null;
+            /** Precision Bits */
+            precision_bits?: number | null;
             /**
              * Unit
              * @enum {string}
@@ -1439,6 +1539,27 @@ export interface components {
             token_id: string;
         };
         /**
+         * UserInfo
+         * @description Whom runs say that they belong to; hours as of a project.
+         */
+        UserInfo: {
+            /** Archived Runs */
+            archived_runs: number;
+            /** Hours Lost */
+            hours_lost: number;
+            /** Hours Used */
+            hours_used: number;
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Runs */
+            runs: number;
+            /** User */
+            user: string;
+        };
+        /**
          * Week
          * @description Rank-hours of the last seven days against the seven before.
          */
@@ -1662,15 +1783,73 @@ export interface operations {
             };
         };
     };
+    projects_api_v1_projects_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectInfo"][];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     runs_api_v1_runs_get: {
         parameters: {
             query?: {
+                /** @description Default: `false`, unless `q` speaks of it */
+                archived?: ("true" | "false" | "any") | null;
                 bound?: ("data" | "transfer" | "compute" | "host" | "unknown") | null;
                 /** @description `next_cursor` of the page before */
                 cursor?: string | null;
                 limit?: number;
                 project?: string | null;
-                /** @description Words that all occur in name, id, project, user, host or tags */
+                /** @description A search expression, as docs/search.md describes it */
                 q?: string | null;
                 /** @description A key; `-` in front: largest first */
                 sort?: string;
@@ -1965,6 +2144,64 @@ export interface operations {
             };
         };
     };
+    restore_api_v1_runs__run_id__restore_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     series_api_v1_runs__run_id__series_get: {
         parameters: {
             query: {
@@ -1975,6 +2212,8 @@ export interface operations {
                 loader?: string | null;
                 /** @description One or more of: step_us, data_wait_us, compute_us, sampler_us, h2d_us, h2d_exposed_us, gpu_idle_us, gpu_work_us, queue_depth, data_stall_fraction, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads */
                 metric: string[];
+                /** @description p50, p95 and p99 of durations; buckets may be larger */
+                percentiles?: boolean;
                 /** @description Default: the lowest */
                 rank?: number | null;
                 /** @description Left out itself; default: to the end */
@@ -2520,6 +2759,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    users_api_v1_users_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserInfo"][];
+                };
             };
             /** @description Unauthorized */
             401: {
