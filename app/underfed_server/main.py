@@ -17,16 +17,18 @@ from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
+from underfed_server.store.upkeep import Upkeep
 
 
 class Application:
     """The ASGI application. Open it with :func:`create_app`; it closes itself at the end of its lifespan."""
 
-    def __init__(self, parts: Parts, gate: Gate, *, new_token: str | None) -> None:
+    def __init__(self, parts: Parts, gate: Gate, upkeep: Upkeep, *, new_token: str | None) -> None:
         self.parts = parts
         self.new_token = new_token
         """A token that was made just now, to be shown once."""
         self._gate = gate
+        self._upkeep = upkeep
         self._ingest = Ingest(parts.store.submit)
         self._api = build(parts)
         self._traffic = Traffic(self._serve, parts.requests)
@@ -61,6 +63,7 @@ class Application:
         """End the streams, then write what waits."""
         self.parts.events.close()
         self.parts.pulse.close()
+        self._upkeep.close()
         self.parts.access.close()
         self.parts.store.close()
 
@@ -82,11 +85,13 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
         pulse = Pulse(store, events, judge)
         limits = Limits(settings.requests_per_s, settings.bytes_per_s)
         parts = Parts(store, access, limits, events, pulse, RequestTally(), store.now())
-        application = Application(parts, Gate(access, limits, Proxy(settings)), new_token=new_token)
+        upkeep = Upkeep(store)
+        application = Application(parts, Gate(access, limits, Proxy(settings)), upkeep, new_token=new_token)
     except BaseException:
         store.close()
         raise
     access.listen(events.wake)
     access.start()
     pulse.start()
+    upkeep.start()
     return application

@@ -42,6 +42,7 @@ export function summary(changes: Partial<RunSummary> = {}): RunSummary {
     last_seen_at: '2026-11-21T13:06:00Z',
     ended_at: null,
     exit_reason: null,
+    archived_at: null,
     no_loader: null,
     ...changes,
   }

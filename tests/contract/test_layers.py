@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
     ("errors", "settings", "model", "logs", "distribution"),
+    ("search",),
     ("ingest",),
     ("store",),
     ("facts",),
@@ -52,7 +53,7 @@ AGENT_LINE = (
         "cli",
     ),
 )
-PURE = ("diagnosis", "advice")
+PURE = ("search", "diagnosis", "advice")
 IMPURE_LIBRARIES = {"fastapi", "starlette", "uvicorn", "sqlalchemy", "alembic", "socket", "urllib", "http", "time"}
 HEAVY_IN_TRAINING = {"psutil", "pynvml", "torch", "numpy", "json", "urllib", "http", "subprocess", "asyncio"}
 
@@ -121,7 +122,7 @@ def test_agent_and_service_never_import_each_other(package: str, folder: str, ot
 
 
 @pytest.mark.parametrize("part", PURE)
-def test_judgement_and_advice_are_pure(part: str) -> None:
+def test_searching_judging_and_advising_are_pure(part: str) -> None:
     impure = [
         f"{part}.{name} imports {target}"
         for name, tree in modules(ROOT / "app" / "underfed_server" / part)

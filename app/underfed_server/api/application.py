@@ -14,6 +14,7 @@ from underfed_server.api import (
     exposition,
     failures,
     page,
+    projects,
     runs,
     series,
     service,
@@ -96,7 +97,7 @@ def skeleton() -> FastAPI:
     )
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
-    for module in (runs, series, workers, timeline, team, events, tokens, service):
+    for module in (runs, projects, series, workers, timeline, team, events, tokens, service):
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(service.health)

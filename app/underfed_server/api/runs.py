@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from underfed_server.api.given import ALLOWED, GivenParts, GivenStore
+from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, GivenStore
 from underfed_server.api.unjudged import unjudged
 from underfed_server.model import Bound, Diagnosis, Run, RunsPage, Status
-from underfed_server.store.runs import RunFilter
+from underfed_server.store.runs import Archived, RunFilter
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
 MOST_RUNS = 5_000
-"""In one page: 36 ms in the store's study. A team's list fits into one."""
+"""In one page: a team's list fits into one."""
 
 Text = Annotated[str, StringConstraints(max_length=500)]
+Asked = Annotated[str | None, StringConstraints(pattern=r"^[^\x00]*$")]
+"""No text in the database has a NUL, and PostgreSQL refuses to look for one."""
 Name = Annotated[str, StringConstraints(max_length=500, min_length=1, strip_whitespace=True)]
 
 
@@ -29,22 +31,30 @@ class RunChanges(BaseModel):
     name: Name | None = None
     tags: dict[Name, Text] | None = Field(default=None, max_length=200)
     notes: Annotated[str, StringConstraints(max_length=100_000)] = ""
+    archived: bool = False
+    """Put away: out of the list, its counts and the week's hours until it is asked for."""
 
 
-@router.get("/runs")
+@router.get("/runs", response_model=RunsPage)
 def runs(
     store: GivenStore,
-    project: str | None = None,
+    grant: GivenGrant,
+    project: Asked = None,
     status: Status | None = None,
     bound: Bound | None = None,
-    tag: Annotated[str | None, Query(description="`key=value`, or `key` with any value")] = None,
-    q: Annotated[str | None, Query(description="Words that all occur in name, id, project, user, host or tags")] = None,
+    tag: Annotated[Asked, Query(description="`key=value`, or `key` with any value")] = None,
+    q: Annotated[str | None, Query(description="A search expression, as docs/search.md describes it")] = None,
+    archived: Annotated[Archived | None, Query(description="Default: `false`, unless `q` speaks of it")] = None,
     sort: Annotated[str, Query(description="A key; `-` in front: largest first")] = "-started_at",
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
-) -> RunsPage:
+) -> Response:
     """Runs that pass the filter, with counts by status and the week's hours."""
-    return store.runs(RunFilter(project, status, bound, tag, q, sort, limit, cursor))
+    asked = RunFilter(
+        project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
+        cursor=cursor, within=grant.project,
+    )  # fmt: skip
+    return Response(store.runs(asked), media_type="application/json")
 
 
 @router.get("/runs/{run_id}")
@@ -55,7 +65,7 @@ def run(run_id: str, store: GivenStore) -> Run:
 
 @router.patch("/runs/{run_id}")
 def edit(run_id: str, changes: RunChanges, parts: GivenParts) -> Run:
-    """Change the name, the tags or the notes of a run."""
+    """Change the name, the tags or the notes of a run; put it away, or take it out again."""
     parts.store.edit_run(run_id, changes.model_dump(exclude_unset=True))
     parts.pulse.touch({run_id})
     return parts.store.run(run_id)
@@ -63,8 +73,16 @@ def edit(run_id: str, changes: RunChanges, parts: GivenParts) -> Run:
 
 @router.delete("/runs/{run_id}", status_code=204)
 def remove(run_id: str, store: GivenStore) -> None:
-    """Forget a run that is not running, and everything that was recorded of it."""
+    """Forget a run that is not running, and everything that was recorded of it; for ten minutes it can be restored."""
     store.delete_run(run_id)
+
+
+@router.post("/runs/{run_id}/restore")
+def restore(run_id: str, parts: GivenParts) -> Run:
+    """Bring back a run that was deleted within the last ten minutes, whole."""
+    parts.store.restore_run(run_id)
+    parts.pulse.touch({run_id})
+    return parts.store.run(run_id)
 
 
 @router.get("/runs/{run_id}/diagnosis")

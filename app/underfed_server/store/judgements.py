@@ -10,7 +10,7 @@ from sqlalchemy import Connection, or_, select, update
 
 from underfed_server.model import BestAdvice, Diagnosis
 from underfed_server.store import tables
-from underfed_server.store.status import status_column
+from underfed_server.store.status import LOST_AFTER, status_column
 from underfed_server.store.summaries import run_row
 from underfed_server.store.upsert import upsert
 
@@ -53,8 +53,10 @@ def note_judged(connection: Connection, run_id: str, spark: Sequence[float | Non
 def unjudged(connection: Connection, now: datetime) -> list[str]:
     """Runs to which something happened since they were judged: a window came, or no window came for too long."""
     run = tables.run.c
-    is_old = or_(run.judged_at.is_(None), run.judged_at < run.last_seen_at)
-    statement = select(run.run_id).where(or_(is_old, run.judged_status != status_column(now)))
+    # The last: before our clock was set back, so that windows since then seem to be older.
+    is_old = or_(run.judged_at.is_(None), run.judged_at < run.last_seen_at, run.judged_at > now + LOST_AFTER)
+    is_due = or_(is_old, run.judged_status != status_column(now))
+    statement = select(run.run_id).where(run.deleted_at.is_(None), is_due)
     return list(connection.execute(statement.order_by(run.last_seen_at.desc())).scalars())
 
 

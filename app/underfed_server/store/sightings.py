@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, and_, func, select
 
 from underfed_server.model import Cause, LedgerEntry, StorageKind
 from underfed_server.store import tables
@@ -56,10 +56,11 @@ class Sighting:
 
 
 def read_sightings(connection: Connection, since: datetime, cause: Cause | None) -> list[Sighting]:
-    """Judged runs that lived since then, oldest first; of any leading cause, or of this one."""
+    """Judged runs that lived since then and are in the list, oldest first; of any leading cause, or of this one."""
     run = tables.run.c
     is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since
-    statement = select(tables.run).where(is_recent, run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    is_listed = and_(run.deleted_at.is_(None), run.archived_at.is_(None))
+    statement = select(tables.run).where(is_recent, is_listed, run.hours_lost.is_not(None), run.hours_used.is_not(None))
     if cause is not None:
         statement = statement.where(run.cause == cause)
     return _sightings(connection, connection.execute(statement.order_by(run.started_at, run.run_id)).mappings().all())
@@ -78,6 +79,7 @@ def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry
     """What every run that carried an advice gained by it; or those of a project."""
     run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
+    statement = statement.where(run.deleted_at.is_(None))
     if project is not None:
         statement = statement.where(run.project == project)
     found = []

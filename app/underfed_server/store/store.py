@@ -14,12 +14,13 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
-from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, Run, RunsPage, RunSummary
-from underfed_server.store import details, judgements, runs, summaries, tables
+from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
+from underfed_server.store import details, groups, judgements, removal, runs, summaries, tables
 from underfed_server.store.database import open_database
 from underfed_server.store.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.hosts import Samplers, read_samplers
 from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
+from underfed_server.store.lines import Lines, write_page
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
 from underfed_server.store.runs import RunFilter
 from underfed_server.store.schema import upgrade
@@ -69,6 +70,7 @@ class Store:
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
+        self._lines = Lines()
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(self.database.writing, self._appender, self._tell, is_shared=is_shared)
         self._readers = self.database.reading
@@ -130,26 +132,36 @@ class Store:
 
     # --- runs -------------------------------------------------------------------------------------
 
-    def runs(self, asked: RunFilter) -> RunsPage:
-        """A page of the list, with the counts and the week above it.
+    def runs(self, asked: RunFilter) -> bytes:
+        """A page of the list, with the counts and the week above it: the JSON of a :class:`RunsPage`.
 
         Raises:
-            InvalidError: no such sort or cursor.
+            InvalidError: no such sort or cursor, or an expression that cannot be understood.
         """
         now = self.now()
         with self._readers.begin() as connection:
-            page, cursor = runs.list_runs(connection, asked, now)
+            lines, cursor = runs.list_runs(connection, asked, now, self._lines)
             counts = runs.count_by_status(connection, asked, now)
-            return RunsPage(runs=page, next_cursor=cursor, counts=counts, week=read_week(connection, now))
+            return write_page(lines, cursor, counts, read_week(connection, asked.within, now))
+
+    def projects(self, within: str | None = None) -> list[ProjectInfo]:
+        """By name; ``within``: that one alone."""
+        with self._readers.begin() as connection:
+            return groups.read_projects(connection, within)
+
+    def users(self, within: str | None = None) -> list[UserInfo]:
+        """By name; ``within``: of the runs of that project alone."""
+        with self._readers.begin() as connection:
+            return groups.read_users(connection, within)
 
     def run(self, run_id: str) -> Run:
         with self._readers.begin() as connection:
             return details.read_run(connection, run_id, self.now())
 
     def project_of(self, run_id: str) -> str:
+        """Also of a run that was deleted, as long as it can be restored."""
         with self._readers.begin() as connection:
-            project: str = summaries.run_row(connection, run_id)["project"]
-            return project
+            return removal.project_of(connection, run_id)
 
     def summary(self, run_id: str) -> RunSummary:
         with self._readers.begin() as connection:
@@ -171,19 +183,34 @@ class Store:
             return runs.replays(connection, run_id)
 
     def edit_run(self, run_id: str, changes: Mapping[str, Any]) -> None:
-        """Set ``name``, ``tags`` or ``notes``; a name or tags of ``None`` are the agent's again."""
+        """Set ``name``, ``tags``, ``notes`` or ``archived``; a name or tags of ``None`` are the agent's again."""
         self.write(lambda connection: runs.edit_run(connection, run_id, changes, self.now()))
 
     def delete_run(self, run_id: str) -> None:
-        """Raises:
-        ConflictError: it is running.
+        """For ten minutes :meth:`restore_run` brings it back.
+
+        Raises:
+            ConflictError: it is running.
         """
+        self.write(lambda connection: removal.delete_run(connection, run_id, self.now()))
 
-        def delete(connection: Connection) -> None:
-            runs.delete_run(connection, run_id, self.now())
-            self._writer.forget(run_id)
+    def restore_run(self, run_id: str) -> None:
+        """Undo :meth:`delete_run`; nothing happens to a run that was not deleted."""
+        self.write(lambda connection: removal.restore_run(connection, run_id, self.now()))
 
-        self.write(delete)
+    def forgettable(self) -> str | None:
+        """A run that was deleted, and that nobody can have back any more."""
+        with self._readers.begin() as connection:
+            return removal.forgettable(connection, self.now())
+
+    def forget_some(self, run_id: str) -> None:
+        """Take away part of a run from :meth:`forgettable`."""
+
+        def forget(connection: Connection) -> None:
+            if removal.forget_some(connection, run_id, self.now()):
+                self._writer.forget(run_id)
+
+        self.write(forget)
 
     # --- what was recorded ------------------------------------------------------------------------
 

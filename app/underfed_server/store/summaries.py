@@ -21,7 +21,10 @@ def run_row(connection: Connection, run_id: str) -> RowMapping:
     """Raises:
     NotFoundError: there is no such run.
     """
-    row = connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
+    run = tables.run.c
+    row = (
+        connection.execute(select(tables.run).where(run.run_id == run_id, run.deleted_at.is_(None))).mappings().first()
+    )
     if row is None:
         raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
     return row
@@ -60,7 +63,7 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
     same = (
         "run_id", "project", "job", "bound", "level", "cause", "data_stall_fraction", "steps_per_s", "samples_per_s",
         "step_us", "hours_lost", "gpu_hours_lost", "observed_speedup", "spark", "world_size", "user", "started_at",
-        "last_seen_at", "ended_at", "exit_reason",
+        "last_seen_at", "ended_at", "exit_reason", "archived_at",
     )  # fmt: skip
     return RunSummary(
         **{name: row[name] for name in same},
@@ -121,13 +124,8 @@ def _ranks(connection: Connection, run_ids: Iterable[str]) -> dict[str, list[Row
 
 def _workers(connection: Connection, run_ids: Iterable[str]) -> dict[tuple[str, str], int | None]:
     loader = tables.loader.c
-    statement = select(loader.run_id, loader.loader, loader.info).where(loader.run_id.in_(list(run_ids)))
-    return {(row.run_id, row.loader): _whole(row.info["settings"].get("num_workers")) for row in
-            connection.execute(statement)}  # fmt: skip
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    statement = select(loader.run_id, loader.loader, loader.num_workers).where(loader.run_id.in_(list(run_ids)))
+    return {(row.run_id, row.loader): row.num_workers for row in connection.execute(statement)}
 
 
 def devices_by_host(ranks: Iterable[RowMapping]) -> dict[tuple[str | None, Any], dict[str, Any]]:

@@ -114,9 +114,6 @@ run = Table(
     # The service process that judges the run, until when: several that share a database do no work twice.
     Column("judge", Text),
     Column("judge_until", Instant),
-    # Its line in the list as JSON, as of the change at ``lined_at``; null or of another change: not up to date.
-    Column("line", Text),
-    Column("lined_at", Instant),
     Index(None, "job"),
     Index(None, "project"),
     Index(None, "started_at"),
@@ -217,6 +214,7 @@ track = Table(
     Column("chunk_bytes", BigInteger, nullable=False, server_default="0"),
     # The first so many chunks have only their roll-ups left.
     Column("dropped_chunks", Integer, nullable=False, server_default="0"),
+    Column("dropped_at", Instant),
     # Of the chunks' tiers and what is rolled up above them: kept as long as the run.
     Column("ladder_bytes", BigInteger, nullable=False, server_default="0"),
     # Significant bits of the durations in the chunk that was rounded most; null: all are exact.

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
 
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window
 from tests.app.store.clock import WallClock
+from tests.app.store.listing import listed
 from tests.app.store.posting import post
-from underfed_server.errors import ConflictError, InvalidError, NotFoundError
-from underfed_server.store import tables
-from underfed_server.store.runs import SORTS, RunFilter
+from underfed_server.errors import InvalidError, NotFoundError
+from underfed_server.store.runs import SORTS
 from underfed_server.store.store import Store
 
 ENDED = {"end": {"status": "finished"}}
@@ -24,7 +23,7 @@ def add(store: Store, run_id: str, **described: Any) -> None:
 
 
 def ids(store: Store, **asked: Any) -> list[str]:
-    return [run.run_id for run in store.runs(RunFilter(**asked)).runs]
+    return [run.run_id for run in listed(store, **asked).runs]
 
 
 @pytest.fixture
@@ -86,26 +85,15 @@ def test_every_key_sorts_both_ways(three: Store, sort: str) -> None:
     assert len(ids(three, sort=sort)) == len(ids(three, sort=f"-{sort}")) == 3
 
 
-def test_a_key_or_cursor_that_does_not_exist_is_named(three: Store) -> None:
+def test_a_key_that_does_not_exist_is_named(three: Store) -> None:
     with pytest.raises(InvalidError, match="'colour' is none of status, name") as raised:
         ids(three, sort="colour")
     assert raised.value.field == "sort"
-    for cursor in ("x", "-1", "٣", "9" * 20):
-        with pytest.raises(InvalidError, match="cursor"):
-            ids(three, cursor=cursor)
-
-
-def test_pages_follow_one_another_and_end(three: Store) -> None:
-    first = three.runs(RunFilter(sort="name", limit=2))
-    assert [run.run_id for run in first.runs] == ["alpha", "beta"]
-    second = three.runs(RunFilter(sort="name", limit=2, cursor=first.next_cursor))
-    assert [run.run_id for run in second.runs] == ["gamma"]
-    assert second.next_cursor is None
 
 
 def test_counts_are_of_the_filter_whatever_status_it_asks_for(three: Store) -> None:
     post(three, [made_window(1, run_id="alpha", **ENDED)])
-    counts = three.runs(RunFilter(project="vision", status="finished")).counts
+    counts = listed(three, project="vision", status="finished").counts
     assert (counts.all, counts.running, counts.finished) == (2, 1, 1)
 
 
@@ -175,31 +163,6 @@ def test_a_person_s_words_stay_whatever_the_agent_says_again(three: Store) -> No
     assert (three.run("alpha").name, three.run("alpha").tags) == ("again", {"team": "speech"})
     assert three.run("alpha").notes == "look again"
     assert set(ids(three, tag="team=speech")) == {"alpha", "beta"}
-
-
-def test_a_run_that_is_gone_leaves_nothing(store: Store, clock: WallClock) -> None:
-    post(store, [*made_stream(5), made_window(5, **ENDED)])
-    store.save_diagnosis(made_diagnosis())
-    store.delete_run("run-1")
-    with store.reading() as reader:
-        left = {
-            table.name: reader.connection.execute(select(func.count()).select_from(table)).scalar()
-            for table in tables.RUN_TABLES
-        }
-    assert set(left.values()) == {0}, left
-    with pytest.raises(NotFoundError, match="no run 'run-1'"):
-        store.run("run-1")
-    # The same id may be used again, from its beginning.
-    post(store, made_stream(2))
-    assert store.summary("run-1").steps == 40
-
-
-def test_a_running_run_is_not_deleted(store: Store, clock: WallClock) -> None:
-    post(store, [made_window(0)])
-    with pytest.raises(ConflictError, match="still running"):
-        store.delete_run("run-1")
-    clock.advance(minutes=1)
-    store.delete_run("run-1")
 
 
 def test_earlier_runs_are_of_the_same_job_and_the_newest_first(store: Store) -> None:

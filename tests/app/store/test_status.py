@@ -8,8 +8,8 @@ import pytest
 
 from tests.app.made_windows import made_window
 from tests.app.store.clock import WallClock
+from tests.app.store.listing import listed
 from tests.app.store.posting import post
-from underfed_server.store.runs import RunFilter
 from underfed_server.store.store import Store
 
 FINISHED = {"end": {"status": "finished", "exit_code": 0}}
@@ -19,9 +19,9 @@ CRASHED = {"end": {"status": "crashed", "exit_reason": "CUDA out of memory", "ex
 def status(store: Store) -> str:
     """The same from the row and from the filter, which the database works out."""
     said = store.summary("run-1").status
-    found = [name for name in ("running", "finished", "crashed", "lost") if store.runs(RunFilter(status=name)).runs]
+    found = [name for name in ("running", "finished", "crashed", "lost") if listed(store, status=name).runs]
     assert found == [said]
-    assert getattr(store.runs(RunFilter()).counts, said) == 1
+    assert getattr(listed(store).counts, said) == 1
     return said
 
 

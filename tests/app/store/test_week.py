@@ -9,9 +9,9 @@ import pytest
 from tests.app.made_diagnosis import made_cause, made_diagnosis
 from tests.app.made_windows import made_window
 from tests.app.store.clock import WallClock
+from tests.app.store.listing import listed
 from tests.app.store.posting import post
 from underfed_server.model import Week
-from underfed_server.store.runs import RunFilter
 from underfed_server.store.store import Store
 
 
@@ -25,7 +25,7 @@ def add(store: Store, clock: WallClock, run_id: str, *, days_ago: float, hours: 
 
 
 def week(store: Store) -> Week:
-    return store.runs(RunFilter()).week
+    return listed(store).week
 
 
 def test_an_empty_store_has_had_an_empty_week(store: Store) -> None:

@@ -48,15 +48,13 @@ def _runs() -> None:
         ("deleted_at", sa.BigInteger()),
         ("judge", sa.Text()),
         ("judge_until", sa.BigInteger()),
-        ("line", sa.Text()),
-        ("lined_at", sa.BigInteger()),
     ):
         op.add_column("run", sa.Column(name, kind, nullable=True))
     op.create_index("ix_run_project", "run", ["project"])
     op.add_column("rank", sa.Column("gpu_name", sa.Text(), nullable=True))
     op.add_column("loader", sa.Column("num_workers", sa.Integer(), nullable=True))
     _searched()
-    op.create_index("ix_rank_run_id", "rank", ["run_id", "hostname", "gpu_name"])
+    op.create_index("ix_rank_run_id_hostname_gpu_name", "rank", ["run_id", "hostname", "gpu_name"])
 
 
 def _searched() -> None:
@@ -91,6 +89,7 @@ def _chunks() -> None:
     op.create_index("ix_stream_hot", "stream", ["run_id"], sqlite_where=waits, postgresql_where=waits)
     op.add_column("track", sa.Column("chunk_bytes", sa.BigInteger(), nullable=False, server_default="0"))
     op.add_column("track", sa.Column("dropped_chunks", sa.Integer(), nullable=False, server_default="0"))
+    op.add_column("track", sa.Column("dropped_at", sa.BigInteger(), nullable=True))
     op.add_column("track", sa.Column("ladder_bytes", sa.BigInteger(), nullable=False, server_default="0"))
     op.add_column("track", sa.Column("precision_bits", sa.Integer(), nullable=True))
     op.execute(

@@ -1,0 +1,61 @@
+"""What an expression says, once it was understood: terms that must all hold of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+Operator = Literal[":", "=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """So long ago."""
+
+    span: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A day, or a minute of it, in UTC."""
+
+    first: datetime
+    end: datetime
+    """The first instant after it."""
+
+
+Value = str | float | Age | Period | None
+"""``None``: the word ``none``, for what a run does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Occurs in the run's name, id, project, user, a host's name or a tag."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Holds when it holds for one of ``values``; with ``!=`` when it holds for each."""
+
+    key: str
+    operator: Operator
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    says: Word | Comparison
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def speaks_of_archived(self) -> bool:
+        """Then the list does not leave out archived runs by itself."""
+        return any(isinstance(term.says, Comparison) and term.says.key == "is" for term in self.terms)

@@ -1,0 +1,80 @@
+"""Where a page of runs ended: by the values that it was sorted by, so that no run is skipped or repeated by others."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from underfed_server.errors import InvalidError
+from underfed_server.model import Status
+
+MOST_CHARACTERS = 4_000
+LARGEST = 2**63 - 1
+"""What the database takes for a whole number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The last run of a page."""
+
+    sort: str
+    value: str | float | None
+    """Of the key that was sorted by; whole microseconds where it is an instant; ``None``: the run lacks it."""
+    started_us: int
+    """Unix microseconds."""
+    run_id: str
+
+
+def write_cursor(cursor: Cursor) -> str:
+    """Not for people, and fit for an address."""
+    said = json.dumps([cursor.sort, cursor.value, cursor.started_us, cursor.run_id], separators=(",", ":"))
+    return base64.urlsafe_b64encode(said.encode()).decode().rstrip("=")
+
+
+def read_cursor(written: str, sort: str) -> Cursor:
+    """Raises:
+    InvalidError: it is none of ours, or of a page that was sorted otherwise.
+    """
+    cursor = _read(written)
+    if cursor is None:
+        raise InvalidError("cursor: it is not one that this service gave", field="cursor")
+    if cursor.sort != sort:
+        raise InvalidError(f"cursor: it is of runs sorted by {cursor.sort!r}, not by {sort!r}", field="cursor")
+    if not _fits(cursor.value, sort.removeprefix("-")):
+        raise InvalidError("cursor: it is not one that this service gave", field="cursor")
+    return cursor
+
+
+def _read(written: str) -> Cursor | None:
+    if len(written) > MOST_CHARACTERS or not written.isascii():
+        return None
+    try:
+        said: Any = json.loads(base64.b64decode(written + "=" * (-len(written) % 4), altchars=b"-_", validate=True))
+        # Half a surrogate pair is JSON, and no text.
+        json.dumps(said, ensure_ascii=False).encode()
+    except (binascii.Error, ValueError, RecursionError):
+        return None
+    if not isinstance(said, list) or len(said) != 4:
+        return None
+    sort, value, started_us, run_id = said
+    is_ours = all(isinstance(each, str) and "\0" not in each for each in (sort, run_id)) and _is_whole(started_us)
+    return Cursor(sort, value, started_us, run_id) if is_ours else None
+
+
+def _fits(value: object, key: str) -> bool:
+    """Whether it is a value of the key."""
+    if key == "status":
+        return value in get_args(Status)
+    if key == "name":
+        return isinstance(value, str) and "\0" not in value
+    if key in ("step_us", "started_at"):
+        return (value is None and key == "step_us") or _is_whole(value)
+    return value is None or _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
