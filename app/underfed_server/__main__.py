@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import signal
 import socket
 import sys
@@ -15,6 +14,7 @@ import uvicorn
 
 from underfed_server.errors import StartError, UnderfedError
 from underfed_server.judgement import Judgement
+from underfed_server.logs import start_logging
 from underfed_server.main import Application, create_app
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
 from underfed_server.store.database import name_of
@@ -62,7 +62,8 @@ class Server(uvicorn.Server):
                 # Whose word counts is for api/proxy.py to decide.
                 proxy_headers=False,
                 access_log=False,
-                log_level="warning",
+                # What it has to say goes where all goes.
+                log_config=None,
             )
         )
         self._application = application
@@ -80,9 +81,9 @@ class Server(uvicorn.Server):
 
 def serve(argv: Sequence[str]) -> int:
     """Run the service until Ctrl-C."""
-    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
     try:
         settings = read_settings(argv)
+        start_logging(settings.log_format, settings.log_level)
         with Interruption() as interruption:
             run(settings, interruption)
     except UnderfedError as error:

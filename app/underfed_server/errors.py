@@ -5,6 +5,7 @@
     UnderfedError
     ├── SettingsError            an argument or a variable of the environment must be changed
     ├── StartError               the service cannot start here; the message says what to change
+    ├── BackupError              no copy was made, and nothing is left of the attempt
     ├── RacedError               another service process did the same: begin the transaction anew
     └── RequestError             one request is answered with `status` and `code`
         ├── MalformedError       400 not JSON, or not inflatable
@@ -39,6 +40,10 @@ class SettingsError(UnderfedError):
 
 class StartError(UnderfedError):
     """The service cannot start here."""
+
+
+class BackupError(UnderfedError):
+    """The database could not be copied."""
 
 
 class RacedError(UnderfedError):

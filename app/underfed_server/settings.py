@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from underfed_server.errors import SettingsError
+from underfed_server.logs import FORMATS, LEVELS, LogFormat, LogLevel
 from underfed_server.model import Scope
 
 DEFAULT_HOST = "127.0.0.1"
@@ -46,6 +47,9 @@ class Settings:
     requests_per_s: float = REQUESTS_PER_S
     """Infinite: no limit; the next one too."""
     bytes_per_s: float = BYTES_PER_S
+    log_format: LogFormat | None = None
+    """``None``: text on a terminal, else JSON."""
+    log_level: LogLevel = "warning"
 
     @property
     def is_loopback(self) -> bool:
@@ -62,6 +66,11 @@ def data_dir(environ: Mapping[str, str] | None = None) -> Path:
     return (Path(home) if home else Path("~/.local/share").expanduser()).absolute() / "underfed"
 
 
+def database_url_of(given: str | None, environ: Mapping[str, str]) -> str:
+    """What ``--db`` names, else the file in the data directory."""
+    return given or f"sqlite:///{data_dir(environ) / DATABASE_NAME}"
+
+
 def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None) -> Settings:
     """Settings from the arguments of ``underfed serve`` and the environment.
 
@@ -73,11 +82,13 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
     return Settings(
         host=_host(arguments.host),
         port=_port(arguments.port),
-        database_url=arguments.db or f"sqlite:///{data_dir(environ) / DATABASE_NAME}",
+        database_url=database_url_of(arguments.db, environ),
         token=_token(environ.get("UNDERFED_TOKEN")),
         **_proxy(arguments, environ),
         requests_per_s=_limit("--requests-per-s", arguments.requests_per_s),
         bytes_per_s=_limit("--bytes-per-s", arguments.bytes_per_s),
+        log_format=arguments.log_format,
+        log_level=arguments.log_level,
     )
 
 
@@ -90,6 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     said = "from one token, or from one address where none is asked for; 0: no limit (default: %(default)s)"
     parser.add_argument("--requests-per-s", metavar="N", type=float, default=REQUESTS_PER_S, help=said)
     parser.add_argument("--bytes-per-s", metavar="N", type=float, default=BYTES_PER_S, help=f"likewise {said}")
+    parser.add_argument("--log-format", choices=FORMATS, help="default: text on a terminal, else a JSON object a line")
+    said = "info: a line for each request but those of agents and health checks; debug: for those too"
+    parser.add_argument("--log-level", choices=LEVELS, default="warning", help=f"{said} (default: %(default)s)")
     return parser
 
 

@@ -24,7 +24,7 @@ SERVER_LINE = (
     ("api",),
     ("main",),
     ("terminal",),
-    ("__main__",),
+    ("__main__", "backup"),
     ("demo",),
 )
 AGENT_LINE = (

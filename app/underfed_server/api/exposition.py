@@ -67,7 +67,6 @@ class Exposition:
         yield InfoMetricFamily(
             "underfed_build", "Version", value={"version": version("underfed"), "python": python_version()}
         )
-        yield _gauge("start_time_seconds", "When the service started", self.parts.started_at.timestamp())
         yield from self._ingest()
         yield from self._writer()
         yield from self._service()

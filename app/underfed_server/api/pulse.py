@@ -12,6 +12,7 @@ from underfed_server.distribution import Distribution
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.store.spark import read_spark
 from underfed_server.store.store import Store
+from underfed_server.store.trouble import trouble_of
 
 log = logging.getLogger("underfed.pulse")
 
@@ -96,8 +97,8 @@ class Pulse:
     def _sweep(self) -> None:
         try:
             self.touch(set(self._store.unjudged()))
-        except Exception:
-            log.exception("runs that fell silent could not be looked for")
+        except Exception as error:
+            _say(error, "runs that fell silent could not be looked for")
         since = time.monotonic() - APART_S
         self._attended_at = {run_id: at for run_id, at in self._attended_at.items() if at > since}
 
@@ -108,10 +109,8 @@ class Pulse:
             self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
         except NotFoundError:
             return  # deleted meanwhile
-        except TryLaterError as error:
-            log.warning("run %s was not judged: %s", run_id, error)
-        except Exception:
-            log.exception("run %s could not be followed", run_id)
+        except Exception as error:
+            _say(error, f"run {run_id} could not be followed")
 
     def _judged(self, run_id: str) -> bool:
         """Whether something else was found than before."""
@@ -121,7 +120,18 @@ class Pulse:
             return self._judge(self._store, run_id)
         except (NotFoundError, TryLaterError):
             raise
-        except Exception:
+        except Exception as error:
             # Its last diagnosis stays; its windows and its line in the list must not wait for a mended judge.
-            log.exception("run %s could not be judged", run_id)
+            _say(error, f"run {run_id} could not be judged")
             return False
+
+
+def _say(error: Exception, what: str) -> None:
+    """In a sentence where the database is in trouble, which comes back every second; else with where it came from."""
+    trouble = trouble_of(error)
+    if isinstance(error, TryLaterError):
+        log.info("%s: %s", what, error)
+    elif trouble is not None:
+        log.warning("%s: %s", what, trouble)
+    else:
+        log.error("%s", what, exc_info=error)

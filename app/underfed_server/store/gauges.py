@@ -43,8 +43,8 @@ class StoreGauges:
 def read_running(connection: Connection, limit: int, project: str | None, now: datetime) -> list[RunGauges]:
     """The ``limit`` newest running runs, of one project where one is named."""
     run = tables.run.c
-    named = {"name": func.coalesce(run.edited_name, run.name)}
-    columns = [named.get(name, run.get(name)).label(name) for name in RunGauges.__slots__]
+    name = func.coalesce(run.edited_name, run.name)
+    columns = [name if field == "name" else run[field] for field in RunGauges.__slots__]
     statement = select(*columns).where(run.deleted_at.is_(None), status_column(now) == "running")
     if project is not None:
         statement = statement.where(run.project == project)

@@ -25,6 +25,7 @@ from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows
 from underfed_server.store.runs import RunFilter
 from underfed_server.store.schema import upgrade
 from underfed_server.store.sightings import Sighting, read_proven, read_sighting, read_sightings
+from underfed_server.store.soundness import require_size, require_sound
 from underfed_server.store.tail import Tails
 from underfed_server.store.tally import WriterTally
 from underfed_server.store.tracks import Reader
@@ -75,11 +76,15 @@ class Store:
         self._writer = Writer(self.database.writing, self._appender, self._tell, is_shared=is_shared)
         self._readers = self.database.reading
         try:
+            if self.database.path is not None:
+                require_size(self.database.writing, self.database.path)
             upgrade(self.database.writing)
+            if self.database.path is not None:
+                require_sound(self.database.writing, self.database.path)
             self._writer.start()
         except DBAPIError as error:
             self.close()
-            raise StartError(f"{self.database.name} cannot be used: {error.orig}") from error
+            raise StartError(f"{self.database.name} cannot be used: {trouble_of(error) or error.orig}") from error
         except BaseException:
             self.close()
             raise

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
+import time
 
 from sqlalchemy.exc import DBAPIError
 
 log = logging.getLogger("underfed.store")
+
+CALM_S = 3.0
+"""Without trouble it is over: on a disk that is almost full, small writes go well between large ones that do not."""
 
 RESTORE = (
     "stop the service, put a back-up (underfed backup) in its place without the -wal and -shm files beside it, "
@@ -41,21 +46,21 @@ _POSTGRESQL = {
 
 def trouble_of(error: BaseException) -> str | None:
     """The sentence; ``None``: it is no trouble of the database, but of what it was asked."""
-    if not isinstance(error, DBAPIError) or error.orig is None:
-        return None
-    module = type(error.orig).__module__.partition(".")[0]
-    return _of_sqlite(str(error.orig)) if module == "sqlite3" else _of_postgresql(error)
+    told = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(told, sqlite3.Error):
+        return _of_sqlite(str(told))
+    return _of_postgresql(told) if isinstance(error, DBAPIError) else None
 
 
 def _of_sqlite(said: str) -> str | None:
     return next((sentence for part, sentence in _SQLITE if part in said), None)
 
 
-def _of_postgresql(error: DBAPIError) -> str | None:
-    code = getattr(error.orig, "sqlstate", None)
+def _of_postgresql(told: BaseException | None) -> str | None:
+    code = getattr(told, "sqlstate", None)
     if code is None:
         # The server was not reached, or hung up: there is no code without an answer.
-        return _POSTGRESQL["08"] if type(error.orig).__name__ == "OperationalError" else None
+        return _POSTGRESQL["08"] if type(told).__name__ == "OperationalError" else None
     return _POSTGRESQL.get(code[:2])
 
 
@@ -64,14 +69,16 @@ class Complaint:
 
     def __init__(self) -> None:
         self.trouble: str | None = None
+        self._told_at = 0.0
 
     def note(self, error: BaseException | None) -> str | None:
         """The trouble that ``error`` tells of, if any; ``None`` as an error: a write went well."""
         trouble = None if error is None else trouble_of(error)
         if trouble is not None and self.trouble is None:
             log.error("the database cannot be written: %s (%s)", trouble, getattr(error, "orig", error))
-        if error is None and self.trouble is not None:
+        if trouble is not None:
+            self.trouble, self._told_at = trouble, time.monotonic()
+        elif error is None and self.trouble is not None and time.monotonic() - self._told_at > CALM_S:
             log.warning("the database can be written again")
-        if error is None or trouble is not None:
-            self.trouble = trouble
+            self.trouble = None
         return trouble

@@ -152,6 +152,9 @@ class Writer:
                 self.call(prove_writable)
         finally:
             self._proving.release()
+        # Small enough, it may have found room where windows do not.
+        if self._complaint.trouble is not None:
+            raise TryLaterError(f"the database cannot be written: {self._complaint.trouble}", retry_after_s=5)
 
     def close(self) -> None:
         """Write what waits, then end."""

@@ -1,0 +1,137 @@
+"""The log: every line JSON, every line of a request with its id, nothing in it that a request could forge."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import made_window
+from tests.app.operations.asking import ask, lines_of, send
+from tests.app.operations.running import Running, running
+from underfed_server.logs import JsonLines, TextLines, request_id
+from underfed_server.main import Application
+from underfed_server.settings import read_settings
+
+FORGED = "x\n2026-11-21T00:00:00+00:00 error underfed: the disk is on fire\x1b[2J\u2028"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Running]:
+    with running(tmp_path, "--log-level", "info") as started:
+        yield started
+
+
+def said_with(formatter: logging.Formatter, message: str, *arguments: object, fields: object = None) -> str:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(formatter)
+    log = logging.Logger("underfed.test")
+    log.addHandler(handler)
+    error = ValueError(FORGED)
+    log.error(message, *arguments, exc_info=error, extra={"fields": fields or {}})
+    return stream.getvalue()
+
+
+def test_a_line_of_json_stays_one_line_whatever_is_in_it() -> None:
+    said = said_with(JsonLines(), "asked for %s", FORGED, fields={"path": FORGED})
+    assert said.count("\n") == 1
+    assert said.isascii()
+    line = json.loads(said)
+    assert line["message"] == f"asked for {FORGED}"
+    assert line["path"] == FORGED
+    assert line["level"] == "error"
+    assert "ValueError" in line["traceback"]
+
+
+def test_a_line_of_text_cannot_be_forged_either() -> None:
+    said = said_with(TextLines(), "asked for %s", FORGED, fields={"path": FORGED})
+    first, *rest = said.splitlines()
+    assert "asked for x\\n2026" in first
+    assert all(line.startswith("    ") for line in rest)
+    assert "\x1b" not in said
+    assert "\u2028" not in said
+
+
+def test_a_line_says_which_request_it_belongs_to() -> None:
+    token = request_id.set("abc-1")
+    try:
+        assert json.loads(said_with(JsonLines(), "so"))["request_id"] == "abc-1"
+        assert "so [abc-1]" in said_with(TextLines(), "so")
+    finally:
+        request_id.reset(token)
+    assert "request_id" not in json.loads(said_with(JsonLines(), "so"))
+
+
+def test_a_request_keeps_the_id_that_a_proxy_gave_it(service: Running) -> None:
+    answer = ask(service.address, "/api/v1/runs", headers={"X-Request-Id": "proxy-7.a_B"})
+    assert answer.headers["x-request-id"] == "proxy-7.a_B"
+    ask(service.address, "/api/v1/runs?token=s3cret")
+    service.stop()
+    lines = [line for line in lines_of(service.log) if line["message"] == "request"]
+    assert [line["path"] for line in lines] == ["/api/v1/runs"] * 2
+    assert lines[0]["request_id"] == "proxy-7.a_B"
+    assert lines[0]["status"] == 200
+    assert lines[0]["duration_us"] > 0
+    assert "s3cret" not in service.log.read_text()
+
+
+@pytest.mark.parametrize("given", ["", "two words", "x" * 65, "<script>", "ä"])
+def test_an_id_that_could_do_harm_is_replaced(service: Running, given: str) -> None:
+    answer = ask(service.address, "/healthz", headers={"X-Request-Id": given})
+    assert answer.headers["x-request-id"] not in (given, "")
+    assert answer.headers["x-request-id"].isalnum()
+
+
+def test_agents_and_health_checks_leave_no_line_unless_asked_for(service: Running, tmp_path: Path) -> None:
+    assert send(service.address, made_window(0)).status == 200
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert ask(service.address, path).headers["x-request-id"]
+    service.stop()
+    assert [line for line in lines_of(service.log) if line["message"] == "request"] == []
+    (tmp_path / "b").mkdir()
+    with running(tmp_path / "b", "--log-level", "debug") as chatty:
+        send(chatty.address, made_window(0))
+        chatty.stop()
+        paths = [line["path"] for line in lines_of(chatty.log) if line["message"] == "request"]
+    assert paths == ["/api/v1/ingest"]
+
+
+def test_a_failure_of_ours_is_told_once_with_its_id_and_its_traceback(
+    application: Application, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("a secret")
+
+    monkeypatch.setattr(application.parts.store, "runs", fail)
+    client = TestClient(application, base_url="http://localhost")
+    response = client.get("/api/v1/runs", headers={"X-Request-Id": "mine"})
+    assert response.status_code == 500
+    assert response.json()["error"]["request_id"] == response.headers["x-request-id"] == "mine"
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == ["request mine failed"]
+
+
+def test_what_the_server_itself_says_is_a_line_like_any_other(service: Running) -> None:
+    import socket
+    from urllib.parse import urlsplit
+
+    place = urlsplit(service.address)
+    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+        connection.sendall(b"\x00\xff not HTTP\r\n\r\n")
+        connection.recv(1_000)
+    service.stop()
+    assert any(line["logger"] == "uvicorn.error" and line["level"] == "warning" for line in lines_of(service.log))
+
+
+def test_the_form_is_chosen_by_a_flag_else_by_where_the_log_goes(tmp_path: Path) -> None:
+    assert read_settings([], {}).log_format is None
+    assert read_settings(["--log-format", "text", "--log-level", "debug"], {}).log_level == "debug"
+    with running(tmp_path, "--log-level", "info", "--log-format", "text") as service:
+        ask(service.address, "/api/v1/runs")
+        service.stop()
+        assert " info underfed.requests: request method=GET path=/api/v1/runs status=200" in service.log.read_text()

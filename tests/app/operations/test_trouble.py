@@ -1,0 +1,200 @@
+"""A full disk, a read-only one, a damaged file: a sentence that says what to do, and nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.conftest import on_sqlite_alone
+from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.operations.asking import JSON, Answer, ask, lines_of, send
+from tests.app.operations.running import refused, running
+from tests.app.serving import poll
+from tests.app.store.posting import post
+from underfed_server.main import Application
+from underfed_server.store.store import Store
+from underfed_server.store.trouble import CALM_S
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """24 MB and no more."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def post_until_refused(address: str, windows: Iterator[dict[str, object]]) -> tuple[int, dict[str, object], Answer]:
+    """How many were acknowledged, then the one that was not, and the answer to it."""
+    for taken, window in enumerate(windows):
+        answer = send(address, window)
+        if answer.status != 200:
+            return taken, window, answer
+    raise AssertionError("the disk never filled")
+
+
+@needs_root
+def test_a_full_disk_refuses_what_does_not_fit_keeps_what_did_and_goes_on_once_there_is_room(small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+    with running(small_disk) as service:
+        ballast.write_bytes(bytes(18_500_000))
+        windows = made_stream(3_000)
+        taken, refused_window, answer = post_until_refused(service.address, windows)
+        assert (answer.status, answer.code) == (503, "unavailable")
+        assert "the disk is full; free some space" in answer.json["error"]["message"]
+        assert int(answer.headers["retry-after"]) > 0
+        ready = ask(service.address, "/readyz")
+        assert ready.status == 503
+        assert "the disk is full" in ready.json["error"]["message"]
+        assert ask(service.address, "/healthz").status == 200
+        # Reading goes on, and has what was acknowledged.
+        series = ask(service.address, "/api/v1/runs/run-1/series?metric=step_us&buckets=1").json
+        assert sum(series["series"][0]["count"]) == taken * 20
+        # A place may be found for it meanwhile; it is stored once, however often it comes.
+        assert {send(service.address, refused_window).status for _ in range(20)} <= {200, 503}
+        time.sleep(CALM_S)
+        ballast.unlink()
+        assert send(service.address, refused_window).status == 200
+        for window in (next(windows) for _ in range(50)):
+            assert send(service.address, window).status == 200
+        poll(lambda: ask(service.address, "/readyz").status == 200)
+        service.stop()
+        said = [line["message"] for line in lines_of(service.log) if "database" in line["message"]]
+    assert {message.split(":")[0] for message in said[::2]} == {"the database cannot be written"}
+    assert set(said[1::2]) == {"the database can be written again"}
+    assert len(said) <= 4, "once each, however often it was tried"
+    store = Store(f"sqlite:///{service.database}")
+    try:
+        assert store.steps("run-1", 0, "train").step_index.tolist() == list(range((taken + 51) * 20))
+        with store.reading() as reader:
+            assert reader.connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+    finally:
+        store.close()
+
+
+def set_read_only(store: Store, *, is_so: bool) -> None:
+    """As a disk is that the kernel gave up on: what can be told of it is told by SQLite in the same words."""
+    connection = store.database.writing.raw_connection()
+    try:
+        connection.cursor().execute(f"PRAGMA query_only={int(is_so)}")
+    finally:
+        connection.close()
+
+
+@on_sqlite_alone
+def test_a_disk_that_becomes_read_only_is_said_and_survived(application: Application) -> None:
+    client, store = TestClient(application, base_url="http://127.0.0.1:7077"), application.parts.store
+    assert client.get("/readyz").status_code == 200
+    post(store, [made_window(0)])
+    set_read_only(store, is_so=True)
+    answer = client.post("/api/v1/ingest", content=posted(made_window(1)), headers=JSON)
+    assert answer.status_code == 503
+    assert "the file or its disk is read-only" in answer.json()["error"]["message"]
+    ready = client.get("/readyz")
+    assert ready.status_code == 503
+    assert "read-only" in ready.json()["error"]["message"]
+    assert client.get("/api/v1/runs/run-1").status_code == 200
+    set_read_only(store, is_so=False)
+    assert client.post("/api/v1/ingest", content=posted(made_window(1)), headers=JSON).status_code == 200
+    poll(lambda: client.get("/readyz").status_code == 200)
+
+
+@on_sqlite_alone
+def test_a_thread_that_writes_and_has_ended_is_told_by_the_health_check(application: Application) -> None:
+    client = TestClient(application, base_url="http://127.0.0.1:7077")
+    application.parts.store._writer.close()
+    ready = client.get("/readyz")
+    assert ready.status_code == 503
+    assert "the thread that writes has ended" in ready.json()["error"]["message"]
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Iterator[Path]:
+    """A directory that nothing can be written to; root may write to all but a disk that is read-only."""
+    directory = tmp_path / "unwritable"
+    directory.mkdir(mode=0o500)
+    if os.geteuid() != 0:
+        yield directory
+        return
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", directory], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    yield directory
+    subprocess.run(["umount", directory], check=True)
+
+
+def test_a_directory_that_cannot_be_written_is_named(unwritable: Path) -> None:
+    assert f"data cannot be kept in {unwritable}: " in refused(unwritable / "underfed.db")
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A file that a service wrote and closed."""
+    (tmp_path / "data").mkdir()
+    with running(tmp_path / "data") as service:
+        for window in made_stream(300):
+            send(service.address, window)
+        service.stop()
+    return service.database
+
+
+def overwrite(path: Path, at: int, size: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(b"\xa5" * size)
+
+
+def test_a_file_of_something_else_is_refused_with_what_to_do(recorded: Path) -> None:
+    overwrite(recorded, 0, 100)
+    said = refused(recorded)
+    assert f"{recorded} cannot be used: the file is damaged: stop the service, put a back-up" in said
+
+
+def test_a_file_that_lost_its_end_is_refused_with_what_to_do(recorded: Path) -> None:
+    os.truncate(recorded, recorded.stat().st_size // 4096 // 2 * 4096)
+    before = recorded.read_bytes()
+    assert f"{recorded} cannot be used: the file is damaged" in refused(recorded)
+    assert recorded.read_bytes() == before, "it is left as it was found"
+
+
+def test_a_file_without_its_first_tables_is_refused_with_what_to_do(recorded: Path) -> None:
+    overwrite(recorded, 4096, 20 * 4096)
+    assert f"{recorded} cannot be used: the file is damaged" in refused(recorded)
+
+
+def test_damage_that_shows_while_it_serves_is_said_and_hides_nothing_else(recorded: Path) -> None:
+    for page in pages_of(recorded, "chunk"):
+        overwrite(recorded, (page - 1) * 4096, 4096)
+    with running(recorded.parent) as service:
+        answer = ask(service.address, "/api/v1/runs/run-1/series?metric=step_us&buckets=1000")
+        assert (answer.status, answer.code) == (503, "unavailable")
+        assert "the file is damaged: stop the service, put a back-up" in answer.json["error"]["message"]
+        assert ask(service.address, "/api/v1/runs").status == 200
+        assert send(service.address, made_window(0, run_id="run-2")).status == 200
+        service.stop()
+    assert "Traceback" not in service.log.read_text()
+
+
+def pages_of(database: Path, table: str) -> list[int]:
+    """The root of ``table``, by which all of it is found."""
+    with sqlite3.connect(database) as connection:
+        found = connection.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = ?", [table]).fetchall()
+    connection.close()
+    return [page for (page,) in found]
