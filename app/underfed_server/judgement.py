@@ -46,6 +46,8 @@ class Judgement:
             TryLaterError: the store cannot be written.
         """
         facts, known = read_facts(store, run_id), store.diagnosis(run_id)
+        if known is not None and facts.judged_steps < known.judged_steps and store.given_up_at(run_id) is not None:
+            return _stands(store, known, facts.status)
         verdict = judge(facts, before=Before.of(known))
         recommendation = self._advise(facts, verdict)
         ledger = self._proof.entries(store, facts, verdict.ranks, known)
@@ -67,6 +69,13 @@ class Judgement:
         recommendation = advise(facts, verdict)
         self._advised[facts.run_id] = _Advised(facts.steps, verdict.bound, cause, facts.status, recommendation)
         return recommendation
+
+
+def _stands(store: Store, known: Diagnosis, status: Status) -> bool:
+    """Retention gave up what the run was judged by: what was found then is all that can be said."""
+    if known.status != status:
+        store.save_diagnosis(known.model_copy(update={"status": status}))
+    return known.status != status
 
 
 def diagnosis_of(

@@ -16,6 +16,8 @@ from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
+from underfed_server.store.keeping import Keeping
+from underfed_server.store.retention import Retention
 from underfed_server.store.store import Store
 from underfed_server.store.upkeep import Upkeep
 
@@ -23,12 +25,15 @@ from underfed_server.store.upkeep import Upkeep
 class Application:
     """The ASGI application. Open it with :func:`create_app`; it closes itself at the end of its lifespan."""
 
-    def __init__(self, parts: Parts, gate: Gate, upkeep: Upkeep, *, new_token: str | None) -> None:
+    def __init__(
+        self, parts: Parts, gate: Gate, upkeep: Upkeep, retention: Retention, *, new_token: str | None
+    ) -> None:
         self.parts = parts
         self.new_token = new_token
         """A token that was made just now, to be shown once."""
         self._gate = gate
         self._upkeep = upkeep
+        self._retention = retention
         self._ingest = Ingest(parts.store.submit)
         self._api = build(parts)
         self._traffic = Traffic(self._serve, parts.requests)
@@ -64,6 +69,7 @@ class Application:
         self.parts.events.close()
         self.parts.pulse.close()
         self._upkeep.close()
+        self._retention.close()
         self.parts.access.close()
         self.parts.store.close()
 
@@ -84,9 +90,20 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
         events = Events()
         pulse = Pulse(store, events, judge)
         limits = Limits(settings.requests_per_s, settings.bytes_per_s)
-        parts = Parts(store, access, limits, events, pulse, RequestTally(), store.now())
+        parts = Parts(
+            store,
+            access,
+            limits,
+            events,
+            pulse,
+            RequestTally(),
+            store.now(),
+            Keeping(settings.retain_us, settings.max_bytes),
+        )
         upkeep = Upkeep(store)
-        application = Application(parts, Gate(access, limits, Proxy(settings)), upkeep, new_token=new_token)
+        retention = Retention(store, parts.keeping)
+        gate = Gate(access, limits, Proxy(settings))
+        application = Application(parts, gate, upkeep, retention, new_token=new_token)
     except BaseException:
         store.close()
         raise
@@ -94,4 +111,5 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
     access.start()
     pulse.start()
     upkeep.start()
+    retention.start()
     return application

@@ -338,6 +338,30 @@ class ProjectInfo(Model):
     hours_used: float
 
 
+class ProjectRetention(Model):
+    """How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
+
+    Null: as the service was told for all. 0: no limit.
+    """
+
+    project: str
+    retain_us: int | None
+    """Single steps that are older are given up."""
+    max_bytes: int | None
+    """The oldest single steps are given up until the project takes no more."""
+    precision_bits: int | None
+    """Significant bits that durations keep when they are stored; null: all."""
+    default_retain_us: int | None
+    """Null: no limit; the next one too."""
+    default_max_bytes: int | None
+    row_bytes: int
+    """What single rows take: only they are given up."""
+    ladder_bytes: int
+    """What overviews take: both together are held against the size, without what the database adds."""
+    given_up_at: datetime | None
+    """When rows were last given up; null: never."""
+
+
 class UserInfo(Model):
     """Whom runs say that they belong to; hours as of a project."""
 

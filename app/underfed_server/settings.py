@@ -24,6 +24,10 @@ REQUESTS_PER_S = 5_000.0
 
 BYTES_PER_S = 200e6
 
+HOURS = {"h": 1, "d": 24, "w": 168}
+HOUR_US = 3_600_000_000
+BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
 _SCOPES_OF_PEOPLE: Mapping[str, Scope] = {"view": "view", "admin": "admin"}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -44,6 +48,10 @@ class Settings:
     """In which they say who is signed in."""
     proxy_scopes: tuple[Scope, ...] = ("view",)
     """What people may do who are signed in there."""
+    retain_us: int | None = None
+    """Single steps older than this are given up where a project does not say otherwise; ``None``: never."""
+    max_bytes: int | None = None
+    """The oldest single steps are given up until a project takes no more; ``None``: never."""
     requests_per_s: float = REQUESTS_PER_S
     """Infinite: no limit; the next one too."""
     bytes_per_s: float = BYTES_PER_S
@@ -85,6 +93,8 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         database_url=database_url_of(arguments.db, environ),
         token=_token(environ.get("UNDERFED_TOKEN")),
         **_proxy(arguments, environ),
+        retain_us=_age_us(arguments.retain or environ.get("UNDERFED_RETAIN")),
+        max_bytes=_size_bytes(arguments.max_size or environ.get("UNDERFED_MAX_SIZE")),
         requests_per_s=_limit("--requests-per-s", arguments.requests_per_s),
         bytes_per_s=_limit("--bytes-per-s", arguments.bytes_per_s),
         log_format=arguments.log_format,
@@ -97,6 +107,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default=DEFAULT_HOST, help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen on (default: %(default)s)")
     parser.add_argument("--db", metavar="URL", help="SQLAlchemy URL; default: an SQLite file in the data directory")
+    parser.add_argument(
+        "--retain", metavar="AGE", help="single steps are kept so long, as in 30d; overviews and verdicts stay"
+    )
+    parser.add_argument(
+        "--max-size", metavar="SIZE", help="a project may take so much, as in 20GB: its oldest single steps give way"
+    )
     _add_proxy(parser)
     said = "from one token, or from one address where none is asked for; 0: no limit (default: %(default)s)"
     parser.add_argument("--requests-per-s", metavar="N", type=float, default=REQUESTS_PER_S, help=said)
@@ -136,6 +152,24 @@ def _proxy(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dict[st
         "proxy_user_header": said["proxy_user_header"] or None,
         "proxy_scopes": tuple(_scope(each) for each in _listed(said["proxy_scope"] or "view")),
     }
+
+
+def _age_us(text: str | None) -> int | None:
+    if not text:
+        return None
+    said = re.fullmatch(r"(\d+)\s*(h|d|w)", text.strip())
+    if said is None or not int(said[1]):
+        raise SettingsError(f"--retain must be a number of hours, days or weeks such as 12h, 30d or 8w, not {text!r}")
+    return int(said[1]) * HOURS[said[2]] * HOUR_US
+
+
+def _size_bytes(text: str | None) -> int | None:
+    if not text:
+        return None
+    said = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(MB|GB|TB|MiB|GiB|TiB)", text.strip())
+    if said is None or not float(said[1]):
+        raise SettingsError(f"--max-size must be a size such as 500MB, 20GB or 1.5TiB, not {text!r}")
+    return round(float(said[1]) * BYTES[said[2]])
 
 
 def _listed(text: str) -> list[str]:

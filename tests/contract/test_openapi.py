@@ -23,6 +23,7 @@ ROUTES = {
     "/api/v1/runs/{run_id}/workers": {"get"},
     "/api/v1/runs/{run_id}/timeline": {"get"},
     "/api/v1/projects": {"get"},
+    "/api/v1/projects/{project}/retention": {"get", "put"},
     "/api/v1/users": {"get"},
     "/api/v1/team": {"get"},
     "/api/v1/events": {"get"},

@@ -15,6 +15,7 @@ from underfed_server.api import (
     failures,
     page,
     projects,
+    retention,
     runs,
     series,
     service,
@@ -97,7 +98,7 @@ def skeleton() -> FastAPI:
     )
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
-    for module in (runs, projects, series, workers, timeline, team, events, tokens, service):
+    for module in (runs, projects, retention, series, workers, timeline, team, events, tokens, service):
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(service.health)

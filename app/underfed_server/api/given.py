@@ -18,6 +18,7 @@ from underfed_server.errors import ForbiddenError, NotFoundError, UnauthorisedEr
 from underfed_server.ingest.asgi import GRANT
 from underfed_server.ingest.grant import NOTHING, Grant
 from underfed_server.model import Run
+from underfed_server.store.keeping import Keeping
 from underfed_server.store.store import Store
 
 READS = ("GET", "HEAD")
@@ -34,6 +35,8 @@ class Parts:
     pulse: Pulse
     requests: RequestTally
     started_at: datetime
+    keeping: Keeping
+    """How long rows are kept, where a project does not say otherwise."""
 
 
 def parts_of(request: Request) -> Parts:

@@ -8,8 +8,9 @@ import numpy as np
 from fastapi import APIRouter
 
 from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
-from underfed_server.model import Timeline, TimelineBatch, TimelineStep
+from underfed_server.model import Run, Timeline, TimelineBatch, TimelineStep
 from underfed_server.store.rows import BatchRows, StepRows
+from underfed_server.store.store import Store
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
@@ -35,7 +36,7 @@ def timeline(
     if name is None or steps is None or not len(steps):
         return Timeline(
             run_id=run_id, rank=chosen, loader=name, from_us=0, to_us=0, batches=[], steps=[],
-            missing=run.no_loader or "no step was recorded yet",
+            missing=_missing(store, run),
         )  # fmt: skip
     # An open step is shown as far as its wait.
     ends = steps.start_us + np.where(np.isnan(steps.step_us), steps.data_wait_us, steps.step_us)
@@ -51,6 +52,13 @@ def timeline(
         steps=_steps(steps, first),
         missing=None,
     )
+
+
+def _missing(store: Store, run: Run) -> str:
+    given_up_at = store.given_up_at(run.run_id)
+    if given_up_at is not None:
+        return f"the single steps were given up on {given_up_at:%Y-%m-%d} by retention"
+    return run.no_loader or "no step was recorded yet"
 
 
 def _steps(steps: StepRows, first: int) -> list[TimelineStep]:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
@@ -19,6 +19,7 @@ from underfed_server.store import details, groups, judgements, removal, runs, su
 from underfed_server.store.database import open_database
 from underfed_server.store.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.hosts import Samplers, read_samplers
+from underfed_server.store.keeping import Keeping, Taken, put_own, read_own, read_taken
 from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.lines import Lines, write_page
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
@@ -34,6 +35,8 @@ from underfed_server.store.week import read_week
 from underfed_server.store.windows import Appender
 from underfed_server.store.workers import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.writer import Writer
+
+T = TypeVar("T")
 
 
 def utc_now() -> datetime:
@@ -259,6 +262,21 @@ class Store:
         with self.reading() as reader:
             return read_samplers(reader, run_id)
 
+    def given_up_at(self, run_id: str) -> datetime | None:
+        """When retention last gave up single rows of the run; ``None``: all are kept."""
+        with self._readers.begin() as connection:
+            newest = select(func.max(tables.track.c.dropped_at)).where(tables.track.c.run_id == run_id)
+            return connection.execute(newest).scalar()
+
+    def keeping(self, project: str) -> tuple[Keeping, Taken]:
+        """What the project set for itself, and what it takes."""
+        with self._readers.begin() as connection:
+            return read_own(connection, project), read_taken(connection, project)
+
+    def keep(self, project: str, keeping: Keeping) -> None:
+        """From now on, as the project wants it."""
+        self.write(lambda connection: put_own(connection, project, keeping))
+
     def workers(self, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
         """By worker number: lives, and the samples of the newest."""
         with self.reading() as reader:
@@ -311,9 +329,9 @@ class Store:
         with self._readers.begin() as connection:
             return judgements.unjudged(connection, self.now())
 
-    def write(self, work: Callable[[Connection], None]) -> None:
+    def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction of the one writer; on return it is on disk."""
-        self._writer.call(work)
+        return self._writer.call(work)
 
     def _rows(self, kind: type[Rows], run_id: str, rank: int, lane: str, last: int | None) -> Rows:
         with self.reading() as reader:

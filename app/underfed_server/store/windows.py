@@ -159,7 +159,9 @@ class Appender:
             for lane in lanes
         ]
         if tracks:
-            connection.execute(upsert(connection, tables.track, keep=(*_OF_CHUNKS, "precision_bits")), tracks)
+            connection.execute(
+                upsert(connection, tables.track, keep=(*_OF_CHUNKS, "dropped_at", "precision_bits")), tracks
+            )
         for table, rows in (
             (tables.epoch, changes.epochs),
             (tables.worker_life, changes.lives),

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 b867b96bb99613cd62972325bcda83aa0c63b681f53d3ede9701e9af2391f0b1. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 424afd376b1d6c4cb7d3b71f1d155f6b6535d6232e7e2f6ec06c8e1be2e4105c. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -53,6 +53,30 @@ export interface paths {
          */
         get: operations["projects_api_v1_projects_get"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retention
+         * @description What the project set, what holds where it set nothing, and what its runs take.
+         */
+        get: operations["retention_api_v1_projects__project__retention_get"];
+        /**
+         * Set Retention
+         * @description In place of all that the project set before; rows that are beyond it are given up within a minute.
+         */
+        put: operations["set_retention_api_v1_projects__project__retention_put"];
         post?: never;
         delete?: never;
         options?: never;
@@ -918,6 +942,32 @@ export interface components {
             /** Runs */
             runs: number;
         };
+        /**
+         * ProjectRetention
+         * @description How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
+         *
+         *     Null: as the service was told for all. 0: no limit.
+         */
+        ProjectRetention: {
+            /** Default Max Bytes */
+            default_max_bytes: number | null;
+            /** Default Retain Us */
+            default_retain_us: number | null;
+            /** Given Up At */
+            given_up_at: string | null;
+            /** Ladder Bytes */
+            ladder_bytes: number;
+            /** Max Bytes */
+            max_bytes: number | null;
+            /** Precision Bits */
+            precision_bits: number | null;
+            /** Project */
+            project: string;
+            /** Retain Us */
+            retain_us: number | null;
+            /** Row Bytes */
+            row_bytes: number;
+        };
         /** RankDiagnosis */
         RankDiagnosis: {
             /** Data Stall Fraction */
@@ -952,6 +1002,18 @@ export interface components {
             instant_steps_per_s: number;
             /** Real Steps Per S */
             real_steps_per_s: number;
+        };
+        /**
+         * RetentionWish
+         * @description Null: as the service was told for all. 0: for ever, and of any size.
+         */
+        RetentionWish: {
+            /** Max Bytes */
+            max_bytes?: number | null;
+            /** Precision Bits */
+            precision_bits?: number | null;
+            /** Retain Us */
+            retain_us?: number | null;
         };
         /**
          * Run
@@ -1799,6 +1861,126 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectInfo"][];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    retention_api_v1_projects__project__retention_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectRetention"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    set_retention_api_v1_projects__project__retention_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectRetention"];
                 };
             };
             /** @description Unauthorized */

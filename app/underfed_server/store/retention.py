@@ -1,0 +1,126 @@
+"""Gives up single rows that are beyond a project's age or size, and the room that they took.
+
+Roll-ups, histograms and verdicts stay: a run of years ago still shows its overview. Work is done in small pieces
+between which windows are written. Several service processes may be at it: a track whose rows another one gives up is
+left to that one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import Connection, and_, select, update
+
+from underfed_server.errors import TryLaterError
+from underfed_server.store import tables
+from underfed_server.store.keeping import Keeping, limited_projects
+from underfed_server.store.store import Store
+from underfed_server.store.surplus import Surplus, find_surplus
+from underfed_server.store.tail import belongs_to
+
+log = logging.getLogger("underfed.retention")
+
+EVERY_S = 60.0
+REST_S = 0.02
+"""After each piece of work: windows come first."""
+
+CHUNKS_A_WRITE = 32
+"""About a megabyte: some milliseconds of the writer's time."""
+
+PAGES_A_WRITE = 256
+SPARE_PAGES = 2_000
+"""8 MB that a file of SQLite's keeps for the windows to come; what is free beyond them goes back to the disk."""
+
+CLOSING_S = 1.5
+
+
+class Retention:
+    """Starts with :meth:`start`, ends with :meth:`close`."""
+
+    def __init__(self, store: Store, for_all: Keeping) -> None:
+        """``for_all``: what holds for projects that say nothing themselves."""
+        self._store = store
+        self._for_all = for_all
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="underfed-retention", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join(CLOSING_S)
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            try:
+                self.tidy()
+            except TryLaterError as error:
+                log.warning("old rows were not given up: %s", error)
+            except Exception:
+                log.exception("old rows could not be given up")
+            self._closing.wait(EVERY_S)
+
+    def tidy(self) -> None:
+        """Until nothing is beyond its age or size, or :meth:`close`."""
+        with self._store.reading() as reader:
+            limited = limited_projects(reader.connection, self._for_all)
+        for project, keeping in limited:
+            while not self._closing.is_set() and self._give_up_some(project, keeping):
+                pass
+        while not self._closing.is_set() and self._store.write(shrink):
+            self._closing.wait(REST_S)
+
+    def _give_up_some(self, project: str, keeping: Keeping) -> bool:
+        """Whether there was something to give up, so that there may be more."""
+        now = self._store.now()
+        with self._store.reading() as reader:
+            found = find_surplus(reader, project, keeping, now)
+        given_up = 0
+        for surplus in found:
+            for piece in _pieces(surplus):
+                if self._closing.is_set():
+                    return False
+                given_up += self._store.write(partial(give_up, piece, now))
+                self._closing.wait(REST_S)
+        return given_up > 0
+
+
+def _pieces(surplus: Surplus) -> list[Surplus]:
+    return [
+        Surplus(surplus.key, surplus.lane, surplus.first + done, surplus.sizes[done : done + CHUNKS_A_WRITE])
+        for done in range(0, len(surplus.sizes), CHUNKS_A_WRITE)
+    ]
+
+
+def give_up(surplus: Surplus, now: datetime, connection: Connection) -> int:
+    """How many chunks lost their rows: all, or none where another process was quicker."""
+    track, chunk = tables.track, tables.chunk
+    is_ours = and_(belongs_to(track, surplus.key), track.c.lane == surplus.lane)
+    dropped = select(track.c.dropped_chunks).where(is_ours).with_for_update(skip_locked=True)
+    if connection.execute(dropped).scalar() != surplus.first:
+        return 0
+    inside = and_(chunk.c.lane == surplus.lane, chunk.c.ordinal.between(surplus.first, surplus.stop - 1))
+    connection.execute(update(chunk).where(belongs_to(chunk, surplus.key), inside).values(body=b""))
+    left = {"dropped_chunks": surplus.stop, "chunk_bytes": track.c.chunk_bytes - sum(surplus.sizes), "dropped_at": now}
+    connection.execute(update(track).where(is_ours).values(**left))
+    return len(surplus.sizes)
+
+
+def shrink(connection: Connection) -> bool:
+    """Give some free pages of the file back to the disk. ``False``: there are none to spare.
+
+    PostgreSQL does so by itself.
+    """
+    if connection.dialect.name != "sqlite":
+        return False
+    free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+    if free <= SPARE_PAGES:
+        return False
+    # It works a page for each row that is fetched.
+    connection.exec_driver_sql(f"PRAGMA incremental_vacuum({min(PAGES_A_WRITE, free - SPARE_PAGES)})").fetchall()
+    return True
