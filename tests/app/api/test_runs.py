@@ -14,7 +14,8 @@ from tests.app.store.posting import post
 from underfed_server.api.heatmap import heatmap
 from underfed_server.main import Application
 from underfed_server.model import Diagnosis, Run, RunsPage, Timeline, WorkersPage
-from underfed_server.store.ladder import BINS, Rollup
+from underfed_server.store.histograms import BINS
+from underfed_server.store.ladder import Rollup
 from underfed_server.store.store import Store
 
 
@@ -161,12 +162,15 @@ def test_the_heat_map_counts_every_batch_in_its_bin(client: TestClient, recorded
 def test_a_heat_map_keeps_its_count_whatever_bins_and_limit_it_has(seed: int) -> None:
     chance = np.random.default_rng(seed)
     rows, spread = int(chance.integers(1, 400)), int(chance.integers(1, BINS))
-    bins = np.zeros((rows, BINS))
+    bins = np.zeros((rows, BINS), np.uint32)
     low = int(chance.integers(0, BINS - spread + 1))
     bins[:, low : low + spread] = chance.integers(0, 3, (rows, spread))
     bins[0, low] = 1
     at_us = np.sort(chance.integers(0, 10**9, rows)).astype(float)
-    rollup = Rollup(np.ones(rows), np.arange(rows, dtype=np.float64), at_us, {}, bins)
+    none = np.zeros((0, rows))
+    rollup = Rollup(
+        np.ones(rows), np.arange(rows, dtype=np.float64), at_us, (), none, none, none, none, {"load_us": bins}
+    )
     limit_us = int(2.0 ** chance.uniform(0, 32))
     found = heatmap(rollup, at_us[-1] + 5, limit_us)
     assert found is not None
