@@ -75,11 +75,20 @@ def _find(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pair
 
 def _candidates(store: Store, facts: RunFacts) -> Iterator[Diagnosis]:
     """Earlier runs that were advised something, as they were last judged."""
-    named = [facts.advice_of] if facts.advice_of else []
+    # What it showed is told in both: whoever may send windows to one project must not write into another.
+    named = [facts.advice_of] if facts.advice_of and _is_beside(store, facts.run_id, facts.advice_of) else []
     for run_id in dict.fromkeys([*named, *(run.run_id for run in store.earlier_runs(facts.run_id))]):
         diagnosis = _known(store, run_id)
         if diagnosis and diagnosis.advice and run_id != facts.run_id:
             yield diagnosis
+
+
+def _is_beside(store: Store, run_id: str, other: str) -> bool:
+    """The other run is of the same project."""
+    try:
+        return store.project_of(other) == store.project_of(run_id)
+    except NotFoundError:
+        return False
 
 
 def _known(store: Store, run_id: str) -> Diagnosis | None:

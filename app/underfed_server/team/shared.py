@@ -25,8 +25,8 @@ _VERBS: Mapping[Cause, str] = {
 Place = tuple[Literal["mount", "host"], str]
 
 
-def read_shared(store: Store, found: Diagnosis) -> list[SharedCause]:
-    """What the run of ``found``, which need not be saved yet, shares with others.
+def read_shared(store: Store, found: Diagnosis, project: str | None = None) -> list[SharedCause]:
+    """What the run of ``found``, which need not be saved yet, shares with others; or with others of a project.
 
     Raises:
         NotFoundError: there is no such run.
@@ -35,7 +35,8 @@ def read_shared(store: Store, found: Diagnosis) -> list[SharedCause]:
     if cause not in _VERBS:
         return []
     one = replace(store.sighting(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
-    return shared_with(one, store.sightings(one.started_at, cause))
+    others = store.sightings(one.started_at, cause)
+    return shared_with(one, (other for other in others if project is None or other.project == project))
 
 
 def shared_causes(sightings: Iterable[Sighting]) -> list[SharedCause]:

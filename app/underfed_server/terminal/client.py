@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
 from underfed_server.errors import UnderfedError
-from underfed_server.model import Diagnosis, Run, RunsPage, RunSummary, WorkersPage
+from underfed_server.model import Diagnosis, Run, RunsPage, RunSummary, TokenList, TokenMade, WorkersPage
 
 DEFAULT_URL = "http://127.0.0.1:7077"
 TIMEOUT_S = 10.0
@@ -70,14 +70,33 @@ class Client:
         names = ", ".join(run.run_id for run in matching[:5])
         raise RunNotFoundError(f"{len(matching)} runs begin with {wanted!r}: {names}")
 
+    def tokens(self) -> TokenList:
+        return TokenList.model_validate(self._get("/tokens", {}))
+
+    def make_token(self, asked: Mapping[str, Any]) -> TokenMade:
+        return TokenMade.model_validate(self._ask("POST", "/tokens", asked))
+
+    def revoke_token(self, token_id: str) -> None:
+        self._ask("DELETE", f"/tokens/{quote(token_id, safe='')}")
+
     def _get(self, path: str, query: Mapping[str, str]) -> Any:
-        address = f"{self.url}/api/v1{path}" + (f"?{urlencode(query)}" if query else "")
-        request = Request(address, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
+        return self._ask("GET", path + (f"?{urlencode(query)}" if query else ""))
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        request = Request(f"{self.url}/api/v1{path}", method=method)
+        if self.token:
+            request.add_header("Authorization", f"Bearer {self.token}")
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+            request.data = json.dumps(body).encode()
         try:
             with urlopen(request, timeout=TIMEOUT_S) as answer:
-                return json.load(answer)
+                said = answer.read()
+                return json.loads(said) if said else None
         except HTTPError as error:
             raise RefusedError(_message(error)) from error
+        except ValueError as error:
+            raise RefusedError(f"what answers at {self.url} is no underfed service: it does not speak JSON") from error
         except (URLError, OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise ServiceUnreachableError(
