@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 from http.cookies import CookieError, SimpleCookie
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
-from underfed_server.errors import ForbiddenError, UnauthorisedError
+from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
 from underfed_server.ingest.grant import ALL, EVERYTHING, Grant
 from underfed_server.model import TokenMade
@@ -78,8 +79,15 @@ class Access:
         return None if user is None else Grant(self._proxy_scopes, user=user)
 
     def look_up(self, headers: Headers, user: str | None = None) -> Grant | None:
-        """As :meth:`known`, of the tables as they are now: another process may have made the token or the session."""
-        self.refresh(after_s=LOOKED_UP_APART_S)
+        """As :meth:`known`, of the tables as they are now: another process may have made the token or the session.
+
+        Raises:
+            TryLaterError: they cannot be read.
+        """
+        try:
+            self.refresh(after_s=LOOKED_UP_APART_S)
+        except DBAPIError as error:
+            raise TryLaterError("the database cannot be asked for this token") from error
         return self.known(headers, user)
 
     def is_live(self, grant: Grant) -> bool:

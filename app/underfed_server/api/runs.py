@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, GivenStore
 from underfed_server.api.unjudged import unjudged
+from underfed_server.api.within import told_to
 from underfed_server.model import Bound, Diagnosis, Run, RunsPage, Status
 from underfed_server.store.runs import Archived, RunFilter
 
@@ -86,6 +87,6 @@ def restore(run_id: str, parts: GivenParts) -> Run:
 
 
 @router.get("/runs/{run_id}/diagnosis")
-def diagnosis(run_id: str, store: GivenStore) -> Diagnosis:
+def diagnosis(run_id: str, store: GivenStore, grant: GivenGrant) -> Diagnosis:
     """The last verdict, with the status that the run had when it was given."""
-    return store.diagnosis(run_id) or unjudged(store.summary(run_id))
+    return told_to(grant, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))

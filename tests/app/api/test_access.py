@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from tests.app.conftest import on_sqlite_alone
 from tests.app.serving import application_in
 from underfed_server.api import access as granting
 from underfed_server.main import Application
@@ -21,8 +22,8 @@ ORIGIN = "http://underfed.example:7077"
 
 
 @pytest.fixture
-def application(tmp_path: Path) -> Iterator[Application]:
-    opened = application_in(tmp_path, token=TOKEN)
+def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
+    opened = application_in(tmp_path, token=TOKEN, database_url=database_url)
     yield opened
     opened.close()
 
@@ -109,12 +110,12 @@ def test_a_session_does_not_let_an_agent_in(client: TestClient) -> None:
 
 
 def test_a_session_outlives_the_service_but_not_its_time(
-    application: Application, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    application: Application, client: TestClient, tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.post("/api/v1/session", json={"token": TOKEN})
     kept = dict(client.cookies)
     application.close()
-    again = application_in(tmp_path, token=TOKEN)
+    again = application_in(tmp_path, token=TOKEN, database_url=database_url)
     assert TestClient(again, base_url=ORIGIN, cookies=kept).get("/api/v1/runs").status_code == 200
     monkeypatch.setattr(granting, "SESSION_LENGTH", -granting.SESSION_LENGTH)
     over = TestClient(again, base_url=ORIGIN)
@@ -123,6 +124,18 @@ def test_a_session_outlives_the_service_but_not_its_time(
     again.close()
 
 
+def test_a_session_ends_with_the_token_that_opened_it(
+    application: Application, client: TestClient, tmp_path: Path, database_url: str
+) -> None:
+    client.post("/api/v1/session", json={"token": TOKEN})
+    kept = dict(client.cookies)
+    application.close()
+    changed = application_in(tmp_path, token=TOKEN + "-changed", database_url=database_url)
+    assert TestClient(changed, base_url=ORIGIN, cookies=kept).get("/api/v1/runs").status_code == 401
+    changed.close()
+
+
+@on_sqlite_alone
 def test_no_secret_is_kept_in_the_file(application: Application, client: TestClient) -> None:
     client.post("/api/v1/session", json={"token": TOKEN})
     session = client.cookies["underfed_session"]
@@ -134,8 +147,8 @@ def test_no_secret_is_kept_in_the_file(application: Application, client: TestCli
     assert session.encode() not in kept
 
 
-def test_any_other_address_makes_a_token_once_and_remembers_its_digest(tmp_path: Path) -> None:
-    first = application_in(tmp_path, host="0.0.0.0")
+def test_any_other_address_makes_a_token_once_and_remembers_its_digest(tmp_path: Path, database_url: str) -> None:
+    first = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
     token = first.new_token
     assert token is not None
     assert len(token) >= 43
@@ -143,7 +156,7 @@ def test_any_other_address_makes_a_token_once_and_remembers_its_digest(tmp_path:
     assert client.get("/api/v1/runs").status_code == 401
     assert client.get("/api/v1/runs", headers={"Authorization": f"Bearer {token}"}).status_code == 200
     first.close()
-    second = application_in(tmp_path, host="0.0.0.0")
+    second = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
     assert second.new_token is None
     client = TestClient(second, base_url=ORIGIN)
     assert client.get("/api/v1/runs", headers={"Authorization": f"Bearer {token}"}).status_code == 200

@@ -1,0 +1,263 @@
+"""Tokens: what each opens, until when, and that no process opens anything to one that was revoked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from starlette.testclient import TestClient
+
+from tests.app.api.granting import ORIGIN, ROOT, bearer, make_token, visitor
+from tests.app.conftest import on_postgresql_alone
+from tests.app.made_windows import made_stream, made_window
+from tests.app.serving import application_in, poll
+from tests.app.store.posting import post
+from underfed_server.api import access as granting
+from underfed_server.api.access import COOKIE
+from underfed_server.main import Application
+from underfed_server.store import secrets as kept
+
+
+@pytest.fixture
+def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
+    opened = application_in(tmp_path, token=ROOT, database_url=database_url)
+    post(opened.parts.store, made_stream(2))
+    yield opened
+    opened.close()
+
+
+def statuses(application: Application, token: str) -> tuple[int, int, int]:
+    """Of sending a window, reading and changing."""
+    client = visitor(application, token)
+    return (
+        client.post("/api/v1/ingest", json=made_window(2)).status_code,
+        client.get("/api/v1/runs").status_code,
+        client.patch("/api/v1/runs/run-1", json={"notes": "changed"}).status_code,
+    )
+
+
+@pytest.mark.parametrize(
+    ("scopes", "expected"),
+    [
+        (["ingest"], (200, 403, 403)),
+        (["view"], (403, 200, 403)),
+        (["admin"], (200, 200, 200)),
+        (["ingest", "view"], (200, 200, 403)),
+    ],
+)
+def test_a_token_does_what_its_scopes_say_and_admin_does_all(
+    application: Application, scopes: list[str], expected: tuple[int, int, int]
+) -> None:
+    assert statuses(application, make_token(application, *scopes)["token"]) == expected
+
+
+def test_a_scope_that_is_missing_is_named(application: Application) -> None:
+    client = visitor(application, make_token(application, "view")["token"])
+    refused = client.delete("/api/v1/runs/run-1").json()["error"]
+    assert (refused["code"], refused["field"]) == ("forbidden", "admin")
+    assert refused["message"] == "the scope 'admin' is needed to change anything; this token has view"
+    refused = client.post("/api/v1/ingest", json=made_window(2)).json()["error"]
+    assert (refused["code"], refused["field"]) == ("forbidden", "ingest")
+
+
+def test_who_may_not_administrate_is_not_even_told_of_tokens(application: Application) -> None:
+    client = visitor(application, make_token(application, "ingest", "view")["token"])
+    for method, path in (("GET", ""), ("POST", ""), ("DELETE", "/abc")):
+        sent: dict[str, Any] = {"json": {"name": "x", "scopes": ["admin"]}} if method == "POST" else {}
+        assert client.request(method, f"/api/v1/tokens{path}", **sent).status_code == 403
+
+
+def test_a_token_is_told_once_and_listed_without_its_secret(application: Application) -> None:
+    made = make_token(application, "ingest", name="cluster", project="vision")
+    answer = visitor(application, ROOT).get("/api/v1/tokens")
+    (listed,) = answer.json()["tokens"]
+    assert listed == {key: value for key, value in made.items() if key != "token"}
+    assert (listed["name"], listed["scopes"], listed["project"]) == ("cluster", ["ingest"], "vision")
+    assert made["token"] not in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_a_token_that_was_revoked_is_refused_and_so_is_what_it_opened(application: Application) -> None:
+    made = make_token(application, "view")
+    browser = visitor(application)
+    assert browser.post("/api/v1/session", json={"token": made["token"]}).status_code == 204
+    assert browser.get("/api/v1/runs").status_code == 200
+    root = visitor(application, ROOT)
+    assert root.delete(f"/api/v1/tokens/{made['token_id']}").status_code == 204
+    assert visitor(application, made["token"]).get("/api/v1/runs").status_code == 401
+    assert browser.get("/api/v1/runs").status_code == 401
+    assert root.get("/api/v1/tokens").json()["tokens"][0]["revoked_at"] is not None
+    assert root.delete(f"/api/v1/tokens/{made['token_id']}").status_code == 204
+    assert root.delete("/api/v1/tokens/nothing").status_code == 404
+
+
+def test_a_token_ends_when_it_was_said_to(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    soon = datetime.now(timezone.utc) + timedelta(hours=1)
+    made = make_token(application, "view", expires_at=soon.isoformat())
+    browser = visitor(application)
+    browser.post("/api/v1/session", json={"token": made["token"]})
+    monkeypatch.setattr(application.parts.store, "now", lambda: soon - timedelta(seconds=1))
+    assert visitor(application, made["token"]).get("/api/v1/runs").status_code == 200
+    monkeypatch.setattr(application.parts.store, "now", lambda: soon)
+    assert visitor(application, made["token"]).get("/api/v1/runs").status_code == 401
+    assert browser.get("/api/v1/runs").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"scopes": []}, "scopes"),
+        ({"scopes": ["root"]}, "scopes.0"),
+        ({"name": " "}, "name"),
+        ({"name": "a\x00b"}, "name"),
+        ({"project": ""}, "project"),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+        ({"expires_at": "2120-01-01T00:00:00"}, "expires_at"),
+        ({"secret": "mine"}, "secret"),
+    ],
+)
+def test_a_token_that_cannot_be_is_refused_by_name(application: Application, asked: dict[str, Any], field: str) -> None:
+    refused = visitor(application, ROOT).post("/api/v1/tokens", json={"name": "x", "scopes": ["view"]} | asked)
+    assert (refused.status_code, refused.json()["error"]["field"]) == (422, field)
+
+
+def test_when_a_token_was_used_is_noted_off_the_requests_path(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_token(application, "view")
+
+    def last_used() -> object:
+        tokens = visitor(application, ROOT).get("/api/v1/tokens").json()["tokens"]
+        return tokens[0]["last_used_at"]
+
+    visitor(application, made["token"]).get("/api/v1/runs")
+    assert last_used() is None
+    monkeypatch.setattr(granting, "NOTED_APART_S", 0.0)
+    poll(lambda: last_used() is not None)
+
+
+def test_a_session_reads_and_changes_as_its_token_does_but_is_no_agent(application: Application) -> None:
+    made = make_token(application, "admin")
+    browser = visitor(application)
+    browser.post("/api/v1/session", json={"token": made["token"]})
+    assert browser.patch("/api/v1/runs/run-1", json={"notes": "x"}).status_code == 200
+    assert browser.post("/api/v1/ingest", json=made_window(2)).status_code == 401
+    info = browser.get("/api/v1/service").json()
+    assert (info["signed_in"], info["scopes"], info["user"]) == (True, ["admin"], None)
+
+
+def test_a_token_that_only_sends_opens_no_page(application: Application) -> None:
+    made = make_token(application, "ingest")
+    refused = visitor(application).post("/api/v1/session", json={"token": made["token"]})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+    assert "view" in refused.json()["error"]["message"]
+
+
+def test_a_project_makes_tokens_for_itself_alone(application: Application) -> None:
+    boss = visitor(application, make_token(application, "admin", project="vision")["token"])
+    other = make_token(application, "view", project="speech")
+    for project in (None, "speech"):
+        asked = {"name": "x", "scopes": ["view"], "project": project}
+        assert boss.post("/api/v1/tokens", json=asked).status_code == 403
+    made = boss.post("/api/v1/tokens", json={"name": "x", "scopes": ["view"], "project": "vision"})
+    assert made.status_code == 201
+    assert {each["project"] for each in boss.get("/api/v1/tokens").json()["tokens"]} == {"vision"}
+    assert boss.delete(f"/api/v1/tokens/{other['token_id']}").status_code == 404
+    assert boss.delete(f"/api/v1/tokens/{made.json()['token_id']}").status_code == 204
+
+
+def test_an_open_service_makes_tokens_for_the_day_it_is_no_longer_open(tmp_path: Path, database_url: str) -> None:
+    local = application_in(tmp_path, database_url=database_url)
+    client = TestClient(local, base_url="http://127.0.0.1:7077")
+    made = client.post("/api/v1/tokens", json={"name": "team", "scopes": ["admin"]}).json()
+    assert client.get("/api/v1/runs", headers=bearer("anything")).status_code == 200
+    local.close()
+    public = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
+    assert public.new_token is None
+    assert visitor(public).get("/api/v1/runs").status_code == 401
+    assert visitor(public, made["token"]).get("/api/v1/runs").status_code == 200
+    public.close()
+
+
+def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(tmp_path: Path, database_url: str) -> None:
+    first = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
+    assert first.new_token is not None
+    token_id = kept.id_of(kept.digest_of(first.new_token))
+    assert visitor(first, first.new_token).delete(f"/api/v1/tokens/{token_id}").status_code == 204
+    assert visitor(first, first.new_token).get("/api/v1/runs").status_code == 401
+    first.close()
+    second = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
+    assert second.new_token not in (None, first.new_token)
+    second.close()
+
+
+@on_postgresql_alone
+def test_a_token_is_known_to_every_process_at_once_and_refused_by_all_within_a_second(
+    application: Application, tmp_path: Path, database_url: str
+) -> None:
+    beside = application_in(tmp_path, token=ROOT, database_url=database_url)
+    made = make_token(application, "view")
+    time.sleep(granting.LOOKED_UP_APART_S)
+    assert visitor(beside, made["token"]).get("/api/v1/runs").status_code == 200
+    browser = visitor(application)
+    browser.post("/api/v1/session", json={"token": made["token"]})
+    time.sleep(granting.LOOKED_UP_APART_S)
+    elsewhere = TestClient(beside, base_url=ORIGIN, cookies=dict(browser.cookies))
+    assert elsewhere.get("/api/v1/runs").status_code == 200
+    visitor(application, ROOT).delete(f"/api/v1/tokens/{made['token_id']}")
+    poll(lambda: visitor(beside, made["token"]).get("/api/v1/runs").status_code == 401, within_s=1.5)
+    poll(lambda: elsewhere.get("/api/v1/runs").status_code == 401, within_s=1.5)
+    beside.close()
+
+
+@on_postgresql_alone
+def test_signing_out_in_one_process_signs_out_in_all(
+    application: Application, tmp_path: Path, database_url: str
+) -> None:
+    beside = application_in(tmp_path, token=ROOT, database_url=database_url)
+    browser = visitor(application)
+    browser.post("/api/v1/session", json={"token": ROOT})
+    elsewhere = TestClient(beside, base_url=ORIGIN, cookies=dict(browser.cookies))
+    poll(lambda: elsewhere.get("/api/v1/runs").status_code == 200)
+    assert browser.delete("/api/v1/session").status_code == 204
+    poll(lambda: elsewhere.get("/api/v1/runs").status_code == 401, within_s=1.5)
+    beside.close()
+
+
+def test_tables_that_cannot_be_read_let_nobody_in_and_shut_nobody_out(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_token(application, "view")
+
+    def broken(*args: object) -> kept.Known:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(kept, "read_known", broken)
+    time.sleep(2 * granting.POLL_S)
+    assert visitor(application, made["token"]).get("/api/v1/runs").status_code == 200
+    monkeypatch.undo()
+    visitor(application, ROOT).delete(f"/api/v1/tokens/{made['token_id']}")
+    assert visitor(application, made["token"]).get("/api/v1/runs").status_code == 401
+
+
+@pytest.mark.parametrize("sent", [{"Authorization": "Bearer "}, {"Authorization": "Bearer"}, {"Cookie": COOKIE + "="}])
+def test_an_empty_secret_is_nobodys(application: Application, sent: dict[str, str]) -> None:
+    assert visitor(application).get("/api/v1/runs", headers=sent).status_code == 401
+
+
+def test_whom_the_tables_would_have_to_tell_of_is_asked_to_come_later(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> kept.Known:
+        raise OperationalError("SELECT", None, OSError("disk I/O error"))
+
+    monkeypatch.setattr(kept, "read_known", broken)
+    monkeypatch.setattr(granting, "LOOKED_UP_APART_S", 0.0)
+    later = visitor(application, "unknown").get("/api/v1/runs")
+    assert (later.status_code, later.json()["error"]["code"]) == (503, "unavailable")
+    assert later.headers["retry-after"] == "1"
