@@ -1,0 +1,177 @@
+"""A token that is bound to a project: every route of the API shows and changes that project's runs alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.api.granting import ROOT, make_token, visitor
+from tests.app.made_diagnosis import made_cause, made_diagnosis, made_entry
+from tests.app.made_windows import RUN, made_stream, made_window
+from tests.app.serving import application_in
+from tests.app.store.posting import post
+from underfed_server.api.openapi import description
+from underfed_server.main import Application
+from underfed_server.model import SharedCause, SharedRun
+from underfed_server.store.store import Store
+
+OPERATIONS = [
+    (path, method)
+    for path, methods in json.loads(description())["paths"].items()
+    for method in methods
+    if path not in ("/api/v1/ingest", "/api/v1/events")
+]
+OPEN = {"/healthz", "/readyz", "/api/v1/service", "/api/v1/session"}
+"""What is answered to anybody: it tells nothing of a run."""
+
+SECRETS = ("hidden-run", "hidden-project", "hidden-name", "hidden-user", "hidden-host", "hidden-tag", "hidden-notes")
+NEEDED = {"metric": "step_us", "topic": "runs", "name": "x", "format": "csv"}
+"""Queries without which a route says no, whatever it is asked of."""
+
+
+def hidden_stream() -> Iterator[dict[str, Any]]:
+    described = {
+        **RUN,
+        "project": "hidden-project",
+        "name": "hidden-name",
+        "job": "hidden-project/hidden-name",
+        "user": "hidden-user",
+        "hostname": "hidden-host",
+        "tags": {"team": "hidden-tag"},
+    }
+    for window in made_stream(3, run_id="hidden-run"):
+        yield window | ({"run": described} if "run" in window else {})
+
+
+def judged(store: Store, run_id: str, **said: Any) -> None:
+    """Waiting for the storage."""
+    store.save_diagnosis(made_diagnosis(run_id, causes=[made_cause("storage_wait")], **said))
+
+
+@pytest.fixture
+def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
+    opened = application_in(tmp_path, token=ROOT, database_url=database_url)
+    store = opened.parts.store
+    post(store, made_stream(3))
+    post(store, hidden_stream())
+    now = datetime.now(timezone.utc)
+    shared = SharedCause(
+        cause="storage_wait", kind="mount", place="nas:/data", hours_lost=4.0, sentence="2 runs wait.",
+        runs=[SharedRun(run_id=run_id, name=name, hours_lost=2.0) for run_id, name in
+              (("run-1", "resnet"), ("hidden-run", "hidden-name"))],
+        started_at=now - timedelta(hours=1), ended_at=now,
+    )  # fmt: skip
+    store.edit_run("hidden-run", {"notes": "hidden-notes"})
+    judged(store, "run-1", shared=[shared], ledger=[made_entry("hidden-run", 1.5)])
+    judged(store, "hidden-run", shared=[shared], ledger=[made_entry("hidden-run", 1.5)])
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def bound(application: Application) -> TestClient:
+    """May do everything, in its own project."""
+    return visitor(application, make_token(application, "admin", project="vision")["token"])
+
+
+def ask(client: TestClient, method: str, path: str, run_id: str, project: str, **query: str) -> Any:
+    """The operation of this run, with what it needs to be answered at all."""
+    address = path.format(run_id=run_id, project=project, token_id="nothing", user="hidden-user", name="x")
+    sent: dict[str, Any] = {"json": {}} if method in ("post", "put", "patch") else {}
+    return client.request(method.upper(), address, params=NEEDED | query, **sent)
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, path: str, method: str) -> None:
+    for query in ({}, {"run_id": "hidden-run"}, {"project": "hidden-project"}):
+        answer = ask(bound, method, path, "hidden-run", "hidden-project", **query)
+        # What was asked for by its own id is repeated in the refusal, and nothing else.
+        said = answer.text.replace("no run 'hidden-run'", "")
+        assert [secret for secret in SECRETS if secret in said] == []
+        if "{run_id}" in path or "{project}" in path or "run_id" in query:
+            assert answer.status_code == 404 or path in OPEN, answer.text
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+def test_every_route_asks_for_its_scope(application: Application, path: str, method: str) -> None:
+    if path in OPEN:
+        assert visitor(application).request(method.upper(), path, json={"token": ROOT}).status_code in (200, 204)
+        return
+    assert ask(visitor(application), method, path, "run-1", "vision").status_code == 401
+    sender = visitor(application, make_token(application, "ingest")["token"])
+    assert ask(sender, method, path, "run-1", "vision").status_code == 403
+    if method != "get":
+        reader = visitor(application, make_token(application, "view")["token"])
+        assert ask(reader, method, path, "run-1", "vision").json()["error"]["field"] == "admin"
+
+
+def test_a_projects_token_sees_its_own_runs_counts_and_week(bound: TestClient, application: Application) -> None:
+    page = bound.get("/api/v1/runs").json()
+    assert [run["run_id"] for run in page["runs"]] == ["run-1"]
+    assert page["counts"]["all"] == 1
+    everything = visitor(application, ROOT).get("/api/v1/runs").json()
+    assert everything["counts"]["all"] == 2
+    assert page["week"]["hours_used"] < everything["week"]["hours_used"]
+    team = bound.get("/api/v1/team").json()
+    assert [group["name"] for group in team["projects"]] == ["vision"]
+
+
+def test_a_projects_token_sees_what_its_own_runs_share(bound: TestClient, application: Application) -> None:
+    found = bound.get("/api/v1/runs/run-1/diagnosis").json()
+    assert (found["shared"], found["ledger"]) == ([], [])
+    whole = visitor(application, ROOT).get("/api/v1/runs/run-1/diagnosis").json()
+    assert len(whole["shared"]) == len(whole["ledger"]) == 1
+
+
+def test_a_projects_token_sends_windows_of_its_project_alone(application: Application) -> None:
+    sender = visitor(application, make_token(application, "ingest", project="vision")["token"])
+    assert sender.post("/api/v1/ingest", json=made_window(3, run_id="run-1")).status_code == 200
+    into_another = made_window(3, run_id="hidden-run")
+    refused = sender.post("/api/v1/ingest", json=into_another)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+    repeated = sender.post("/api/v1/ingest", json=made_window(0, run_id="hidden-run"))
+    assert repeated.status_code == 403, "not even what is stored already is acknowledged"
+    named = sender.post("/api/v1/ingest", json=made_window(0, run_id="new", run={**RUN, "project": "speech"}))
+    assert (named.status_code, named.json()["error"]["field"]) == (403, "run.project")
+    assert visitor(application, ROOT).get("/api/v1/runs/new").status_code == 404
+
+
+def test_a_run_whose_description_comes_later_is_its_tokens_from_the_start(application: Application) -> None:
+    sender = visitor(application, make_token(application, "ingest", project="vision")["token"])
+    other = visitor(application, make_token(application, "ingest", project="speech")["token"])
+    undescribed = made_window(0, run_id="late")
+    undescribed.pop("run")
+    assert sender.post("/api/v1/ingest", json=undescribed).status_code == 200
+    store = application.parts.store
+    assert store.run("late").project == "vision"
+    described = made_window(1, run_id="late", run={**RUN, "project": "speech"})
+    assert other.post("/api/v1/ingest", json=described).status_code == 403
+    assert sender.post("/api/v1/ingest", json=described).status_code == 403
+    assert sender.post("/api/v1/ingest", json=made_window(1, run_id="late", run=RUN)).status_code == 200
+
+
+@pytest.mark.parametrize("unnamed", ["", "default"])
+def test_a_run_whose_agent_names_no_project_is_of_its_tokens(application: Application, unnamed: str) -> None:
+    sender = visitor(application, make_token(application, "ingest", project="vision")["token"])
+    described = {**RUN, "project": unnamed, "job": f"{unnamed}/resnet"}
+    assert sender.post("/api/v1/ingest", json=made_window(0, run_id="new", run=described)).status_code == 200
+    run = application.parts.store.run("new")
+    assert (run.project, run.job) == ("vision", "vision/resnet")
+
+
+def test_a_run_that_names_advice_of_another_project_is_not_paired_with_it(application: Application) -> None:
+    from underfed_server.judgement import Judgement
+
+    sender = visitor(application, make_token(application, "ingest", project="vision")["token"])
+    described = {**RUN, "advice_of": "hidden-run"}
+    sender.post("/api/v1/ingest", json=made_window(0, run_id="spy", run=described))
+    Judgement()(application.parts.store, "spy")
+    found = application.parts.store.diagnosis("spy")
+    assert found is not None
+    assert found.ledger == []
