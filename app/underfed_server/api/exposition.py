@@ -17,7 +17,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 
-from underfed_server.api.given import ALLOWED, GivenParts, Parts
+from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, Parts
 from underfed_server.distribution import Distribution
 from underfed_server.store.gauges import RunGauges, StoreGauges
 
@@ -45,11 +45,11 @@ RUN_GAUGES = (
     response_class=Response,
     responses={200: {"description": "Prometheus' text format", "content": {"text/plain": {}}}},
 )
-def metrics(request: Request, parts: GivenParts) -> Response:
+def metrics(request: Request, parts: GivenParts, grant: GivenGrant) -> Response:
     """The service's own figures and those of the newest running runs, for Prometheus."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Exposition(parts, None))
+    registry.register(Exposition(parts, grant.project))
     ProcessCollector(registry=registry)
     return Response(encode(registry), media_type=kind)
 

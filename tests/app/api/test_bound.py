@@ -80,7 +80,7 @@ def bound(application: Application) -> TestClient:
     return visitor(application, make_token(application, "admin", project="vision")["token"])
 
 
-def ask(client: TestClient, method: str, path: str, run_id: str, project: str, **query: str) -> Any:
+def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /, **query: str) -> Any:
     """The operation of this run, with what it needs to be answered at all."""
     address = path.format(run_id=run_id, project=project, token_id="nothing", user="hidden-user", name="x")
     sent: dict[str, Any] = {"json": {}} if method in ("post", "put", "patch") else {}
