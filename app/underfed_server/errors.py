@@ -6,7 +6,6 @@
     ├── SettingsError            an argument or a variable of the environment must be changed
     ├── StartError               the service cannot start here; the message says what to change
     ├── BackupError              no copy was made, and nothing is left of the attempt
-    ├── RacedError               another service process did the same: begin the transaction anew
     └── RequestError             one request is answered with `status` and `code`
         ├── MalformedError       400 not JSON, or not inflatable
         ├── UnknownVersionError  400 the agent is newer than the service
@@ -44,10 +43,6 @@ class StartError(UnderfedError):
 
 class BackupError(UnderfedError):
     """The database could not be copied."""
-
-
-class RacedError(UnderfedError):
-    """Another service process wrote the same meanwhile."""
 
 
 class RequestError(UnderfedError):

@@ -53,12 +53,12 @@ class Judgement:
         ledger = self._proof.entries(store, facts, verdict.ranks, known)
         found = diagnosis_of(facts, verdict, recommendation, ledger)
         found = found.model_copy(update={"shared": read_shared(store, found), "replay": read_replay(store, run_id)})
-        store.save_diagnosis(found)
+        changed = store.save_diagnosis(found)
         if facts.status != "running":
             self._advised.pop(run_id, None)
             tell_earlier_runs(store, facts, ledger)
             tell_of_replay(store, run_id)
-        return known is None or found != known.model_copy(update={"judged_at": None})
+        return changed
 
     def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:
         last = self._advised.get(facts.run_id)

@@ -1,9 +1,13 @@
-"""Puts the service together: store, access, the thread that follows the runs, ingest, API and page."""
+"""Puts the service together: store, access, what runs in the background, ingest, API and page."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from underfed_server.api.access import open_access
 from underfed_server.api.application import build
+from underfed_server.api.follower import Follower
 from underfed_server.api.gate import Gate
 from underfed_server.api.given import Parts
 from underfed_server.api.limits import Limits
@@ -22,18 +26,24 @@ from underfed_server.store.store import Store
 from underfed_server.store.upkeep import Upkeep
 
 
+class Background(Protocol):
+    """What runs on a thread of its own beside the requests."""
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Application:
     """The ASGI application. Open it with :func:`create_app`; it closes itself at the end of its lifespan."""
 
-    def __init__(
-        self, parts: Parts, gate: Gate, upkeep: Upkeep, retention: Retention, *, new_token: str | None
-    ) -> None:
+    def __init__(self, parts: Parts, gate: Gate, background: Sequence[Background], *, new_token: str | None) -> None:
+        """``background`` runs until :meth:`close`."""
         self.parts = parts
+        self._background = background
         self.new_token = new_token
         """A token that was made just now, to be shown once."""
         self._gate = gate
-        self._upkeep = upkeep
-        self._retention = retention
         self._ingest = Ingest(parts.store.submit)
         self._api = build(parts)
         self._traffic = Traffic(self._serve, parts.requests)
@@ -67,10 +77,8 @@ class Application:
     def close(self) -> None:
         """End the streams, then write what waits."""
         self.parts.events.close()
-        self.parts.pulse.close()
-        self._upkeep.close()
-        self._retention.close()
-        self.parts.access.close()
+        for each in self._background:
+            each.close()
         self.parts.store.close()
 
 
@@ -100,16 +108,15 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
             store.now(),
             Keeping(settings.retain_us, settings.max_bytes),
         )
-        upkeep = Upkeep(store)
-        retention = Retention(store, parts.keeping)
+        background: list[Background] = [pulse, Upkeep(store), Retention(store, parts.keeping), access]
+        if store.is_shared:
+            background.insert(0, Follower(store, events, pulse.touch))
         gate = Gate(access, limits, Proxy(settings))
-        application = Application(parts, gate, upkeep, retention, new_token=new_token)
+        application = Application(parts, gate, background, new_token=new_token)
     except BaseException:
         store.close()
         raise
     access.listen(events.wake)
-    access.start()
-    pulse.start()
-    upkeep.start()
-    retention.start()
+    for each in background:
+        each.start()
     return application

@@ -63,9 +63,13 @@ class Service:
             self.process.stdout.close()
 
 
-def start_service(database: Path | None, *arguments: str, port: int = 0, **environment: str) -> Service:
+def start_service(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> Service:
     """The service once it answers; its output up to then is in ``said``."""
-    process = launch(database, *arguments, port=port, **environment)
+    return started(launch(database, *arguments, port=port, **environment))
+
+
+def started(process: subprocess.Popen[str]) -> Service:
+    """The service that was launched, once it answers."""
     assert process.stdout is not None
     first = process.stdout.readline()
     assert first.startswith("Underfed"), first + process.stdout.read()
@@ -73,10 +77,11 @@ def start_service(database: Path | None, *arguments: str, port: int = 0, **envir
     return Service(process, first.split()[1], said)
 
 
-def launch(database: Path | None, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
-    """The process, with what it says on one pipe; ``database`` ``None``: where it lies by default."""
+def launch(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
+    """The process, with what it says on one pipe; ``database``: a file, a URL, or ``None``: the default."""
     command = [sys.executable, "-m", "underfed_server", "--port", str(port)]
-    command += [] if database is None else ["--db", f"sqlite:///{database}"]
+    url = f"sqlite:///{database}" if isinstance(database, Path) else database
+    command += [] if url is None else ["--db", url]
     return subprocess.Popen(
         [*command, *arguments],
         env=clean_environment(**environment),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +28,9 @@ APART_S = 1.0
 SWEEP_S = 5.0
 """How often runs are looked for that fell silent: they become lost by the mere passing of time."""
 
+AGAIN_S = 5.0
+"""After which a run that another service process judges is asked for again: that process may be gone."""
+
 CLOSING_S = 1.5
 
 
@@ -35,6 +41,7 @@ class Pulse:
         self._store = store
         self._events = events
         self._judge = judge
+        self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.judgement_seconds = Distribution()
         self._due: dict[str, float] = {}
         self._attended_at: dict[str, float] = {}
@@ -53,6 +60,10 @@ class Pulse:
         # A judge in the middle of a run is not waited for: what it would have said is said after the next start.
         if self._thread.ident is not None:
             self._thread.join(CLOSING_S)
+        try:
+            self._store.release(self._name)
+        except TryLaterError as error:
+            log.warning("the runs were not left to other processes: %s", error)
 
     def touch(self, run_ids: set[str]) -> None:
         """Something happened to these runs. Does not block; any thread."""
@@ -104,13 +115,23 @@ class Pulse:
 
     def _attend(self, run_id: str) -> None:
         try:
+            if not self._store.claim(run_id, self._name):
+                self._defer(run_id)
+                return
             changed = self._judged(run_id)
             self._store.note_judged(run_id, read_spark(self._store, run_id))
-            self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
+            # Where the database is shared, every process tells its pages what it finds there: see Follower.
+            if not self._store.is_shared:
+                self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
         except NotFoundError:
             return  # deleted meanwhile
         except Exception as error:
             _say(error, f"run {run_id} could not be followed")
+
+    def _defer(self, run_id: str) -> None:
+        """Another process judges it."""
+        with self._changed:
+            self._attended_at[run_id] = time.monotonic() + AGAIN_S - APART_S
 
     def _judged(self, run_id: str) -> bool:
         """Whether something else was found than before."""

@@ -15,18 +15,23 @@ from underfed_server.store.summaries import run_row
 from underfed_server.store.upsert import upsert
 
 
-def save_diagnosis(connection: Connection, diagnosis: Diagnosis, now: datetime) -> None:
-    """Put ``diagnosis`` in place of the run's last one.
+def save_diagnosis(connection: Connection, diagnosis: Diagnosis, now: datetime) -> bool:
+    """Put ``diagnosis`` in place of the run's last one. ``False``: it says the same.
 
     Raises:
         NotFoundError: there is no such run.
     """
     run_row(connection, diagnosis.run_id)
     body = diagnosis.model_dump_json(by_alias=True)
-    row = {"run_id": diagnosis.run_id, "body": body, "judged_at": now}
-    connection.execute(upsert(connection, tables.diagnosis), row)
+    known = tables.diagnosis.c
+    same = update(tables.diagnosis).where(known.run_id == diagnosis.run_id, known.body == body)
+    changed = not connection.execute(same.values(judged_at=now)).rowcount
+    if changed:
+        row = {"run_id": diagnosis.run_id, "body": body, "judged_at": now, "changed_at": now}
+        connection.execute(upsert(connection, tables.diagnosis), row)
     statement = update(tables.run).where(tables.run.c.run_id == diagnosis.run_id)
     connection.execute(statement.values(changed_at=now, **_figures(diagnosis)))
+    return changed
 
 
 def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:

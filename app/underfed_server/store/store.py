@@ -15,13 +15,14 @@ from sqlalchemy.exc import DBAPIError
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
-from underfed_server.store import details, groups, judgements, removal, runs, summaries, tables
+from underfed_server.store import details, groups, judgements, leases, removal, runs, summaries, tables
 from underfed_server.store.database import open_database
 from underfed_server.store.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.hosts import Samplers, read_samplers
 from underfed_server.store.keeping import Keeping, Taken, put_own, read_own, read_taken
 from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.lines import Lines, write_page
+from underfed_server.store.news import News, read_news
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
 from underfed_server.store.runs import RunFilter
 from underfed_server.store.schema import upgrade
@@ -96,6 +97,11 @@ class Store:
         """Write what was submitted, then let go of the database."""
         self._writer.close()
         self.database.close()
+
+    @property
+    def is_shared(self) -> bool:
+        """Other service processes use the same database."""
+        return self.database.is_shared
 
     def listen(self, heard: Callable[[set[str]], None]) -> None:
         """``heard`` is told, on the writer's thread, which runs have new windows. It must not block."""
@@ -301,9 +307,25 @@ class Store:
         with self._readers.begin() as connection:
             return judgements.read_diagnosis(connection, run_id)
 
-    def save_diagnosis(self, diagnosis: Diagnosis) -> None:
-        """In place of the run's last one; the list of runs shows its figures from now on."""
-        self.write(lambda connection: judgements.save_diagnosis(connection, diagnosis, self.now()))
+    def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
+        """In place of the run's last one; the list of runs shows its figures from now on. ``False``: nothing new."""
+        return self.write(lambda connection: judgements.save_diagnosis(connection, diagnosis, self.now()))
+
+    def claim(self, run_id: str, judge: str) -> bool:
+        """Whether the process called ``judge`` is to judge the run now, and no other one."""
+        if not self.is_shared:
+            return True
+        return self.write(lambda connection: leases.claim(connection, run_id, judge, self.now()))
+
+    def release(self, judge: str) -> None:
+        """It judges no more."""
+        if self.is_shared:
+            self.write(lambda connection: leases.release(connection, judge))
+
+    def news(self, since: datetime) -> list[News]:
+        """Runs that any process wrote of since then, the oldest change first."""
+        with self._readers.begin() as connection:
+            return read_news(connection, since)
 
     def sightings(self, since: datetime, cause: Cause | None = None) -> list[Sighting]:
         """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
@@ -330,7 +352,7 @@ class Store:
             return judgements.unjudged(connection, self.now())
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a transaction of the one writer; on return it is on disk."""
+        """Run ``work`` in a transaction that writes, and return what it returned; on return it is on disk."""
         return self._writer.call(work)
 
     def _rows(self, kind: type[Rows], run_id: str, rank: int, lane: str, last: int | None) -> Rows:

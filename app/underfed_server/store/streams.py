@@ -77,20 +77,21 @@ class RunStates:
         self._is_shared = is_shared
         self._runs: OrderedDict[str, RunState] = OrderedDict()
 
-    def load(self, connection: Connection, keys: Iterable[StreamKey]) -> None:
+    def load(self, connection: Connection, keys: Sequence[StreamKey]) -> None:
         """Know these streams; where the database is shared, their runs are locked until the transaction ends."""
         if self._is_shared:
             self._runs.clear()
-        wanted = set(keys)
-        runs = sorted({key.run_id for key in wanted})
-        self._runs.update(_read_runs(connection, [run_id for run_id in runs if run_id not in self._runs]))
-        missing = [key for key in sorted(wanted) if self._lacks(key)]
-        for stream in _read_streams(connection, missing):
-            self._runs[stream.key.run_id].streams[stream.key.rank, stream.key.incarnation] = stream
-        for run_id in runs:
-            self._runs.move_to_end(run_id)
+        self._read(connection, keys)
+        for key in keys:
+            self._runs.move_to_end(key.run_id)
         while len(self._runs) > RUNS_KEPT:
             self._runs.popitem(last=False)
+
+    def reload(self, connection: Connection, keys: Sequence[StreamKey]) -> None:
+        """Know these streams as another process has just made them."""
+        for key in keys:
+            self._runs.pop(key.run_id, None)
+        self._read(connection, keys)
 
     def __getitem__(self, run_id: str) -> RunState:
         """Of a stream that was loaded."""
@@ -108,6 +109,13 @@ class RunStates:
             self._runs.clear()
         else:
             self._runs.pop(run_id, None)
+
+    def _read(self, connection: Connection, keys: Sequence[StreamKey]) -> None:
+        unknown = sorted({key.run_id for key in keys} - self._runs.keys())
+        self._runs.update(_read_runs(connection, unknown))
+        missing = [key for key in sorted(set(keys)) if self._lacks(key)]
+        for stream in _read_streams(connection, missing):
+            self._runs[stream.key.run_id].streams[stream.key.rank, stream.key.incarnation] = stream
 
     def _lacks(self, key: StreamKey) -> bool:
         run = self._runs[key.run_id]

@@ -126,6 +126,8 @@ diagnosis = Table(
     _key("run_id", Text),
     Column("body", Text, nullable=False),
     Column("judged_at", Instant, nullable=False),
+    # When it last began to say something else.
+    Column("changed_at", Instant),
 )
 
 tag = Table(

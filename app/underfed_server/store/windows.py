@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, update
 
-from underfed_server.errors import ForbiddenError, OutOfOrderError, RacedError
+from underfed_server.errors import ForbiddenError, OutOfOrderError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store import tables
@@ -89,17 +89,31 @@ class Appender:
         return stream.hot_rows, stream.hot_windows
 
     def append(self, connection: Connection, arrivals: Sequence[Arrival]) -> list[Outcome]:
-        """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed.
-
-        Raises:
-            RacedError: another process made the same run meanwhile.
-        """
+        """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed."""
         changes = _Changes()
         if arrivals:
-            self._states.load(connection, (stream_of(arrival.window) for arrival in arrivals))
+            self._states.load(connection, [stream_of(arrival.window) for arrival in arrivals])
+            self._make_runs(connection, arrivals)
         outcomes = [self._take(connection, arrival, changes) for arrival in arrivals]
         self._write(connection, changes)
         return outcomes
+
+    def _make_runs(self, connection: Connection, arrivals: Sequence[Arrival]) -> None:
+        """Those that a first window tells of, in the order of their ids: two processes must not wait for each other."""
+        first = {each.window.run_id: each for each in reversed(arrivals) if each.window.previous_window_index is None}
+        unknown = [run_id for run_id in sorted(first) if not self._states[run_id].exists]
+        made = {run_id for run_id in unknown if self._make_run(connection, first[run_id])}
+        if raced := set(unknown) - made:
+            keys = (stream_of(arrival.window) for arrival in arrivals)
+            self._states.reload(connection, [key for key in keys if key.run_id in raced])
+
+    def _make_run(self, connection: Connection, arrival: Arrival) -> bool:
+        """``False``: another process made it meanwhile, and has committed."""
+        run = self._states[arrival.window.run_id]
+        run.project = arrival.project or ""
+        unknown = _unknown_run(arrival.window, run.project, self._now())
+        run.exists = connection.execute(insert_new(connection, tables.run), unknown).rowcount == 1
+        return run.exists
 
     def _take(self, connection: Connection, arrival: Arrival, changes: _Changes) -> Outcome:
         window = arrival.window
@@ -129,12 +143,6 @@ class Appender:
     def _describe(self, connection: Connection, run: RunState, arrival: Arrival) -> None:
         """What a window says of the run and its loaders, which seldom happens."""
         window = arrival.window
-        if not run.exists:
-            run.project = arrival.project or ""
-            unknown = _unknown_run(window, run.project, self._now())
-            if not connection.execute(insert_new(connection, tables.run), unknown).rowcount:
-                raise RacedError(f"run {window.run_id!r} was made by another service process meanwhile")
-            run.exists = True
         if window.run is not None and is_newest(connection, run, stream_of(window)):
             if run.told_by is None or window.rank <= run.told_by:
                 run.told_by, run.project = window.rank, window.run.project

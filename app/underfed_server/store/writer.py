@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from underfed_server.errors import RacedError, RequestError, TryLaterError
+from underfed_server.errors import RequestError, TryLaterError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.store.compact import Piles, compact
 from underfed_server.store.health import prove_writable
@@ -288,9 +288,7 @@ class Writer:
 
 
 def _collided(error: Exception) -> bool:
-    if isinstance(error, DBAPIError):
-        return getattr(error.orig, "sqlstate", None) in COLLISIONS
-    return isinstance(error, RacedError)
+    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in COLLISIONS
 
 
 def _called(connection: Connection, call: _Call) -> Any:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.app.event_stream import Stream
 from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import poll, serving, settings_for
@@ -59,32 +60,6 @@ def application(tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch) -
 def address(application: Application, tmp_path: Path) -> Iterator[str]:
     with serving(application, settings_for(tmp_path)) as served:
         yield served
-
-
-class Stream:
-    """A client of ``/events``, as a browser's EventSource reads it."""
-
-    def __init__(self, address: str, query: str, **headers: str) -> None:
-        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self._connection.request("GET", f"/api/v1/events?{query}", headers=named)
-        self.response = self._connection.getresponse()
-
-    def line(self) -> str:
-        return self.response.readline().decode().rstrip("\n")
-
-    def event(self) -> tuple[str, RunEvent]:
-        """The next one with its id; comments are passed over."""
-        number = ""
-        while True:
-            line = self.line()
-            if line.startswith("id: "):
-                number = line[4:]
-            if line.startswith("data: "):
-                return number, RunEvent.model_validate(json.loads(line[6:]))
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 def a_run() -> RunSummary:

@@ -51,6 +51,7 @@ def _runs() -> None:
     ):
         op.add_column("run", sa.Column(name, kind, nullable=True))
     op.create_index("ix_run_project", "run", ["project"])
+    op.add_column("diagnosis", sa.Column("changed_at", sa.BigInteger(), nullable=True))
     op.add_column("rank", sa.Column("gpu_name", sa.Text(), nullable=True))
     op.add_column("loader", sa.Column("num_workers", sa.Integer(), nullable=True))
     _searched()

@@ -1,0 +1,86 @@
+"""Where several service processes share a database: the thread that learns what the others wrote.
+
+It asks once a second. PostgreSQL's NOTIFY would tell at once, but takes a lock of the whole database at every commit.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from sqlalchemy.exc import DBAPIError
+
+from underfed_server.api.stream import Events
+from underfed_server.errors import NotFoundError
+from underfed_server.store.news import News
+from underfed_server.store.store import Store
+
+log = logging.getLogger("underfed.follower")
+
+EVERY_S = 1.0
+OVERLAP = timedelta(seconds=10)
+"""A change is looked for so much longer than needed: clocks of hosts differ, and a commit comes after its instant."""
+
+CLOSING_S = 5.0
+
+
+class Follower:
+    """Starts with :meth:`start`, ends with :meth:`close`."""
+
+    def __init__(self, store: Store, events: Events, touch: Callable[[set[str]], None]) -> None:
+        """``touch`` is told which runs have new windows."""
+        self._store = store
+        self._events = events
+        self._touch = touch
+        self._known: dict[str, News] = {}
+        self._since = store.now()
+        self._is_closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="underfed-follower", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._is_closing.set()
+        if self._thread.ident is not None:
+            self._thread.join(CLOSING_S)
+
+    def _run(self) -> None:
+        rest_s = EVERY_S
+        while not self._is_closing.wait(rest_s):
+            begun = time.monotonic()
+            try:
+                self._look()
+            except DBAPIError as error:
+                log.warning("what other processes wrote could not be read: %s", error.orig)
+            except Exception:
+                log.exception("what other processes wrote could not be followed")
+            # As long as it worked: however many runs report, half a core is left for taking in their windows.
+            rest_s = max(EVERY_S, time.monotonic() - begun)
+
+    def _look(self) -> None:
+        now = self._store.now()
+        news = [each for each in self._store.news(self._since - OVERLAP) if self._known.get(each.run_id) != each]
+        self._touch({each.run_id for each in news if self._has_windows(each)})
+        for each in news:
+            self._tell(each)
+        self._known |= {each.run_id: each for each in news}
+        self._known = {run_id: each for run_id, each in self._known.items() if each.changed_at >= now - 2 * OVERLAP}
+        self._since = now
+
+    def _has_windows(self, news: News) -> bool:
+        known = self._known.get(news.run_id)
+        return known is None or known.last_seen_at != news.last_seen_at
+
+    def _tell(self, news: News) -> None:
+        if not self._events.open_streams:
+            return
+        known = self._known.get(news.run_id)
+        changed = known is None or known.diagnosed_at != news.diagnosed_at
+        try:
+            self._events.publish(self._store.summary(news.run_id), diagnosis_changed=changed)
+        except NotFoundError:
+            return  # deleted meanwhile

@@ -1,0 +1,185 @@
+"""Several services on one PostgreSQL: real processes, posts and streams that go to either of them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from tests.app.event_stream import Stream
+from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.serving import Service, launch, poll, start_service, started
+from tests.fakes import postgresql
+from underfed_server.store.compact import DUE_ROWS
+from underfed_server.store.store import Store
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def database(postgresql_server: postgresql.Server) -> Iterator[str]:
+    with postgresql_server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def services(database: str) -> Iterator[list[Service]]:
+    running = [start_service(database) for _ in range(2)]
+    yield running
+    for service in running:
+        service.kill()
+
+
+def post(service: Service, window: dict[str, Any]) -> tuple[int, Any]:
+    """Status and answer."""
+    connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=60)
+    try:
+        connection.request("POST", "/api/v1/ingest", body=posted(window), headers=JSON)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def post_in_turns(services: Sequence[Service], windows: Iterable[dict[str, Any]]) -> None:
+    for index, window in enumerate(windows):
+        status, answer = post(services[index % len(services)], window)
+        assert (status, answer["next_window_index"]) == (200, window["window_index"] + 1)
+
+
+def rows_of(database: str, statement: str) -> list[Any]:
+    engine = create_engine(database)
+    with engine.begin() as connection:
+        found = connection.execute(text(statement)).all()
+    engine.dispose()
+    return list(found)
+
+
+def steps_of(database: str, run_id: str) -> list[float]:
+    """The lengths of all steps that are recorded, in order."""
+    store = Store(database)
+    try:
+        recorded: list[float] = store.steps(run_id, 0, "train").step_us.tolist()
+        return recorded
+    finally:
+        store.close()
+
+
+def sent(windows: Iterable[dict[str, Any]]) -> list[float]:
+    return [value for window in windows for value in window["steps"][0]["step_us"]]
+
+
+def test_services_that_start_at_once_make_the_tables_once(postgresql_server: postgresql.Server) -> None:
+    with postgresql_server.database(is_empty=True) as url:
+        starting = [launch(url) for _ in range(3)]
+        services = [started(process) for process in starting]
+        try:
+            assert all("postgresql+psycopg://" in service.said for service in services)
+            post_in_turns(services, made_stream(6))
+        finally:
+            for service in services:
+                service.kill()
+        assert len(rows_of(url, "SELECT version_num FROM alembic_version")) == 1
+
+
+def test_windows_of_one_stream_may_go_to_either(services: list[Service], database: str) -> None:
+    windows = list(made_stream(60))
+    post_in_turns(services, windows)
+    assert steps_of(database, "run-1") == sent(windows)
+
+
+def test_a_window_that_was_lost_on_the_way_is_asked_for_by_either(services: list[Service]) -> None:
+    windows = list(made_stream(4))
+    post_in_turns(services, windows[:2])
+    for service in services:
+        status, answer = post(service, windows[3])
+        assert (status, answer["error"]["next_window_index"]) == (409, 2)
+
+
+def test_a_window_that_reaches_both_at_once_is_kept_once(services: list[Service], database: str) -> None:
+    """As when an agent sends again, through another service, what the first one is still writing."""
+    runs = [f"run-{number}" for number in range(20)]
+    streams = {run_id: list(made_stream(3, run_id=run_id, seed=seed)) for seed, run_id in enumerate(runs)}
+    with ThreadPoolExecutor(40) as pool:
+        for index in range(3):
+            posts = [pool.submit(post, service, streams[run_id][index]) for run_id in runs for service in services]
+            assert {done.result()[0] for done in posts} == {200}
+    for run_id in runs:
+        assert steps_of(database, run_id) == sent(streams[run_id])
+
+
+def test_ranks_of_one_run_that_start_through_both_are_all_there(services: list[Service], database: str) -> None:
+    ranks = range(16)
+    with ThreadPoolExecutor(16) as pool:
+        first = [pool.submit(post, services[rank % 2], made_window(0, rank=rank)) for rank in ranks]
+        assert {done.result()[0] for done in first} == {200}
+        end = {"status": "finished"}
+        last = [pool.submit(post, services[1 - rank % 2], made_window(1, rank=rank, end=end)) for rank in ranks]
+        assert {done.result()[0] for done in last} == {200}
+    assert rows_of(database, "SELECT count(*) FROM rank")[0][0] == 16
+    assert rows_of(database, "SELECT open_ranks, ended_at IS NOT NULL FROM run") == [(0, True)]
+
+
+def test_chunks_are_made_once_while_both_take_in(services: list[Service], database: str) -> None:
+    windows = list(made_stream(2 * DUE_ROWS // 200 + 5, steps=200))
+    post_in_turns(services, windows)
+
+    def is_compacted() -> bool:
+        chunks = rows_of(database, "SELECT ordinal FROM chunk WHERE lane = 'steps:train' ORDER BY ordinal")
+        return [row.ordinal for row in chunks] == list(range(len(chunks))) and len(chunks) >= 2
+
+    poll(is_compacted)
+    assert steps_of(database, "run-1") == sent(windows)
+
+
+def test_pages_of_one_see_what_another_took_in(services: list[Service]) -> None:
+    watching = [Stream(service.address, "topic=runs") for service in services]
+    post(services[0], next(iter(made_stream(1))))
+    for stream in watching:
+        _, event = stream.event()
+        assert (event.run.run_id, event.run.steps) == ("run-1", 20)
+        stream.close()
+
+
+def test_a_run_is_judged_by_one_and_by_the_other_when_that_one_stops(services: list[Service], database: str) -> None:
+    windows = list(made_stream(12))
+    post_in_turns(services[:1], windows[:6])
+    judges: list[str] = []
+
+    def is_judged() -> bool:
+        judges[:] = [row.judge for row in rows_of(database, "SELECT judge FROM run WHERE judge IS NOT NULL")]
+        return bool(judges)
+
+    poll(is_judged)
+    first = judges[0]
+    owner = services[0] if f":{services[0].process.pid}:" in first else services[1]
+    other = services[1] if owner is services[0] else services[0]
+    owner.process.send_signal(signal.SIGTERM)
+    owner.process.wait(20)
+    post_in_turns([other], windows[6:])
+    poll(lambda: is_judged() and judges[0] != first)
+    assert f":{other.process.pid}:" in judges[0]
+
+
+def test_nothing_acknowledged_is_lost_when_one_is_killed(services: list[Service], database: str) -> None:
+    windows = list(made_stream(80))
+    killer = threading.Timer(0.3, services[0].process.kill)
+    killer.start()
+    for window in windows:
+        for service in (services[0], services[1]):
+            try:
+                status, _ = post(service, window)
+            except OSError:
+                continue
+            assert status == 200
+            break
+    killer.join()
+    assert steps_of(database, "run-1") == sent(windows)
