@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] = ()) -> None:
             build_runs(store, arguments.runs)
             print(f"{'of ' + format(arguments.runs, ',') + ' runs':<26}{'median ms':>11}{'p95 ms':>9}{'kB':>9}")
             for name, asked in QUESTIONS.items():
-                print_times(name, lambda asked=asked: store.runs(asked), arguments.times)
+                print_times(name, partial(store.runs, asked), arguments.times)
         finally:
             store.close()
 
@@ -71,7 +72,7 @@ def build_runs(store: Store, count: int) -> None:
     now = store.now()
     for first in range(0, count, BATCH):
         made = [_run(figures, index, now) for index in range(first, min(count, first + BATCH))]
-        store.write(lambda connection, made=made: _insert(connection, made))
+        store.write(partial(_insert, runs=made))
 
 
 def _insert(connection: Connection, runs: Sequence[dict[str, Any]]) -> None:
@@ -147,7 +148,7 @@ def _rank(
     key = {"rank": rank, "incarnation": 1}
     facts = {"cpu_count": 128, "memory_total_bytes": 2**40}
     about = {"hostname": host, "local_rank": rank, "host": facts, "devices": devices, "not_measured": {}}
-    yield tables.rank, key | about
+    yield tables.rank, key | about | {"gpu_name": devices[0]["name"]}
     status = {"has_run": True, "end_status": None if run["ended_at"] is None else "finished"}
     losses = ("dropped_steps", "dropped_batches", "dropped_windows", "rejected_windows", "agent_errors")
     ends = {"last_window_index": STEPS // 20, "started_at": run["started_at"], "end_us": STEPS * run["step_us"]}

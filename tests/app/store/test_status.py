@@ -90,3 +90,33 @@ def test_runs_are_unjudged_after_every_window_and_when_they_fall_silent(store: S
     assert store.unjudged() == ["run-1"]
     store.note_judged("run-1", [])
     assert store.unjudged() == []
+
+
+def test_a_clock_that_is_set_back_does_not_keep_a_silent_run_running(store: Store, clock: WallClock) -> None:
+    post(store, [made_window(0)])
+    clock.advance(hours=-2)
+    assert status(store) == "lost"
+    post(store, [made_window(1)])
+    assert status(store) == "running"
+    clock.advance(seconds=31)
+    assert status(store) == "lost"
+
+
+def test_a_clock_that_is_set_forward_loses_a_run_until_it_is_heard_of_again(store: Store, clock: WallClock) -> None:
+    post(store, [made_window(0)])
+    clock.advance(hours=2)
+    assert status(store) == "lost"
+    post(store, [made_window(1)])
+    assert status(store) == "running"
+
+
+def test_a_run_is_judged_again_though_the_clock_was_set_back_since(store: Store, clock: WallClock) -> None:
+    post(store, [made_window(0)])
+    clock.advance(seconds=1)
+    store.note_judged("run-1", [])
+    clock.advance(hours=-2)
+    post(store, [made_window(1)])
+    assert store.unjudged() == ["run-1"]
+    clock.advance(seconds=1)
+    store.note_judged("run-1", [])
+    assert store.unjudged() == []
