@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -36,6 +37,55 @@ def test_a_form_of_another_site_cannot_write(client: TestClient, recorded: Store
         assert response.status_code == 415
         assert response.json()["error"]["code"] == "unsupported_media_type"
     assert recorded.run("run-1").notes == ""
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 404),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "http://127.0.0.1:7077"}, 404),
+        ({"Sec-Fetch-Site": "none"}, 404),
+        ({"Origin": "http://127.0.0.1:7077"}, 404),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1:7077"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1:8000"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+def test_a_page_of_another_site_cannot_write_at_all(
+    client: TestClient, method: str, headers: dict[str, str], status: int
+) -> None:
+    sent: dict[str, Any] = {"json": {}} if method == "PATCH" else {}
+    answer = client.request(method, "/api/v1/runs/nobody", headers=headers, **sent)
+    assert answer.status_code == status
+    assert client.get("/api/v1/runs", headers=headers).status_code == 200, "reading is for the browser to forbid"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/runs/a%00b", "/%00", "/api/v1/runs?q=a%00b"])
+def test_a_nul_in_the_address_is_refused(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+
+
+def test_a_body_larger_than_any_write_is_not_read_to_its_end(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    told = client.patch("/api/v1/runs/x", content=bytes(5 * 2**20), headers=headers)
+    untold = client.patch("/api/v1/runs/x", content=iter([bytes(2**20)] * 5), headers=headers)
+    for answer in (told, untold):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/runs", "/api/v1/service", "/api/v1/nothing", "/metrics"])
+def test_what_the_api_says_is_kept_by_nobody(client: TestClient, path: str) -> None:
+    assert client.get(path).headers["cache-control"] == "no-store"
+
+
+def test_over_tls_a_browser_is_told_to_stay_there(application: Application) -> None:
+    secure = TestClient(application, base_url="https://localhost").get("/api/v1/service")
+    assert secure.headers["strict-transport-security"] == "max-age=31536000"
+    assert "strict-transport-security" not in TestClient(application, base_url="http://localhost").get("/").headers
 
 
 @pytest.mark.parametrize("path", ["/", "/runs/x", "/docs", "/api/v1/runs", "/api/v1/nothing", "/assets/nothing.js"])
