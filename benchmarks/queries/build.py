@@ -81,6 +81,9 @@ def _announce(store: Store, key: StreamKey, shape: Shape) -> None:
     }
     body = json.dumps(window).encode()
     store.submit(Arrival(decode(body), "gzip", gzip.compress(body, 1))).result(timeout=60)
+    # As after a judgement.
+    judged = update(tables.run).where(tables.run.c.run_id == key.run_id).values(loader=LOADER)
+    store.write(lambda connection: connection.execute(judged).close())
 
 
 def _lay_down(key: StreamKey, made: list[dict[str, Columns]], connection: Connection) -> None:

@@ -13,14 +13,14 @@ from fastapi import APIRouter, Query, Response
 from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore
 from underfed_server.api.metrics import METRICS, Metric, metric_of
 from underfed_server.errors import InvalidError
-from underfed_server.model import Run, Series, SeriesPage
+from underfed_server.model import Series, SeriesPage
 from underfed_server.store.chunks import Column
 from underfed_server.store.hosts import read_samplers
 from underfed_server.store.instants import instant_at
 from underfed_server.store.ladder import STALL, STALL_FRACTION, Rollup, Stat
 from underfed_server.store.lanes import batches_lane, kind_of, steps_lane, worker_lane
+from underfed_server.store.reasons import read_reasons
 from underfed_server.store.series import read_series, read_series_between
-from underfed_server.store.store import Store
 from underfed_server.store.summaries import main_loader, run_row
 from underfed_server.store.tracks import Kept, Reader
 
@@ -57,6 +57,7 @@ class _Found:
     """Of one kind of lane."""
 
     rollup: Rollup | None
+    stats: Mapping[str, Stat]
     kept: Kept
 
 
@@ -78,17 +79,24 @@ def series(
     if to_step is not None and to_step <= from_step:
         raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
     with store.reading() as reader:
-        started_at, chosen, name = _choose(reader, run_id, rank, loader)
+        started_at, chosen, its_loader = _choose(reader, run_id, rank, loader)
         asked = PERCENTILES if percentiles else ()
-        question = _Question(run_id, started_at, chosen, name, worker, buckets, from_step, to_step, asked)
+        question = _Question(run_id, started_at, chosen, its_loader, worker, buckets, from_step, to_step, asked)
         found = _read(reader, question, metrics.values())
+        missing = [name for name, each in metrics.items() if each.measure not in found[each.lane].stats]
+        reasons = read_reasons(reader.connection, run_id, its_loader) if missing else {}
     # Thousands of figures are not looked at a second time.
     page = SeriesPage.model_construct(
         run_id=run_id,
         rank=chosen,
-        loader=name,
+        loader=its_loader,
         started_at=started_at,
-        series=_all_series(store, metrics, found, question),
+        series=[
+            _nothing(name, each, found[each.lane], reasons)
+            if name in missing
+            else _series(name, each, found[each.lane])
+            for name, each in metrics.items()
+        ],
     )
     return Response(page.model_dump_json(), media_type="application/json")
 
@@ -115,9 +123,10 @@ def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dic
 def _find(reader: Reader, question: _Question, kind: str, names: list[str]) -> _Found:
     place = _place(reader, question, kind)
     if place is None:
-        return _Found(None, Kept())
+        return _Found(None, {}, Kept())
     where = (question.run_id, *place, question.started_at)
-    return _Found(_rollup(reader, question, where, names), reader.kept(*where))
+    rollup = _rollup(reader, question, where, names)
+    return _Found(rollup, {} if rollup is None else rollup.stats, reader.kept(*where))
 
 
 def _rollup(
@@ -159,35 +168,19 @@ def _span(reader: Reader, question: _Question) -> tuple[float | None, float | No
     return (np.inf if first is None else first), after
 
 
-def _all_series(
-    store: Store, metrics: Mapping[str, Metric], found: Mapping[str, _Found], question: _Question
-) -> list[Series]:
-    measured = {name for name, metric in metrics.items() if _stat(metric, found[metric.lane].rollup) is not None}
-    # Why something is missing is told with all that is known of the run, which most questions need not read.
-    run = None if measured == metrics.keys() else store.run(question.run_id)
-    return [
-        _series(name, metric, found[metric.lane])
-        if run is None or name in measured
-        else _nothing(name, metric, found[metric.lane], _missing(name, metric, run, question, found))
-        for name, metric in metrics.items()
-    ]
-
-
-def _stat(metric: Metric, rollup: Rollup | None) -> Stat | None:
-    return None if rollup is None else rollup.stats.get(metric.measure)
-
-
-def _nothing(name: str, metric: Metric, found: _Found, missing: str) -> Series:
+def _nothing(name: str, metric: Metric, found: _Found, reasons: Mapping[str, str]) -> Series:
+    facts = (name, metric.measure, metric.explained_by)
+    told = next((reasons[fact] for fact in facts if fact is not None and fact in reasons), None)
     return Series(
-        metric=name, unit=metric.unit, at_us=[], first_index=[], count=[], mean=[], min=[], max=[], missing=missing,
+        metric=name, unit=metric.unit, at_us=[], first_index=[], count=[], mean=[], min=[], max=[],
+        missing=told or ("nothing was recorded here" if found.rollup is None else "not measured"),
         precision_bits=found.kept.precision_bits, given_up_before=found.kept.given_up_before,
     )  # fmt: skip
 
 
 def _series(name: str, metric: Metric, found: _Found) -> Series:
-    rollup, stat = found.rollup, _stat(metric, found.rollup)
-    if rollup is None or stat is None:
-        raise LookupError(name)
+    rollup, stat = found.rollup, found.stats[metric.measure]
+    assert rollup is not None, "it has figures"
     percentiles = rollup.percentiles.get(metric.measure)
     p50, p95, p99 = (None,) * 3 if percentiles is None else (_figures(row) for row in percentiles)
     return Series.model_construct(
@@ -198,7 +191,7 @@ def _series(name: str, metric: Metric, found: _Found) -> Series:
         at_us=rollup.first_us.astype(np.int64).tolist(),
         first_index=rollup.first_index.astype(np.int64).tolist(),
         count=stat.count.astype(np.int64).tolist(),
-        mean=_figures(_mean(metric, rollup, stat)),
+        mean=_figures(_mean(metric, found)),
         min=_figures(stat.min),
         max=_figures(stat.max),
         p50=p50,
@@ -208,12 +201,13 @@ def _series(name: str, metric: Metric, found: _Found) -> Series:
     )
 
 
-def _mean(metric: Metric, rollup: Rollup, stat: Stat) -> Column:
+def _mean(metric: Metric, found: _Found) -> Column:
+    stat = found.stats[metric.measure]
     total, weight = stat.sum, stat.count
     if metric.measure == STALL_FRACTION:
         # A share of time is that of the summed times: a bucket's long steps count for more than its short ones.
-        total, weight = rollup.stats[STALL].sum, rollup.stats["step_us"].sum
-    return np.asarray(np.divide(total, weight, out=np.full(len(rollup), np.nan), where=weight > 0))
+        total, weight = found.stats[STALL].sum, found.stats["step_us"].sum
+    return np.asarray(np.divide(total, weight, out=np.full(len(total), np.nan), where=weight > 0))
 
 
 def _figures(column: Column) -> list[float | None]:
@@ -221,14 +215,3 @@ def _figures(column: Column) -> list[float | None]:
     for place in np.flatnonzero(np.isnan(column)).tolist():
         figures[place] = None
     return figures
-
-
-def _missing(name: str, metric: Metric, run: Run, question: _Question, found: Mapping[str, _Found]) -> str:
-    """The reason that the agent gave, else what can be seen from here."""
-    told = [run.not_measured]
-    told += [each.not_measured for each in run.loaders if each.loader == question.loader]
-    for fact in (name, metric.measure, metric.explained_by):
-        for reasons in reversed(told):
-            if fact is not None and fact in reasons:
-                return reasons[fact]
-    return "nothing was recorded here" if found[metric.lane].rollup is None else "not measured"

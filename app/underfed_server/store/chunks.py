@@ -100,15 +100,18 @@ def _column(part: ColumnPart, frame: bytes, rows: int) -> Column:
     if part.kind == ABSENT:
         return np.full(rows, np.nan)
     raw = np.frombuffer(decompressor().decompress(frame), np.uint8).reshape(part.width, rows)
-    values = np.zeros((rows, 8), np.uint8)
-    values[:, : part.width] = raw.T
-    words = values.view(np.uint64).reshape(rows)
+    words = raw[0].astype(np.uint64)
+    for place in range(1, part.width):
+        words |= raw[place].astype(np.uint64) << np.uint64(8 * place)
     if part.kind == FLOATS:
-        return words.view(np.float64)
+        return np.asarray(words.view(np.float64))
     if part.kind == DIFFERENCES:
         return np.cumsum(_unzigzag(words)).astype(np.float64)
-    figures = words.astype(np.int64) if part.kind == PLAIN else _unzigzag(words)
-    return np.where(words == _null(part.width), np.nan, figures.astype(np.float64))
+    figures = (words if part.kind == PLAIN else _unzigzag(words)).astype(np.float64)
+    unknown = words == _null(part.width)
+    if unknown.any():
+        figures[unknown] = np.nan
+    return figures
 
 
 def _split(words: NDArray[np.uint64], width: int) -> bytes:

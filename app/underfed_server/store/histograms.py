@@ -34,6 +34,18 @@ def bins_of(column: Column, at: NDArray[np.intp]) -> Bins:
     return counts.astype(np.uint32).reshape(len(at), BINS)
 
 
+def merged(bins: Bins, at: NDArray[np.intp]) -> Bins:
+    """Fewer, larger buckets that begin at the buckets ``at``."""
+    used = np.flatnonzero(bins.any(axis=0))
+    found = np.zeros((len(at), BINS), np.uint32)
+    if len(used):
+        part = slice(int(used[0]), int(used[-1]) + 1)
+        # Differences of running sums, which also hold where these overflow, are quicker than sums of each bucket.
+        sums = np.cumsum(bins[:, part], axis=0, dtype=np.uint32)[np.append(at[1:], len(bins)) - 1]
+        found[:, part] = np.diff(sums, axis=0, prepend=np.zeros((1, sums.shape[1]), np.uint32))
+    return found
+
+
 def counts_of(column: Column) -> Counts:
     """Of all rows together."""
     return np.bincount(bin_of(column[np.isfinite(column)]), minlength=BINS)
@@ -53,14 +65,18 @@ def middles_us() -> Column:
 
 def percentiles_of(bins: Bins, percentiles: Sequence[float]) -> NDArray[np.float64]:
     """``[percentile, bucket]``, NaN where nothing was counted."""
-    below = np.cumsum(bins, axis=1, dtype=np.int64)
+    used = np.flatnonzero(bins.any(axis=0))
+    if not len(used):
+        return np.full((len(percentiles), len(bins)), np.nan)
+    part = slice(int(used[0]), int(used[-1]) + 1)
+    below, middles = np.cumsum(bins[:, part], axis=1, dtype=np.int64), middles_us()[part]
     counted = below[:, -1]
-    middles = middles_us()
-    found = np.full((len(percentiles), len(bins)), np.nan)
+    found = np.empty((len(percentiles), len(bins)))
     for row, percentile in enumerate(percentiles):
         # The rank of the lowest value that has so many per cent at or below it.
-        rank = np.maximum(np.ceil(counted * (percentile / 100)), 1)
-        found[row] = np.where(counted > 0, middles[np.minimum((below < rank[:, None]).sum(axis=1), BINS - 1)], np.nan)
+        rank = np.maximum(np.ceil(counted * (percentile / 100)), 1).astype(np.int64)
+        place = (below < rank[:, None]).sum(axis=1)
+        found[row] = np.where(counted > 0, middles[np.minimum(place, len(middles) - 1)], np.nan)
     return found
 
 

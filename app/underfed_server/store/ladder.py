@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.store.chunks import Column, Columns
-from underfed_server.store.histograms import Bins, bins_of
+from underfed_server.store.histograms import Bins, bins_of, merged
 from underfed_server.store.lanes import instant_of, kind_of, length
 from underfed_server.store.stall import stall_us
 
@@ -116,7 +116,7 @@ def merge(rollup: Rollup, starts: Starts) -> Rollup:
         np.add.reduceat(rollup.sum, at, axis=1),
         np.fmin.reduceat(rollup.min, at, axis=1),
         np.fmax.reduceat(rollup.max, at, axis=1),
-        {name: np.add.reduceat(bins, at, axis=0) for name, bins in rollup.bins.items()},
+        {name: merged(bins, at) for name, bins in rollup.bins.items()},
     )
 
 

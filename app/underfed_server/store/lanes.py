@@ -6,7 +6,7 @@ A column is float64 with NaN for "not measured"; instants are of the incarnation
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -35,6 +35,14 @@ GPU_COLUMNS = ("at_us", "util_fraction", "memory_used_bytes", "power_w", "own_pr
 
 GAP = "gap_us"
 """How a chunk holds ``start_us`` of a step: as the time between it and the end of the step before, mostly 0."""
+
+
+LOAD_PARTS = ("cpu_us", "runqueue_us", "blocked_us")
+REST = "rest_us"
+"""How a chunk holds ``load_us`` of a batch: as what its parts leave of it, mostly 0."""
+
+HANDED = "handed_us"
+"""How a chunk holds ``received_us``: as the time from the end of loading, which is small."""
 
 
 def steps_lane(loader: str) -> str:
@@ -101,20 +109,29 @@ def index_of(columns: Columns, rows_before: int) -> Column:
 
 def packed(lane: str, columns: Columns) -> Columns:
     """As a chunk holds them."""
-    if kind_of(lane) != "steps":
-        return columns
-    start, ends = columns["start_us"], _ends(columns)
-    gaps = start - np.concatenate(([0.0], ends[:-1]))
-    return {GAP if name == "start_us" else name: gaps if name == "start_us" else columns[name] for name in columns}
+    if kind_of(lane) == "steps":
+        start, ends = columns["start_us"], _ends(columns)
+        return _instead(columns, {"start_us": (GAP, start - np.concatenate(([0.0], ends[:-1])))})
+    if kind_of(lane) == "batches":
+        load = columns["load_us"]
+        rest = load - _parts_us(columns)
+        handed = columns["received_us"] - columns["start_us"] - load
+        return _instead(columns, {"load_us": (REST, rest), "received_us": (HANDED, handed)})
+    return columns
 
 
-def unpacked(lane: str, columns: Columns) -> Columns:
-    """The reverse of :func:`packed`. ``columns`` may be some of a chunk's; the start needs ``step_us`` beside it."""
-    if kind_of(lane) != "steps" or GAP not in columns:
-        return columns
-    steps = np.nan_to_num(columns["step_us"])
-    start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
-    return {"start_us" if name == GAP else name: start if name == GAP else columns[name] for name in columns}
+def unpacked(columns: Columns) -> Columns:
+    """The reverse of :func:`packed`. ``columns`` may be some of a chunk's, as :func:`stored_names` names them."""
+    if GAP in columns:
+        steps = np.nan_to_num(columns["step_us"])
+        start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
+        return _instead(columns, {GAP: ("start_us", start)})
+    if REST in columns:
+        columns = _instead(columns, {REST: ("load_us", columns[REST] + _parts_us(columns))})
+    if HANDED in columns:
+        received = columns[HANDED] + columns["start_us"] + columns["load_us"]
+        columns = _instead(columns, {HANDED: ("received_us", received)})
+    return columns
 
 
 def stored_names(lane: str, names: Iterable[str]) -> set[str]:
@@ -122,7 +139,22 @@ def stored_names(lane: str, names: Iterable[str]) -> set[str]:
     wanted = set(names)
     if kind_of(lane) == "steps" and "start_us" in wanted:
         wanted |= {GAP, "step_us"}
+    if kind_of(lane) == "batches" and "received_us" in wanted:
+        wanted |= {HANDED, "start_us", "load_us"}
+    if kind_of(lane) == "batches" and "load_us" in wanted:
+        wanted |= {REST, *LOAD_PARTS}
     return wanted
+
+
+def _instead(columns: Columns, others: Mapping[str, tuple[str, Column]]) -> Columns:
+    """The same order, with some columns replaced by others of another name."""
+    return dict(others.get(name, (name, column)) for name, column in columns.items())
+
+
+def _parts_us(columns: Columns) -> Column:
+    """What of loading a batch is told apart; what was not measured counts for nothing."""
+    parts: Column = sum((np.nan_to_num(columns[name]) for name in LOAD_PARTS), np.zeros(length(columns)))
+    return parts
 
 
 def _ends(columns: Columns) -> Column:

@@ -5,22 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from underfed_server.store import tables
 from underfed_server.store.histograms import BINS, Bins, add_to
 from underfed_server.store.ladder import Rollup
 from underfed_server.store.records import nodes_from_bytes
-from underfed_server.store.tail import belongs_to
-from underfed_server.store.tracks import Reader, Track
+from underfed_server.store.tracks import Reader, Track, at_place, place_of
+
+# Made once: putting a statement together costs more than running it.
+_rollup, _histogram = tables.rollup.c, tables.histogram.c
+_NODES = (
+    select(_rollup.body)
+    .where(at_place(tables.rollup), _rollup.level == bindparam("level"))
+    .where(_rollup.ordinal.between(bindparam("first"), bindparam("last")))
+    .order_by(_rollup.ordinal)
+)
+_HISTOGRAMS = (
+    select(_histogram.ordinal, _histogram.body)
+    .where(at_place(tables.histogram), _histogram.measure == bindparam("measure"))
+    .where(_histogram.level == bindparam("level"))
+    .where(_histogram.ordinal.between(bindparam("first"), bindparam("last")))
+)
 
 
 def read_nodes(reader: Reader, track: Track, level: int, first: int, last: int, names: Sequence[str]) -> Rollup | None:
     """``first … last`` of ``level``, a bucket each, with the measures ``names``; ``None``: there is none."""
-    rollup = tables.rollup.c
-    statement = select(rollup.body).where(belongs_to(tables.rollup, track.key), rollup.lane == track.lane)
-    statement = statement.where(rollup.level == level, rollup.ordinal.between(first, last)).order_by(rollup.ordinal)
-    bodies = reader.connection.execute(statement).scalars().all()
+    place = place_of(track) | {"level": level, "first": first, "last": last}
+    bodies = reader.connection.execute(_NODES, place).scalars().all()
     return nodes_from_bytes(track.lane, bodies, names) if bodies else None
 
 
@@ -32,15 +44,8 @@ def read_histograms(
 
 
 def _read_histogram(reader: Reader, track: Track, level: int, first: int, last: int, measure: str) -> Bins:
-    histogram = tables.histogram.c
-    statement = select(histogram.ordinal, histogram.body).where(
-        belongs_to(tables.histogram, track.key),
-        histogram.lane == track.lane,
-        histogram.measure == measure,
-        histogram.level == level,
-        histogram.ordinal.between(first, last),
-    )
+    place = place_of(track) | {"measure": measure, "level": level, "first": first, "last": last}
     bins = np.zeros((last - first + 1, BINS), np.uint32)
-    for ordinal, body in reader.connection.execute(statement):
+    for ordinal, body in reader.connection.execute(_HISTOGRAMS, place):
         add_to(bins[ordinal - first], body)
     return bins

@@ -35,9 +35,8 @@ def tier_to_bytes(lane: str, tier: Rollup) -> bytes:
 
 def tiers_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
     """Of consecutive chunks, one after the other, with the measures ``names``; at least one body."""
-    matrices = [_tier_matrix(body) for body in bodies]
-    groups = (list(group) for _, group in groupby(matrices, len))
-    return joined([_rollup(lane, np.concatenate(group, axis=1), names) for group in groups])
+    groups = (list(group) for _, group in groupby(bodies, lambda body: body[:2]))
+    return joined([_tiers(lane, group, names) for group in groups])
 
 
 def node_to_bytes(lane: str, node: Rollup) -> bytes:
@@ -49,7 +48,7 @@ def node_to_bytes(lane: str, node: Rollup) -> bytes:
 def nodes_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
     """One bucket a body, with the measures ``names``; at least one body."""
     groups = (list(group) for _, group in groupby(bodies, len))
-    return joined([_rollup(lane, _node_matrix(group), names) for group in groups])
+    return joined([_nodes(lane, group, names) for group in groups])
 
 
 def _matrix(lane: str, rollup: Rollup) -> Matrix:
@@ -58,20 +57,38 @@ def _matrix(lane: str, rollup: Rollup) -> Matrix:
     return np.concatenate((heads, whole.count, whole.sum, whole.min, whole.max)).astype("<f8")
 
 
-def _tier_matrix(body: bytes) -> Matrix:
-    figures = int.from_bytes(body[:2], "little")
-    planes = np.frombuffer(decompressor().decompress(body[2:]), np.uint8).reshape(figures, FIGURE_BYTES, -1)
-    return np.ascontiguousarray(planes.transpose(0, 2, 1)).view("<f8")[:, :, 0]
+def _tiers(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+    """All records have as many figures."""
+    figures = int.from_bytes(bodies[0][:2], "little")
+    wanted, rows = _rows(lane, figures, names)
+    contents = [decompressor().decompress(memoryview(body)[2:]) for body in bodies]
+    # Nearly all chunks have as many rows: their tiers are put together from their bytes at once.
+    groups = (list(group) for _, group in groupby(contents, len))
+    return _rollup(np.concatenate([_tier_matrix(group, figures, rows) for group in groups], axis=1), wanted)
 
 
-def _node_matrix(bodies: Sequence[bytes]) -> Matrix:
-    return np.frombuffer(b"".join(bodies), "<f8").reshape(len(bodies), -1).T
+def _tier_matrix(contents: Sequence[bytes], figures: int, rows: NDArray[np.intp]) -> Matrix:
+    """Of tiers of one length."""
+    planes = np.frombuffer(b"".join(contents), np.uint8).reshape(len(contents), figures, FIGURE_BYTES, -1)
+    apart = planes[:, rows].transpose(1, 0, 3, 2).copy()
+    return apart.view("<f8").reshape(len(rows), -1)
 
 
-def _rollup(lane: str, matrix: Matrix, names: Sequence[str]) -> Rollup:
-    known = MEASURES[kind_of(lane)][: (len(matrix) - HEAD) // PARTS]
+def _nodes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+    """All records have as many figures."""
+    wanted, rows = _rows(lane, len(bodies[0]) // FIGURE_BYTES, names)
+    matrix = np.frombuffer(b"".join(bodies), "<f8").reshape(len(bodies), -1)
+    return _rollup(np.ascontiguousarray(matrix[:, rows].T), wanted)
+
+
+def _rows(lane: str, figures: int, names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """The measures of a record that are asked for, and where its head and their figures are."""
+    known = MEASURES[kind_of(lane)][: (figures - HEAD) // PARTS]
     wanted = tuple(name for name in known if name in names)
-    rows = np.array([known.index(name) for name in wanted], dtype=np.intp)
-    count, total, least, most = (np.ascontiguousarray(matrix[HEAD + part * len(known) + rows]) for part in range(PARTS))
-    first_rows, first_index, first_us = (np.ascontiguousarray(row) for row in matrix[:HEAD])
-    return Rollup(first_rows, first_index, first_us, wanted, count, total, least, most)
+    places = [HEAD + part * len(known) + known.index(name) for part in range(PARTS) for name in wanted]
+    return wanted, np.array([*range(HEAD), *places], dtype=np.intp)
+
+
+def _rollup(matrix: Matrix, wanted: tuple[str, ...]) -> Rollup:
+    count, total, least, most = matrix[HEAD:].reshape(PARTS, len(wanted), -1)
+    return Rollup(matrix[0], matrix[1], matrix[2], wanted, count, total, least, most)

@@ -37,6 +37,8 @@ from underfed_server.store.tracks import Reader, Track, cut, shifted
 
 DERIVED = {COMPUTE, STALL, STALL_FRACTION}
 
+SLACK = 1.2
+
 MOST_CHUNKS_SORTED = 64
 """Percentiles are exact where at most so many chunks are read, else of histograms, which whole chunks have."""
 
@@ -282,7 +284,9 @@ def _slice(rollup: Rollup, first: int, stop: int) -> Rollup:
 
 def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -> Iterator[Rollup]:
     """Whole chunks: their tiers, or the largest roll-ups of several that fit into a bucket."""
-    highest = max(0, int(np.log2(max(1.0, question.size / _mean_rows(track))))) if ordinals else 0
+    # Chunks end with a window, a few rows beyond a power of two: so much more than its size a bucket may have.
+    chunks_a_bucket = SLACK * question.size / _mean_rows(track) if ordinals else 1.0
+    highest = max(0, int(np.log2(max(1.0, chunks_a_bucket))))
     start = ordinals.start
     while start < ordinals.stop:
         level = min(highest, (ordinals.stop - start).bit_length() - 1, _trailing_zeros(start, highest))

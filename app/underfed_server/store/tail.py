@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
 
 from underfed_server.ingest.decode import decode_known
 from underfed_server.ingest.inflate import inflate
@@ -46,6 +46,15 @@ def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> list
     return [decode_known(inflate(body, encoding)) for encoding, body in rows]
 
 
+# Made once: putting a statement together costs more than running it.
+_hot = tables.hot.c
+_OF_STREAM = select(_hot.window_index).where(
+    *(_hot[name] == bindparam(name) for name in ("run_id", "rank", "incarnation"))
+)
+_FIRST = _OF_STREAM.order_by(_hot.window_index).limit(1)
+_LAST = _OF_STREAM.order_by(_hot.window_index.desc()).limit(1)
+
+
 class Tails:
     """The tails read lately. Any thread may ask; a transaction gets what belongs to the state it sees."""
 
@@ -55,10 +64,7 @@ class Tails:
 
     def read(self, connection: Connection, key: StreamKey) -> Tail:
         """As ``connection`` sees it, which must be in a transaction."""
-        hot = tables.hot.c
-        indices = select(hot.window_index).where(belongs_to(tables.hot, key)).order_by(hot.window_index)
-        first = connection.execute(indices.limit(1)).scalar()
-        last = connection.execute(indices.order_by(None).order_by(hot.window_index.desc()).limit(1)).scalar()
+        first, last = (connection.execute(end, key._asdict()).scalar() for end in (_FIRST, _LAST))
         if first is None or last is None:
             return EMPTY
         kept = self._get(key)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
 
 from underfed_server.store import tables
 from underfed_server.store.chunks import Column, Columns, decode
@@ -20,6 +20,35 @@ from underfed_server.store.lanes import index_of, length, stored_names, unpacked
 from underfed_server.store.records import tiers_from_bytes
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import Tails, belongs_to
+
+
+def at_place(table: Table) -> ColumnElement[bool]:
+    """Rows of the track that :func:`place_of` names."""
+    names = ("run_id", "rank", "incarnation", "lane")
+    return and_(*(table.c[name] == bindparam(name) for name in names))
+
+
+# Made once: putting a statement together costs more than running it.
+_track, _stream, _chunk = tables.track.c, tables.stream.c, tables.chunk.c
+_of_stream = and_(
+    _track.run_id == _stream.run_id, _track.rank == _stream.rank, _track.incarnation == _stream.incarnation
+)
+_TRACKS = (
+    select(tables.track, _stream.started_at)
+    .join(tables.stream, _of_stream)
+    .where(_track.run_id == bindparam("run_id"), _track.rank == bindparam("rank"), _track.lane == bindparam("lane"))
+    .where(_track.rows > 0)
+    .order_by(_track.incarnation)
+)
+_ORDINAL_AT = (
+    select(_chunk.ordinal)
+    .where(at_place(tables.chunk), _chunk.first_index <= bindparam("index"))
+    .order_by(_chunk.first_index.desc())
+    .limit(1)
+)
+_inside = _chunk.ordinal.between(bindparam("first"), bindparam("last"))
+_BODIES = select(_chunk.first_index, _chunk.body).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
+_TIERS = select(_chunk.tier).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +107,9 @@ class Reader:
         return Kept(max(ends, default=None), min(bits, default=None))
 
     def _read_tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
-        track, stream = tables.track.c, tables.stream.c
-        same = and_(track.run_id == stream.run_id, track.rank == stream.rank, track.incarnation == stream.incarnation)
-        statement = select(tables.track, stream.started_at).join(tables.stream, same)
-        statement = statement.where(track.run_id == run_id, track.rank == rank, track.lane == lane, track.rows > 0)
         found: list[Track] = []
         shift = 0
-        for row in self.connection.execute(statement.order_by(track.incarnation)):
+        for row in self.connection.execute(_TRACKS, {"run_id": run_id, "rank": rank, "lane": lane}):
             key = StreamKey(row.run_id, row.rank, row.incarnation)
             end = row.next_index if lane.startswith("steps:") else row.rows
             shift_us = (row.started_at - run_started_at) // tables.MICROSECOND
@@ -123,9 +148,7 @@ class Reader:
 
     def ordinal_at(self, track: Track, index: int) -> int:
         """Of the chunk that holds row ``index``, or of the last one that begins before it."""
-        chunk = tables.chunk.c
-        statement = select(chunk.ordinal).where(self.is_chunk_of(track), chunk.first_index <= index)
-        return self.connection.execute(statement.order_by(chunk.first_index.desc()).limit(1)).scalar() or 0
+        return self.connection.execute(_ORDINAL_AT, place_of(track) | {"index": index}).scalar() or 0
 
     def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
         """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted.
@@ -136,14 +159,11 @@ class Reader:
         ordinals = [ordinal for ordinal in ordinals if ordinal >= track.dropped_chunks]
         if not ordinals:
             return []
-        chunk = tables.chunk.c
         wanted = [*names, "step_index"] if track.lane.startswith("steps:") else list(names)
-        statement = select(chunk.first_index, chunk.body).where(
-            self.is_chunk_of(track), chunk.ordinal.between(ordinals[0], ordinals[-1])
-        )
         found = []
-        for first_index, body in self.connection.execute(statement.order_by(chunk.ordinal)):
-            columns = unpacked(track.lane, decode(body, stored_names(track.lane, wanted)))
+        place = place_of(track) | {"first": ordinals[0], "last": ordinals[-1]}
+        for first_index, body in self.connection.execute(_BODIES, place):
+            columns = unpacked(decode(body, stored_names(track.lane, wanted)))
             columns |= {name: np.full(length(columns), np.nan) for name in wanted if name not in columns}
             found.append(columns | {"row": index_of(columns, first_index)})
         return found
@@ -155,9 +175,8 @@ class Reader:
 
     def tiers(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
         """Of the chunks ``first … last``, with the measures ``names``; ``None``: there is no such chunk."""
-        chunk = tables.chunk.c
-        statement = select(chunk.tier).where(self.is_chunk_of(track), chunk.ordinal.between(first, last))
-        bodies = self.connection.execute(statement.order_by(chunk.ordinal)).scalars().all()
+        place = place_of(track) | {"first": first, "last": last}
+        bodies = self.connection.execute(_TIERS, place).scalars().all()
         return tiers_from_bytes(track.lane, bodies, names) if bodies else None
 
     def exact_from(self, track: Track) -> int | None:
@@ -179,6 +198,11 @@ class Reader:
     @staticmethod
     def is_chunk_of(track: Track) -> ColumnElement[bool]:
         return and_(belongs_to(tables.chunk, track.key), tables.chunk.c.lane == track.lane)
+
+
+def place_of(track: Track) -> dict[str, object]:
+    """What statements with :func:`at_place` are given."""
+    return {**track.key._asdict(), "lane": track.lane}
 
 
 def shifted(track: Track, columns: Columns) -> Columns:

@@ -139,7 +139,7 @@ def _chunk_columns(connection: sa.Connection, track: Mapping[str, Any]) -> Itera
     ordinals = connection.execute(_where("SELECT ordinal, body FROM chunk"), track)
     before = 0
     for ordinal, body in sorted((ordinal, body) for ordinal, body in ordinals):
-        columns = unpacked(track["lane"], decode(body))
+        columns = unpacked(decode(body))
         rows = length(columns)
         columns |= {name: np.full(rows, np.nan) for name in columns_of(track["lane"]) if name not in columns}
         yield ordinal, columns | {"row": index_of(columns, before)}
