@@ -50,7 +50,11 @@ def test_the_agent_has_four_functions_and_a_run() -> None:
 
 def test_the_command_has_the_documented_sub_commands() -> None:
     documented = set(re.findall(r"^\| `underfed (\w+)", README, re.MULTILINE))
-    assert documented == commands_of_the_help() == {"demo", "serve", "run", "runs", "show", "push", "doctor", "token"}
+    assert (
+        documented
+        == commands_of_the_help()
+        == {"demo", "serve", "run", "runs", "show", "push", "doctor", "token", "backup"}
+    )
 
 
 @pytest.mark.parametrize("flags", sorted(set(re.findall(r"^\| `underfed (\w+ [^`]*--[^`]*)`", README, re.MULTILINE))))
