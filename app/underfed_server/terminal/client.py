@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -18,6 +19,7 @@ from underfed_server.model import Diagnosis, Run, RunsPage, RunSummary, TokenLis
 DEFAULT_URL = "http://127.0.0.1:7077"
 TIMEOUT_S = 10.0
 MOST_RUNS = 1_000
+_RUN_ID = re.compile("[A-Za-z0-9_-]{1,64}")
 
 
 class ServiceUnreachableError(UnderfedError):
@@ -57,18 +59,21 @@ class Client:
         Raises:
             RunNotFoundError: none, or more than one.
         """
-        runs = self.runs(sort="-started_at").runs
-        if wanted == "latest":
-            matching = runs[:1]
-        else:
-            exact = [run for run in runs if run.run_id == wanted]
-            matching = exact or [run for run in runs if run.run_id.startswith(wanted)]
+        matching = self.runs(limit="1").runs if wanted == "latest" else self._beginning(wanted)
         if len(matching) == 1:
             return matching[0]
         if not matching:
             raise RunNotFoundError("there is no run yet" if wanted == "latest" else f"no run begins with {wanted!r}")
         names = ", ".join(run.run_id for run in matching[:5])
         raise RunNotFoundError(f"{len(matching)} runs begin with {wanted!r}: {names}")
+
+    def _beginning(self, wanted: str) -> list[RunSummary]:
+        """The run of that id, or those whose ids begin so, also when they were put away."""
+        if not _RUN_ID.fullmatch(wanted):
+            return []
+        exact = self.runs(q=f"id={wanted}", archived="any").runs
+        return exact or [run for run in self.runs(q=f"id:{wanted}", archived="any").runs
+                         if run.run_id.startswith(wanted)]  # fmt: skip
 
     def tokens(self) -> TokenList:
         return TokenList.model_validate(self._get("/tokens", {}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 
@@ -14,21 +15,42 @@ from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.rendering import render_runs
 from underfed_server.terminal.surroundings import render_run
 
+_NEGATED = re.compile("-[A-Za-z_]+(!=|[:=<>])")
+
 Answer = tuple[BaseModel, Callable[[], RenderableType]]
 """The API's object, and what it looks like to a person, which may need more of the API."""
 
 
 def runs(argv: Sequence[str]) -> int:
-    """List the runs the service knows, newest first."""
+    """List runs, newest first; with an expression those that it finds, as in 'bound:data -host:gpu-03 stall>20%'."""
     parser = argparse.ArgumentParser(prog="underfed runs", description=runs.__doc__)
+    parser.add_argument("search", metavar="EXPRESSION", nargs="*", help="terms that must all hold: docs/search.md")
+    parser.add_argument("--sort", metavar="KEY", default="-started_at", help="- in front: largest first")
+    parser.add_argument("--limit", metavar="N", type=int, default=100, help="how many (default: %(default)s)")
+    parser.add_argument("--archived", action="store_true", help="also those that were put away")
     parser.add_argument("--json", action="store_true", help="print the API's object")
-    arguments = parser.parse_args(argv)
+    terms, others = _terms_apart(argv)
+    arguments = parser.parse_args(others)
+    expression = " ".join([*arguments.search, *terms])
+    query = {"sort": arguments.sort, "limit": str(arguments.limit)}
+    query |= {"archived": "any"} if arguments.archived else {}
 
     def answer() -> Answer:
-        page = client_from_environment().runs(sort="-started_at")
-        return page, lambda: render_runs(page.runs)
+        page = client_from_environment().runs(q=expression, **query)
+        return page, lambda: render_runs(page, expression)
 
     return _print(answer, as_json=arguments.json)
+
+
+def _terms_apart(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Terms such as ``-host:gpu-03``, and all else: argparse would take them, and ``--sort -name``, for options."""
+    others: list[str] = []
+    for word in argv:
+        if others[-1:] == ["--sort"]:
+            others[-1] += f"={word}"
+        elif not _NEGATED.match(word):
+            others.append(word)
+    return [word for word in argv if _NEGATED.match(word)], others
 
 
 def show(argv: Sequence[str]) -> int:

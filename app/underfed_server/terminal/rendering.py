@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from underfed_server.diagnosis.sentence import NAMES
-from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunSummary, SharedCause
+from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunsPage, RunSummary, SharedCause
 from underfed_server.terminal import figures
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
@@ -44,9 +44,17 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     return Group(*parts)
 
 
-def render_runs(runs: Sequence[RunSummary]) -> RenderableType:
-    if not runs:
+def render_runs(page: RunsPage, expression: str) -> RenderableType:
+    if not page.runs and expression:
+        return Text(f"No run matches {expression}")
+    if not page.runs:
         return Text("No run yet: underfed.watch(loader) in a training script starts one.")
+    rest = page.counts.all - len(page.runs)
+    more = [Text(f"{rest:,} more; --limit shows more of them", QUIET)] if rest > 0 else []
+    return Group(_runs_table(page.runs), *more)
+
+
+def _runs_table(runs: Sequence[RunSummary]) -> Table:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     for name in ("run", "status", "verdict", "cause"):
         table.add_column(name, no_wrap=True)

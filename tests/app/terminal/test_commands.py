@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.made_diagnosis import made_diagnosis
-from tests.app.made_windows import made_stream
+from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post
 from underfed_server.main import create_app
@@ -66,6 +66,59 @@ def test_an_id_wins_over_a_beginning_and_doubt_is_said(store: Store, capsys: Cap
     assert "2 runs begin with 'train-'" in said.err
     assert show(["nobody"]) == 1
     assert "no run begins with 'nobody'" in capsys.readouterr().err
+
+
+def listed(capsys: Capture, *argv: str) -> list[str]:
+    assert runs([*argv, "--json"]) == 0
+    return [run.run_id for run in RunsPage.model_validate_json(capsys.readouterr().out).runs]
+
+
+@pytest.fixture
+def three(store: Store) -> Store:
+    for minute, (run_id, hostname) in enumerate((("alpha", "gpu-03"), ("beta", "gpu-04"), ("gamma", "gpu-03"))):
+        told = RUN | {"hostname": hostname, "name": run_id}
+        post(store, made_stream(1, run_id=run_id, run=told, started_at=f"2026-11-20T10:0{minute}:00Z"))
+    store.save_diagnosis(made_diagnosis("alpha"))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["host:gpu-03"], ["gamma", "alpha"]),
+        (["host:gpu-03 bound:data"], ["alpha"]),
+        (["host:gpu-03", "bound:data"], ["alpha"]),
+        (["-host:gpu-03"], ["beta"]),
+        (["-host:gpu-03", "-name:gamma"], ["beta"]),
+        (["--sort", "-name"], ["gamma", "beta", "alpha"]),
+        (["--sort=name", "--limit", "2"], ["alpha", "beta"]),
+        ([], ["gamma", "beta", "alpha"]),
+    ],
+)
+def test_runs_are_searched_and_sorted(three: Store, capsys: Capture, argv: list[str], expected: list[str]) -> None:
+    assert listed(capsys, *argv) == expected
+
+
+def test_runs_that_were_put_away_are_listed_when_asked_for_and_found_by_their_id(three: Store, capsys: Capture) -> None:
+    three.edit_run("beta", {"archived": True})
+    assert listed(capsys) == ["gamma", "alpha"]
+    assert listed(capsys, "--archived") == ["gamma", "beta", "alpha"]
+    assert listed(capsys, "is:archived") == ["beta"]
+    assert show(["beta", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run_id"] == "beta"
+
+
+def test_an_expression_that_cannot_be_understood_is_said_with_its_place(three: Store, capsys: Capture) -> None:
+    assert runs(["bound:data", "num_worker<8"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "q, character 12: there is no key 'num_worker'; 'num_workers' is one" in said.err
+
+
+@pytest.mark.parametrize("wanted", ['a"b', "a,b", "a b", "", "../x", "x" * 65])
+def test_what_cannot_be_an_id_is_no_run(three: Store, capsys: Capture, wanted: str) -> None:
+    assert show([wanted]) == 1
+    assert "no run begins with" in capsys.readouterr().err
 
 
 def test_what_the_service_refuses_is_said(store: Store, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

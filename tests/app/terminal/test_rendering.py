@@ -16,8 +16,11 @@ from underfed_server.model import (
     MeasuredReplay,
     Refusal,
     Run,
+    RunsPage,
     RunSummary,
     SharedCause,
+    StatusCounts,
+    Week,
     WorkerInfo,
     WorkersPage,
 )
@@ -40,6 +43,14 @@ def summary(**said: Any) -> RunSummary:
     usual = {"run_id": "r1", "status": "running", "bound": "unknown", "level": "unknown"}
     usual |= dict.fromkeys(("project", "name", "job", "user"), "") | dict.fromkeys(("started_at", "last_seen_at"), AT)
     return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | lists | usual | said)
+
+
+def page(*listed: RunSummary, all_runs: int | None = None) -> RunsPage:
+    count = len(listed) if all_runs is None else all_runs
+    counts = StatusCounts(all=count, running=count, finished=0, crashed=0, lost=0)
+    hours = dict.fromkeys(("hours_lost", "hours_used", "previous_hours_lost", "previous_hours_used"), 0.0)
+    week = Week(**hours, on_gpu=False, by_cause=[], days=[])
+    return RunsPage(runs=list(listed), next_cursor=None, counts=counts, week=week)
 
 
 def test_a_starved_run_is_told_from_verdict_to_diff() -> None:
@@ -171,7 +182,7 @@ def test_the_runs_table_fits_its_words() -> None:
         data_stall_fraction=0.634, step_us=193_000,
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85},
     )  # fmt: skip
-    head, first, second = shown(render_runs([starved, summary()]), width=120)
+    head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
     assert head.split() == ["run", "status", "verdict", "cause", "data", "wait", "step", "advice", "steps"]
     assert first.split("  ")[0] == "photographs-1"
     for word in ("◆ data-bound", "no workers", "63%", "193 ms", "× 1.85", "1,234"):
@@ -181,12 +192,19 @@ def test_the_runs_table_fits_its_words() -> None:
         ("finished", None, "no verdict"),
         ("finished", "no loader seen: a shell script", "no loader"),
     ):
-        row = shown(render_runs([summary(status=status, no_loader=why)]), width=120)[1]
+        row = shown(render_runs(page(summary(status=status, no_loader=why)), ""), width=120)[1]
         assert row.split()[:5] == ["r1", status, "◌", *word.split()]
 
 
 def test_no_run_yet_is_a_sentence_and_not_an_empty_table() -> None:
-    assert shown(render_runs([])) == ["No run yet: underfed.watch(loader) in a training script starts one."]
+    assert shown(render_runs(page(), "")) == ["No run yet: underfed.watch(loader) in a training script starts one."]
+    assert shown(render_runs(page(), "bound:data")) == ["No run matches bound:data"]
+
+
+def test_runs_beyond_the_limit_are_counted() -> None:
+    assert shown(render_runs(page(summary(), all_runs=1_201), ""), width=120)[-1] == (
+        "1,200 more; --limit shows more of them"
+    )
 
 
 def worker(number: int, **said: Any) -> WorkerInfo:
