@@ -19,8 +19,6 @@ MOST_RUNS = 5_000
 """In one page: a team's list fits into one."""
 
 Text = Annotated[str, StringConstraints(max_length=500)]
-Asked = Annotated[str | None, StringConstraints(pattern=r"^[^\x00]*$")]
-"""No text in the database has a NUL, and PostgreSQL refuses to look for one."""
 Name = Annotated[str, StringConstraints(max_length=500, min_length=1, strip_whitespace=True)]
 
 
@@ -40,10 +38,10 @@ class RunChanges(BaseModel):
 def runs(
     store: GivenStore,
     grant: GivenGrant,
-    project: Asked = None,
+    project: str | None = None,
     status: Status | None = None,
     bound: Bound | None = None,
-    tag: Annotated[Asked, Query(description="`key=value`, or `key` with any value")] = None,
+    tag: Annotated[str | None, Query(description="`key=value`, or `key` with any value")] = None,
     q: Annotated[str | None, Query(description="A search expression, as docs/search.md describes it")] = None,
     archived: Annotated[Archived | None, Query(description="Default: `false`, unless `q` speaks of it")] = None,
     sort: Annotated[str, Query(description="A key; `-` in front: largest first")] = "-started_at",

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 424afd376b1d6c4cb7d3b71f1d155f6b6535d6232e7e2f6ec06c8e1be2e4105c. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 9c7ed0e94e6bcaabb611d6dc00a83ea3c7cef7170f5f9f2ce7545d126814fef9. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {

@@ -73,13 +73,40 @@ def test_a_change_that_cannot_be_is_named(
     assert (response.json()["error"]["code"], response.json()["error"]["field"]) == ("invalid", field)
 
 
-def test_a_run_is_deleted_once_it_has_ended(client: TestClient, store: Store) -> None:
+def test_a_run_is_deleted_once_it_has_ended_and_can_be_had_back(client: TestClient, store: Store) -> None:
     post(store, [made_window(0)])
     refused = client.delete("/api/v1/runs/run-1")
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
     post(store, [made_window(1, end={"status": "finished"})])
     assert client.delete("/api/v1/runs/run-1").status_code == 204
-    assert client.get("/api/v1/runs/run-1").status_code == 404
+    assert client.get("/api/v1/runs/run-1").status_code == client.delete("/api/v1/runs/run-1").status_code == 404
+    assert client.get("/api/v1/runs").json()["runs"] == []
+    assert Run.model_validate(client.post("/api/v1/runs/run-1/restore", json={}).json()).run_id == "run-1"
+    assert client.get("/api/v1/runs").json()["counts"]["finished"] == 1
+    refused = client.post("/api/v1/runs/nobody/restore", json={})
+    assert (refused.status_code, refused.json()["error"]["field"]) == (404, "run_id")
+
+
+def test_a_run_is_put_away_and_asked_for(client: TestClient, recorded: Store) -> None:
+    assert client.patch("/api/v1/runs/run-1", json={"archived": True}).json()["archived_at"] is not None
+    assert client.get("/api/v1/runs").json()["counts"]["all"] == 0
+    for query in ("archived=true", "archived=any", "q=is:archived"):
+        assert [run["run_id"] for run in client.get(f"/api/v1/runs?{query}").json()["runs"]] == ["run-1"]
+    assert client.patch("/api/v1/runs/run-1", json={"archived": False}).json()["archived_at"] is None
+
+
+def test_projects_and_users_can_be_chosen_from(client: TestClient, recorded: Store) -> None:
+    (project,), (user,) = client.get("/api/v1/projects").json(), client.get("/api/v1/users").json()
+    assert (project["project"], user["user"], project["runs"], user["archived_runs"]) == ("vision", "ada", 1, 0)
+
+
+def test_an_expression_is_searched_and_one_that_says_nothing_is_refused(client: TestClient, recorded: Store) -> None:
+    found = client.get("/api/v1/runs", params={"q": "num_workers<8 host:node-1 project:vision -bound:data"}).json()
+    assert [run["run_id"] for run in found["runs"]] == ["run-1"]
+    refused = client.get("/api/v1/runs", params={"q": "host:node-1 colour:red"})
+    assert refused.status_code == 422
+    assert refused.json()["error"]["field"] == "q"
+    assert refused.json()["error"]["message"].startswith("q, character 13: there is no key 'colour'")
 
 
 @pytest.mark.parametrize("part", ["", "/diagnosis", "/series?metric=step_us", "/workers", "/timeline"])
@@ -97,6 +124,8 @@ def test_a_run_that_is_not_there_is_not_found_in_any_part(client: TestClient, pa
         ("status=done", "status"),
         ("sort=colour", "sort"),
         ("cursor=x", "cursor"),
+        ("archived=maybe", "archived"),
+        ("q=bound:dat", "q"),
     ],
 )
 def test_a_question_that_cannot_be_is_named(client: TestClient, query: str, field: str) -> None:
