@@ -36,7 +36,7 @@ async def events(
     for each in topic:
         if not _TOPIC.fullmatch(each):
             raise InvalidError(f"topic: {each!r} is neither `runs` nor `run:RUN_ID`", field="topic")
-    since = since_of(last_event_id) if last_event_id else None
+    since = since_of(last_event_id, parts.store.now()) if last_event_id else None
     recall = None if since is None else partial(run_in_threadpool, parts.store.changed_since, since)
     # nginx would hold events back until its buffer is full.
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

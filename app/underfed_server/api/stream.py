@@ -19,6 +19,8 @@ HEARTBEAT_S = 10.0
 OVERLAP = timedelta(seconds=2)
 """A resumed stream begins so much earlier: an event is numbered a moment after what it tells was written."""
 
+SET_BACK = timedelta(days=1)
+
 Recall = Callable[[], Awaitable[Sequence[RunSummary]]]
 """Reads the runs of which a client may have missed something."""
 
@@ -138,11 +140,13 @@ class Events:
                 self._watchers.discard(watcher)
 
 
-def since_of(last_event_id: str) -> datetime | None:
+def since_of(last_event_id: str, now: datetime) -> datetime | None:
     """Since when a client that saw ``last_event_id`` may have missed something; ``None``: no number of ours."""
     if not (last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= 16):
         return None
-    return UNIX_EPOCH + int(last_event_id) * MICROSECOND - OVERLAP
+    since = UNIX_EPOCH + int(last_event_id) * MICROSECOND - OVERLAP
+    # From before the clock was set back: how far is not known, and too much told is no harm.
+    return since if since <= now else now - SET_BACK
 
 
 async def _woken(wake: asyncio.Event, within_s: float) -> bool:
