@@ -12,6 +12,7 @@ import { text } from './text'
 import { toggleTheme } from './theme'
 import { GoneBanner, StumbleBanner } from './ui/Banner'
 import { KeysDialog } from './ui/KeysDialog'
+import { Toast } from './ui/Toast'
 import { TopBar } from './ui/TopBar'
 
 export function App() {
@@ -40,6 +41,7 @@ export function App() {
       <main id="content" class="page" tabIndex={-1}>
         {stumble ? <StumbleBanner error={stumble as Error} /> : <Page />}
       </main>
+      <Toast />
       {showsKeys.value && <KeysDialog onClose={() => (showsKeys.value = false)} />}
     </>
   )

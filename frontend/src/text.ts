@@ -108,7 +108,11 @@ export const week = {
 export const runs = {
   caption: 'Runs',
   searchLabel: 'Search runs',
-  searchHint: 'Name, tag, host, user',
+  searchHint: 'Name, tag, host, num_workers<8',
+  searchRefused: (why: string) => `Not searched. ${why.replace(/^q, c/, 'C')}`,
+  archivedLabel: 'Archived runs',
+  notArchived: 'Not archived',
+  archived: { true: 'Archived', any: 'With archived' },
   statusGroup: 'Status',
   all: 'All',
   anyVerdict: 'Any verdict',
@@ -145,6 +149,23 @@ export const runs = {
   clear: 'Clear filters',
   more: 'Loading more runs',
   list: 'The list of runs',
+}
+
+export const actions = {
+  select: (name: string) => `Select ${name}`,
+  selectAll: 'Select all runs in the list',
+  selection: 'Selected runs',
+  selected: (count: number) => `${plural(count, 'run')} selected`,
+  archive: 'Archive',
+  unarchive: 'Take out of the archive',
+  delete: 'Delete',
+  clear: 'Clear',
+  undo: 'Undo',
+  archived: (count: number) => `${plural(count, 'run')} archived.`,
+  unarchived: (count: number) => `${plural(count, 'run')} taken out of the archive.`,
+  deleted: (count: number) => `${plural(count, 'run')} deleted.`,
+  failed: (why: string) => `Not done: ${why}.`,
+  isArchived: 'archived',
 }
 
 export const empty = {
@@ -443,6 +464,7 @@ export const keys = {
     ['/', 'search runs'],
     ['j k', 'next, previous run'],
     ['Enter', 'open the run'],
+    ['x', 'select the run'],
     ['Esc', 'clear, back to the runs'],
     ['d', 'copy the first diff'],
     ['1 … 9', 'open or fold a fix'],

@@ -1,7 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RunEvent, RunSummary, RunsPage } from '../src/api/names'
 import { parseQuery } from '../src/store/query'
-import { catchUp, hold, load, more, onEvent, order, pending, resort, rows, trouble } from '../src/store/runs'
+import {
+  catchUp,
+  hold,
+  load,
+  more,
+  onEvent,
+  order,
+  pending,
+  refusal,
+  resort,
+  rows,
+  trouble,
+} from '../src/store/runs'
 import { summary, week } from './made'
 
 const COUNTS = { all: 2, running: 2, finished: 0, crashed: 0, lost: 0 }
@@ -121,4 +133,22 @@ test('a failing service leaves the rows and says so', async () => {
   await load(parseQuery(new URLSearchParams()))
   expect(trouble.value?.status).toBe(500)
   expect(order.value).toEqual(['a', 'b'])
+})
+
+test('a search that is not understood leaves the rows and says why, until one is', async () => {
+  const error = { code: 'invalid', field: 'q', message: "q, character 1: there is no key 'x'" }
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response(JSON.stringify({ error }), { status: 422 })))
+  await load(parseQuery(new URLSearchParams('q=x:1')))
+  expect(refusal.value).toContain("there is no key 'x'")
+  expect(trouble.value).toBeNull()
+  expect(order.value).toEqual(['a', 'b'])
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response(JSON.stringify(page()))))
+  await load(parseQuery(new URLSearchParams('q=x')))
+  expect(refusal.value).toBeNull()
+})
+
+test('a run that somebody put away is read again', async () => {
+  onEvent(heard({ run_id: 'b', hours_lost: 3, archived_at: '2026-11-20T10:00:00Z' }))
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
 })

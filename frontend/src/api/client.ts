@@ -9,6 +9,8 @@ export class ServiceError extends Error {
     readonly code: string,
     message: string,
     readonly requestId: string | null,
+    /** What of the question the failure is about, where it is about one thing. */
+    readonly field: string | null = null,
   ) {
     super(message)
   }
@@ -59,6 +61,19 @@ export async function signIn(token: string): Promise<void> {
   })
 }
 
+/** Changes something, and reads nothing. Raises: ServiceError, NoAnswer. */
+export async function change(
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body: object = {},
+): Promise<void> {
+  await answered(path, {
+    method,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
 /** Fills `{names}` and repeats a query key for each value of a list; `null` is left out. */
 export function address(path: string, asked: { path?: unknown; query?: unknown }): string {
   const names = (asked.path ?? {}) as Record<string, string>
@@ -95,5 +110,6 @@ async function failure(response: Response): Promise<ServiceError> {
     said?.code ?? `http_${response.status}`,
     said?.message ?? fallback,
     said?.request_id ?? null,
+    said?.field ?? null,
   )
 }

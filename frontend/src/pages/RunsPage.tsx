@@ -4,12 +4,24 @@ import { navigate } from '../router'
 import { bind } from '../shortcuts'
 import { follow } from '../store/connection'
 import { isFiltered, parseQuery } from '../store/query'
-import { catchUp, counts, isLoaded, load, onEvent, order, trouble, week } from '../store/runs'
+import {
+  catchUp,
+  counts,
+  isLoaded,
+  load,
+  onEvent,
+  order,
+  projects,
+  readChoices,
+  trouble,
+  week,
+} from '../store/runs'
 import { runs, text } from '../text'
 import { TroubleBanner } from '../ui/Banner'
 import { Empty } from '../ui/Empty'
 import { Filters } from '../ui/Filters'
 import { RunsTable } from '../ui/RunsTable'
+import { SelectionBar } from '../ui/SelectionBar'
 import { RunsSkeleton } from '../ui/Skeleton'
 import { searchRuns } from '../ui/TopBar'
 import { WeekHead } from '../ui/WeekHead'
@@ -20,6 +32,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
 
   useEffect(() => {
     document.title = `${text.runs} · ${text.product}`
+    void readChoices()
     return follow(['runs'], onEvent, catchUp)
   }, [])
   useEffect(() => void load(asking), [asking])
@@ -29,12 +42,15 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
   )
 
   const isEmpty = isLoaded.value && order.value.length === 0
-  if (isEmpty && !isFiltered(asking) && counts.value?.all === 0) return <Empty />
+  // Where all were put away, the filters are the way to them.
+  const hasNone = counts.value?.all === 0 && projects.value.length === 0
+  if (isEmpty && !isFiltered(asking) && hasNone) return <Empty />
   return (
     <>
       {trouble.value && <TroubleBanner what={runs.list} error={trouble.value} />}
       {week.value && <WeekHead week={week.value} />}
       <Filters asking={asking} query={query} />
+      <SelectionBar />
       {isLoaded.value ? <RunsTable asking={asking} query={query} /> : !trouble.value && <RunsSkeleton />}
     </>
   )

@@ -8,11 +8,17 @@ export interface RunsQuery {
   bound: Bound | null
   project: string | null
   tag: string | null
+  archived: Archived | null
   sort: Sort
 }
 
+/** Runs that were put away: these alone, or these too; `null`: not, unless the search speaks of them. */
+export type Archived = 'true' | 'any'
+
 export const STATUSES = ['running', 'finished', 'crashed', 'lost'] as const
 export const BOUNDS = ['data', 'transfer', 'compute', 'host', 'unknown'] as const
+
+export const ARCHIVED = ['true', 'any'] as const
 
 function oneOf<T extends string>(allowed: readonly string[], value: string | null): T | null {
   return value !== null && allowed.includes(value) ? (value as T) : null
@@ -25,10 +31,11 @@ export function parseQuery(query: URLSearchParams): RunsQuery {
     bound: oneOf<Bound>(BOUNDS, query.get('bound')),
     project: query.get('project'),
     tag: query.get('tag'),
+    archived: oneOf<Archived>(ARCHIVED, query.get('archived')),
     sort: parseSort(query.get('sort')),
   }
 }
 
 export function isFiltered(query: RunsQuery): boolean {
-  return Boolean(query.q || query.status || query.bound || query.project || query.tag)
+  return Boolean(query.q || query.status || query.bound || query.project || query.tag || query.archived)
 }

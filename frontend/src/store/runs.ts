@@ -1,7 +1,7 @@
 /** The list of runs: rows that change in place, and an order that never changes under the pointer. */
 import { batch, type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
-import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/names'
+import type { ProjectInfo, RunEvent, RunSummary, RunsPage, StatusCounts, UserInfo, Week } from '../api/names'
 import { asked } from './connection'
 import { movedRows, sortedIds } from './order'
 import type { RunsQuery } from './query'
@@ -21,9 +21,13 @@ export const counts = signal<StatusCounts | null>(null)
 export const week = signal<Week | null>(null)
 export const isLoaded = signal(false)
 export const trouble = signal<ServiceError | null>(null)
+/** Why the service does not understand the search; the rows of the last one that it did stay. */
+export const refusal = signal<string | null>(null)
 /** What sorting again would do: shown while the pointer or the focus holds the table. */
 export const pending = signal<{ moves: number; fresh: number }>({ moves: 0, fresh: 0 })
+/** What runs can be chosen by. */
 export const projects = signal<readonly string[]>([])
+export const users = signal<readonly string[]>([])
 
 let query: RunsQuery | null = null
 let cursor: string | null = null
@@ -50,8 +54,6 @@ function keep(runs: readonly RunSummary[]): readonly string[] {
     if (row) row.value = run
     else rows.set(run.run_id, signal(run))
   }
-  const seen = new Set([...projects.value, ...runs.map(run => run.project)])
-  if (seen.size > projects.value.length) projects.value = [...seen].sort()
   return runs.map(run => run.run_id)
 }
 
@@ -63,7 +65,7 @@ function take(page: RunsPage, before: readonly string[]): void {
     counts.value = page.counts
     week.value = page.week
     cursor = page.next_cursor
-    trouble.value = null
+    trouble.value = refusal.value = null
     isLoaded.value = true
   })
 }
@@ -87,8 +89,17 @@ async function read(
     settle()
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    trouble.value = error
+    if (error.field === 'q') refusal.value = error.message
+    else trouble.value = error
   }
+}
+
+/** The names that the filters offer. They are a help: without them the list is what it is. */
+export async function readChoices(): Promise<void> {
+  const reading = [get('/api/v1/projects', {}), get('/api/v1/users', {})] as const
+  const [byProject, byUser] = await Promise.all(reading.map(each => asked<unknown>(each).catch(() => null)))
+  if (byProject) projects.value = (byProject as ProjectInfo[]).map(each => each.project)
+  if (byUser) users.value = (byUser as UserInfo[]).map(each => each.user).filter(Boolean)
 }
 
 /** Reads the first page of what is asked for; the rows of the last question stay until then. */
@@ -125,12 +136,22 @@ async function refreshSummaries(): Promise<void> {
 export function onEvent(event: RunEvent): void {
   const id = event.run.run_id
   const row = rows.get(id)
-  const ended = row !== undefined && row.peek().status !== event.run.status
+  const before = row?.peek()
+  const ended = before !== undefined && before.status !== event.run.status
+  const wasPut = before !== undefined && (before.archived_at === null) !== (event.run.archived_at === null)
   if (row) row.value = event.run
   if (!elsewhere.has(id) && !order.value.includes(id)) unseen.add(id)
-  isStale ||= ended
+  isStale ||= ended || wasPut
   readSummaries()
   settle()
+}
+
+/** Somebody on this page took these runs out of the list, or brought them back. */
+export function changed(gone: readonly string[] = []): void {
+  const left = new Set(gone)
+  order.value = order.value.filter(id => !left.has(id))
+  elsewhere.clear()
+  if (query) void reload()
 }
 
 /** Events were missed: whatever is shown may be old. */

@@ -4,12 +4,14 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { StatusCounts } from '../api/names'
 import { capital } from '../format'
 import { navigate, withQuery } from '../router'
-import { BOUNDS, type RunsQuery, STATUSES } from '../store/query'
-import { counts, order, projects } from '../store/runs'
-import { runs, statusWord } from '../text'
+import { completions, isUnfinished } from '../store/completions'
+import { ARCHIVED, BOUNDS, type RunsQuery, STATUSES } from '../store/query'
+import { counts, order, projects, refusal, users } from '../store/runs'
+import { causeWord, runs, statusWord } from '../text'
 import { verdictWord } from '../verdict'
 import { Choice } from './Choice'
 
+const CAUSES = Object.keys(causeWord)
 /** Typing pauses this long before the service is asked. */
 const TYPING_MS = 200
 
@@ -46,6 +48,13 @@ export function Filters({ asking, query }: FilterProps) {
           onChoose={project => set({ project })}
         />
       )}
+      <Choice
+        label={runs.archivedLabel}
+        any={runs.notArchived}
+        value={asking.archived}
+        options={ARCHIVED.map(which => [which, runs.archived[which]])}
+        onChoose={archived => set({ archived })}
+      />
       {asking.tag && (
         <button
           type="button"
@@ -57,6 +66,9 @@ export function Filters({ asking, query }: FilterProps) {
         </button>
       )}
       <Count asking={asking} />
+      <p class="search-refused" id="search-refused" role="alert" hidden={refusal.value === null}>
+        {refusal.value && runs.searchRefused(refusal.value)}
+      </p>
     </search>
   )
 }
@@ -73,8 +85,16 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
   function onInput(value: string): void {
     typed.value = value
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => onSearch(value.trim()), TYPING_MS)
+    if (!isUnfinished(value)) timer.current = setTimeout(() => onSearch(value.trim()), TYPING_MS)
   }
+  /** Enter asks at once, and says what is missing. */
+  function onKeyDown(event: KeyboardEvent & { currentTarget: HTMLInputElement }): void {
+    if (event.key === 'Escape' && typed.value === '') event.currentTarget.blur()
+    if (event.key !== 'Enter') return
+    clearTimeout(timer.current)
+    onSearch(typed.value.trim())
+  }
+  const choices = { projects: projects.value, users: users.value, causes: CAUSES }
   return (
     <div class="search">
       <input
@@ -82,9 +102,19 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
         aria-label={runs.searchLabel}
         placeholder={runs.searchHint}
         value={typed.value}
+        list="search-terms"
+        maxLength={2_000}
+        spellcheck={false}
+        autocomplete="off"
+        {...(refusal.value ? { 'aria-invalid': true, 'aria-describedby': 'search-refused' } : {})}
         onInput={event => onInput(event.currentTarget.value)}
-        onKeyDown={event => event.key === 'Escape' && typed.value === '' && event.currentTarget.blur()}
+        onKeyDown={onKeyDown}
       />
+      <datalist id="search-terms">
+        {completions(typed.value, choices).map(expression => (
+          <option key={expression} value={expression} />
+        ))}
+      </datalist>
       <kbd>/</kbd>
     </div>
   )

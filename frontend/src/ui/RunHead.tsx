@@ -2,8 +2,9 @@
 import { Fragment } from 'preact'
 import type { Run } from '../api/names'
 import { formatAge, formatNumber, formatSetting } from '../format'
-import { runHref } from '../router'
-import { run as say } from '../text'
+import { navigate, runHref, runsHref } from '../router'
+import { archive, mayChange, remove, unarchive } from '../store/actions'
+import { actions, run as say } from '../text'
 import { ageS } from './age'
 import { StatusGlyph } from './Glyph'
 
@@ -53,7 +54,32 @@ export function RunHead({ run }: { run: Run }) {
           )}
         </span>
       )}
+      {mayChange.value && <Actions run={run} />}
       {run.notes && <p class="notes">{run.notes}</p>}
     </div>
+  )
+}
+
+/** A run that goes on cannot be deleted: its next steps would have nothing to follow. */
+function Actions({ run }: { run: Run }) {
+  const isAway = run.archived_at !== null
+  async function removeAndLeave(): Promise<void> {
+    if ((await remove([run.run_id])).length > 0) navigate(runsHref())
+  }
+  return (
+    <span class="actions">
+      <button
+        type="button"
+        class="button small"
+        onClick={() => void (isAway ? unarchive : archive)([run.run_id])}
+      >
+        {isAway ? actions.unarchive : actions.archive}
+      </button>
+      {run.status !== 'running' && (
+        <button type="button" class="button small" onClick={() => void removeAndLeave()}>
+          {actions.delete}
+        </button>
+      )}
+    </span>
   )
 }

@@ -13,7 +13,9 @@ import {
   NOT_MEASURED,
 } from '../format'
 import { runHref, withQuery } from '../router'
-import { causeWord, runs, statusWord } from '../text'
+import { mayChange } from '../store/actions'
+import { isSelected, select } from '../store/selection'
+import { actions, causeWord, runs, statusWord } from '../text'
 import { verdictTone, verdictWord } from '../verdict'
 import { ageS } from './age'
 import { StatusGlyph, VerdictGlyph } from './Glyph'
@@ -32,12 +34,23 @@ export function RunRow({ row, query, index }: RunRowProps) {
   const run = row.value
   const heavy = (run.hours_lost ?? 0) >= HEAVY_HOURS
   return (
-    <tr aria-rowindex={index + 2}>
+    <tr aria-rowindex={index + 2} class={isSelected(run.run_id) ? 'ticked' : ''}>
+      <td class="tick not-narrow">
+        {mayChange.value && (
+          <input
+            type="checkbox"
+            aria-label={actions.select(run.name)}
+            checked={isSelected(run.run_id)}
+            onChange={event => select([run.run_id], event.currentTarget.checked)}
+          />
+        )}
+      </td>
       <td class="name-cell">
         <a class="run-name" href={runHref(run.run_id)}>
           {run.name}
         </a>
         <Tags run={run} query={query} />
+        {run.archived_at !== null && <small class="faint"> {actions.isArchived}</small>}
         <span class="narrow-only second-line">
           <Verdict run={run} isShort /> · {statusWord[run.status]} {formatAgeCell(ageS(run))}
         </span>

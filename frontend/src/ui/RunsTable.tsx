@@ -1,10 +1,12 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
 import { useEffect, useRef } from 'preact/hooks'
 import { navigate, withQuery } from '../router'
+import { mayChange } from '../store/actions'
 import { keyOf, nextSort, type SortKey } from '../store/order'
 import type { RunsQuery } from '../store/query'
 import { hold, more, order, pending, resort, rows } from '../store/runs'
-import { runs } from '../text'
+import { select, selected } from '../store/selection'
+import { actions, runs } from '../text'
 import { useMatch } from './media'
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
@@ -63,6 +65,9 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
         <caption class="visually-hidden">{runs.caption}</caption>
         <thead>
           <tr aria-rowindex={1}>
+            <th scope="col" class="tick not-narrow">
+              {mayChange.value && <TickAll ids={ids} />}
+            </th>
             {heads.map(column => (
               <Head key={column.label} column={column} asking={asking} query={query} />
             ))}
@@ -84,6 +89,17 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
         </tbody>
       </table>
     </div>
+  )
+}
+
+function TickAll({ ids }: { ids: readonly string[] }) {
+  return (
+    <input
+      type="checkbox"
+      aria-label={actions.selectAll}
+      checked={selected.value.length === ids.length}
+      onChange={event => select(ids, event.currentTarget.checked)}
+    />
   )
 }
 
@@ -138,7 +154,8 @@ function NoMatch({ asking }: { asking: RunsQuery }) {
   const words = [asking.q, asking.status, asking.bound, asking.project, asking.tag].filter(Boolean)
   return (
     <p class="no-match">
-      {runs.noMatch} <b>{words.join(' · ')}</b>. <a href="/">{runs.clear}</a>
+      {runs.noMatch} <b>{words.join(' · ') || runs.notArchived.toLowerCase()}</b>.{' '}
+      <a href="/">{runs.clear}</a>
     </p>
   )
 }

@@ -11,16 +11,22 @@ export function useRowKeys(body: RefObject<HTMLElement | null>, rowHeight: numbe
   useLayoutEffect(() => {
     const step = (by: number) =>
       body.current && focusRow(body.current, nextRow(body.current, rowHeight, by), rowHeight)
-    return bind({ j: () => step(1), k: () => step(-1) })
+    const tick = () => focusedRow(body.current)?.querySelector<HTMLInputElement>('input')?.click()
+    return bind({ j: () => step(1), k: () => step(-1), x: tick })
   }, [body, rowHeight])
 }
 
 /** From the focused row on; without one, the first on the screen. */
 function nextRow(body: HTMLElement, rowHeight: number, by: number): number {
-  const focused = body.contains(document.activeElement) ? document.activeElement?.closest('tr') : null
+  const focused = focusedRow(body)
   const first = Math.max(0, Math.ceil(-body.getBoundingClientRect().top / rowHeight))
   const next = focused ? Number(focused.getAttribute('aria-rowindex')) - 2 + by : first
   return Math.max(0, Math.min(order.value.length - 1, next))
+}
+
+function focusedRow(body: HTMLElement | null): Element | null {
+  const focused = document.activeElement
+  return focused && body?.contains(focused) ? focused.closest('tr') : null
 }
 
 function focusRow(body: HTMLElement, row: number, rowHeight: number): void {
