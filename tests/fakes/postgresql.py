@@ -92,13 +92,25 @@ def cluster(*settings: str) -> Iterator[tuple[URL, subprocess.Popen[bytes]]]:
     if owner is not None:
         shutil.chown(place, owner)
     data = place / "data"
-    made = [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+    made = [
+        str(programs / "initdb"),
+        "-D",
+        str(data),
+        "-U",
+        "postgres",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--locale=C",
+        "-N",
+    ]
     subprocess.run(made, user=owner, check=True, stdout=subprocess.DEVNULL, cwd=place)
-    command = [programs / "postgres", "-D", data, "-k", place, *QUIET, *(settings or CARELESS)]
+    command = [str(programs / "postgres"), "-D", str(data), "-k", str(place), *QUIET, *(settings or CARELESS)]
     process = subprocess.Popen(command, user=owner, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=place)
     try:
         url = URL.create("postgresql+psycopg", username="postgres", database="postgres", query={"host": str(place)})
-        ready = [programs / "pg_isready", "-h", place, "-q"]
+        ready = [str(programs / "pg_isready"), "-h", str(place), "-q"]
         while subprocess.run(ready, check=False).returncode:
             assert process.poll() is None, "PostgreSQL ended at once"
         yield url, process

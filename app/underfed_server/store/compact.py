@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, select, update
 from underfed_server.store import tables
 from underfed_server.store.carry import add_chunk
 from underfed_server.store.gather import lanes_of
+from underfed_server.store.locks import lock_run_at_once
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import belongs_to, hot_windows
 
@@ -77,6 +78,8 @@ class Piles:
 
 def compact(connection: Connection, key: StreamKey) -> None:
     """Every row of ``key`` lies in a chunk afterwards, unless another process is about to see to that."""
+    if not lock_run_at_once(connection, key.run_id):
+        return
     waits = select(tables.stream.c.hot_windows).where(belongs_to(tables.stream, key))
     if not connection.execute(waits.with_for_update(skip_locked=True)).scalar():
         return

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Table, and_, delete, or_, select, tuple_, upd
 
 from underfed_server.errors import ConflictError, NotFoundError
 from underfed_server.store import tables
+from underfed_server.store.locks import lock_run_at_once
 from underfed_server.store.status import status_column
 from underfed_server.store.summaries import read_summary
 
@@ -71,7 +72,9 @@ def forget_some(connection: Connection, run_id: str, now: datetime) -> bool:
     """Take away part of what is recorded of a run from :func:`forgettable`. Returns whether nothing is left of it."""
     run = tables.run.c
     is_over = and_(run.run_id == run_id, run.deleted_at < now - UNDO)
-    # Whoever has the row does the work: another service process goes on to other runs.
+    # Whoever has the run does the work: another service process goes on to other runs, or adds to this one first.
+    if not lock_run_at_once(connection, run_id):
+        return False
     if connection.execute(select(run.run_id).where(is_over).with_for_update(skip_locked=True)).first() is None:
         return False
     # Also for a clock that is set back: what has lost a part cannot be had back whole.

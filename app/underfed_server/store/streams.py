@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
 
 from underfed_server.store import tables
+from underfed_server.store.locks import lock_runs
 
 RUNS_KEPT = 2_000
 """Runs whose state stays in memory: some kilobytes each."""
@@ -81,17 +82,15 @@ class RunStates:
         """Know these streams; where the database is shared, their runs are locked until the transaction ends."""
         if self._is_shared:
             self._runs.clear()
-        self._read(connection, keys)
+        lock_runs(connection, (key.run_id for key in keys))
+        unknown = sorted({key.run_id for key in keys} - self._runs.keys())
+        self._runs.update(_read_runs(connection, unknown))
+        for stream in _read_streams(connection, [key for key in sorted(set(keys)) if self._lacks(key)]):
+            self._runs[stream.key.run_id].streams[stream.key.rank, stream.key.incarnation] = stream
         for key in keys:
             self._runs.move_to_end(key.run_id)
         while len(self._runs) > RUNS_KEPT:
             self._runs.popitem(last=False)
-
-    def reload(self, connection: Connection, keys: Sequence[StreamKey]) -> None:
-        """Know these streams as another process has just made them."""
-        for key in keys:
-            self._runs.pop(key.run_id, None)
-        self._read(connection, keys)
 
     def __getitem__(self, run_id: str) -> RunState:
         """Of a stream that was loaded."""
@@ -109,13 +108,6 @@ class RunStates:
             self._runs.clear()
         else:
             self._runs.pop(run_id, None)
-
-    def _read(self, connection: Connection, keys: Sequence[StreamKey]) -> None:
-        unknown = sorted({key.run_id for key in keys} - self._runs.keys())
-        self._runs.update(_read_runs(connection, unknown))
-        missing = [key for key in sorted(set(keys)) if self._lacks(key)]
-        for stream in _read_streams(connection, missing):
-            self._runs[stream.key.run_id].streams[stream.key.rank, stream.key.incarnation] = stream
 
     def _lacks(self, key: StreamKey) -> bool:
         run = self._runs[key.run_id]
@@ -151,13 +143,11 @@ def read_ending(connection: Connection, run_id: str) -> dict[str, object]:
 
 
 def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunState]:
-    """In the order of their ids, which is also that of their locks: two processes must not wait for each other."""
     if not run_ids:
         return {}
     states = {run_id: RunState(run_id) for run_id in run_ids}
     run, loader, rank = tables.run.c, tables.loader.c, tables.rank.c
-    locked = select(run.run_id, run.project).where(run.run_id.in_(run_ids)).order_by(run.run_id).with_for_update()
-    for run_id, project in connection.execute(locked):
+    for run_id, project in connection.execute(select(run.run_id, run.project).where(run.run_id.in_(run_ids))):
         states[run_id].exists, states[run_id].project = True, project
     for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
         states[run_id].loaders.add(name)
@@ -168,10 +158,10 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
 
 
 def _read_streams(connection: Connection, keys: Sequence[StreamKey]) -> Iterable[StreamState]:
-    """Those of ``keys`` that there are, locked until the transaction ends: they are not compacted meanwhile."""
+    """Those of ``keys`` that there are."""
     if not keys:
         return []
-    rows = connection.execute(select(tables.stream).where(_is_one_of(tables.stream, keys)).with_for_update())
+    rows = connection.execute(select(tables.stream).where(_is_one_of(tables.stream, keys)))
     streams = {}
     for values in rows.mappings():
         fields = dict(values)

@@ -1,4 +1,4 @@
-"""``INSERT … ON CONFLICT``, which every engine we run on has under its own dialect's name."""
+"""``INSERT … ON CONFLICT DO UPDATE``, which every engine we run on has under its own dialect's name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,10 @@ def upsert(connection: Connection, table: Table, *, keep: tuple[str, ...] = ()) 
     return _upsert(connection.dialect.name, table, keep)
 
 
-def insert_new(connection: Connection, table: Table) -> Insert:
-    """Insert a row, unless there is one of the same key."""
-    return _insert(connection.dialect.name, table).on_conflict_do_nothing()
-
-
 # Kept: putting a statement together costs more than running it.
 @cache
 def _upsert(dialect: str, table: Table, keep: tuple[str, ...]) -> Insert:
-    statement = _insert(dialect, table)
+    statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
     kept = set(keep)
     changed = {
         column.name: statement.excluded[column.name]
@@ -31,7 +26,3 @@ def _upsert(dialect: str, table: Table, keep: tuple[str, ...]) -> Insert:
         if not column.primary_key and column.name not in kept
     }
     return statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=changed)
-
-
-def _insert(dialect: str, table: Table) -> Insert:
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)

@@ -27,7 +27,7 @@ from underfed_server.store.streams import (
     read_ending,
 )
 from underfed_server.store.tags import index_tags
-from underfed_server.store.upsert import insert_new, upsert
+from underfed_server.store.upsert import upsert
 
 
 @dataclass(slots=True)
@@ -93,27 +93,9 @@ class Appender:
         changes = _Changes()
         if arrivals:
             self._states.load(connection, [stream_of(arrival.window) for arrival in arrivals])
-            self._make_runs(connection, arrivals)
         outcomes = [self._take(connection, arrival, changes) for arrival in arrivals]
         self._write(connection, changes)
         return outcomes
-
-    def _make_runs(self, connection: Connection, arrivals: Sequence[Arrival]) -> None:
-        """Those that a first window tells of, in the order of their ids: two processes must not wait for each other."""
-        first = {each.window.run_id: each for each in reversed(arrivals) if each.window.previous_window_index is None}
-        unknown = [run_id for run_id in sorted(first) if not self._states[run_id].exists]
-        made = {run_id for run_id in unknown if self._make_run(connection, first[run_id])}
-        if raced := set(unknown) - made:
-            keys = (stream_of(arrival.window) for arrival in arrivals)
-            self._states.reload(connection, [key for key in keys if key.run_id in raced])
-
-    def _make_run(self, connection: Connection, arrival: Arrival) -> bool:
-        """``False``: another process made it meanwhile, and has committed."""
-        run = self._states[arrival.window.run_id]
-        run.project = arrival.project or ""
-        unknown = _unknown_run(arrival.window, run.project, self._now())
-        run.exists = connection.execute(insert_new(connection, tables.run), unknown).rowcount == 1
-        return run.exists
 
     def _take(self, connection: Connection, arrival: Arrival, changes: _Changes) -> Outcome:
         window = arrival.window
@@ -143,6 +125,9 @@ class Appender:
     def _describe(self, connection: Connection, run: RunState, arrival: Arrival) -> None:
         """What a window says of the run and its loaders, which seldom happens."""
         window = arrival.window
+        if not run.exists:
+            run.exists, run.project = True, arrival.project or ""
+            connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()))
         if window.run is not None and is_newest(connection, run, stream_of(window)):
             if run.told_by is None or window.rank <= run.told_by:
                 run.told_by, run.project = window.rank, window.run.project

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from tests.app.made_windows import arrival, made_stream
 from tests.app.store.posting import KEY, Window, post, post_split, settle
+from underfed_server.ingest.arrival import Ack
 from underfed_server.store import compact as compacting
 from underfed_server.store import tables
 from underfed_server.store.compact import compact
@@ -158,5 +159,5 @@ def test_a_service_that_starts_again_compacts_what_the_one_before_left(
 def test_a_duplicate_of_a_compacted_window_is_still_known(store: Store) -> None:
     post_split(store, WINDOWS, (40,))
     answer = store.submit(arrival(WINDOWS[3])).result(timeout=30)
-    assert answer.next_window_index == 40
+    assert isinstance(answer, Ack) and answer.next_window_index == 40
     assert len(store.steps("run-1", 0, "train")) == 800

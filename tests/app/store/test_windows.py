@@ -16,7 +16,9 @@ from underfed_server.store.store import Store
 
 
 def post(store: Store, window: dict[str, Any]) -> Ack | OutOfOrderError:
-    return store.submit(arrival(window)).result(timeout=30)
+    outcome = store.submit(arrival(window)).result(timeout=30)
+    assert isinstance(outcome, Ack | OutOfOrderError)
+    return outcome
 
 
 def rows(store: Store) -> int:

@@ -95,7 +95,7 @@ def test_one_write_that_fails_spoils_no_other_of_its_group(store: Store, gate: G
     after = [store.submit(arrival(window)) for window in windows[3:]]
     gate.open()
     answers = [done.result(timeout=30) for done in before + after]
-    assert [answer.next_window_index for answer in answers] == [1, 2, 3, 4, 5, 6]
+    assert [answer.next_window_index for answer in answers if isinstance(answer, Ack)] == [1, 2, 3, 4, 5, 6]
     with pytest.raises(Exception, match="type 'object'"):
         poison.result(timeout=30)
     assert len(store.steps("run-1", 0, "train")) == 120
@@ -133,7 +133,8 @@ def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, ga
     calling.start()
     gate.open()
     calling.join(30)
-    assert [done.result(timeout=30).next_window_index for done in before] == [1, 2, 3]
+    answers = [done.result(timeout=30) for done in before]
+    assert [answer.next_window_index for answer in answers if isinstance(answer, Ack)] == [1, 2, 3]
     assert len(refused) == 1
     with store.reading() as reader:
         assert reader.connection.execute(text("SELECT count(*) FROM project")).scalar() == 0
