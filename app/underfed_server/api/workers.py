@@ -49,14 +49,19 @@ def workers(
     info = next((each for each in run.loaders if each.loader == name), None)
     batches = store.batches(run_id, chosen, name, NEWEST_BATCHES)
     found = _workers(batches, {each.worker: each for each in store.workers(run_id, chosen, name)})
-    if not len(batches):
-        return _without_batches(run_id, chosen, name, _missing(run, info), found)
-    limit_us = _limit(info, store.steps(run_id, chosen, name, NEWEST_STEPS))
     with store.reading() as reader:
         rollup = read_series(
             reader, run_id, chosen, batches_lane(name), run.started_at,
             names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"],
         )  # fmt: skip
+    if not len(batches):
+        given_up_at = None if rollup is None else store.given_up_at(run_id)
+        if rollup is None or given_up_at is None:
+            return _without_batches(run_id, chosen, name, _missing(run, info), found)
+        why = f"the single batches were given up on {given_up_at:%Y-%m-%d} by retention"
+        seen = heatmap(rollup, float(rollup.first_us[-1]), None)
+        return _without_batches(run_id, chosen, name, why, found).model_copy(update={"heatmap": seen})
+    limit_us = _limit(info, store.steps(run_id, chosen, name, NEWEST_STEPS))
     return WorkersPage(
         run_id=run_id,
         rank=chosen,

@@ -14,7 +14,7 @@ from underfed_server.store.histograms import Counts
 from underfed_server.store.ladder import BINNED, MEASURES, Rollup, joined, tier_of, total, with_derived
 from underfed_server.store.lanes import index_of, instant_of, kind_of, length, packed
 from underfed_server.store.records import node_to_bytes, nodes_from_bytes, tier_to_bytes, tiers_from_bytes
-from underfed_server.store.rounding import rounded
+from underfed_server.store.rounding import DURATIONS, rounded
 from underfed_server.store.streams import StreamKey
 from underfed_server.store.tail import belongs_to
 
@@ -42,10 +42,11 @@ def add_chunk(
         "tier": tier_to_bytes(lane, tier),
         "body": encode(packed(lane, rounded(lane, columns, precision_bits))),
     }
+    told_bits = precision_bits if kind_of(lane) in DURATIONS else None
     connection.execute(insert(tables.chunk), row)
     above = _climb(connection, key, lane, so_far.chunks, total(tier))
     above += _climb_binned(connection, key, lane, so_far.chunks, _histograms(lane, derived))
-    bits = [each for each in (so_far.precision_bits, precision_bits) if each is not None]
+    bits = [each for each in (so_far.precision_bits, told_bits) if each is not None]
     grown = {
         "chunks": so_far.chunks + 1,
         "chunk_rows": so_far.chunk_rows + length(columns),

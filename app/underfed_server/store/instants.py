@@ -13,10 +13,13 @@ from underfed_server.store.lanes import instant_of
 from underfed_server.store.tracks import Reader, Track
 
 
-def index_at(reader: Reader, tracks: Sequence[Track], at_us: float) -> int:
-    """Index of the first row at or after an instant of the run's clock; one past the last row: there is none."""
+def index_at(reader: Reader, tracks: Sequence[Track], at_us: float, *, is_end: bool = False) -> int:
+    """Index of the first row at or after an instant of the run's clock; one past the last row: there is none.
+
+    Where rows were given up, of the bucket of the tier that holds the instant, or as an end of the one after it.
+    """
     for track in tracks:
-        index = _index_at(reader, track, at_us - track.shift_us)
+        index = _index_at(reader, track, at_us - track.shift_us, is_end=is_end)
         if index < track.end_index:
             return track.shift_index + index
     return tracks[-1].shift_index + tracks[-1].end_index
@@ -32,7 +35,7 @@ def instant_at(reader: Reader, tracks: Sequence[Track], index: int) -> float | N
     return None
 
 
-def _index_at(reader: Reader, track: Track, at_us: float) -> int:
+def _index_at(reader: Reader, track: Track, at_us: float, *, is_end: bool) -> int:
     """Not yet shifted; ``at_us`` is of the incarnation's clock."""
     chunk = tables.chunk.c
     statement = select(chunk.ordinal).where(reader.is_chunk_of(track), chunk.first_us < at_us)
@@ -41,9 +44,10 @@ def _index_at(reader: Reader, track: Track, at_us: float) -> int:
         return 0
     if ordinal is not None and ordinal < track.dropped_chunks:
         tier = reader.tiers(track, ordinal, ordinal + 1, [])
-        if tier is not None and (later := np.flatnonzero(tier.first_us >= at_us)).size:
-            return int(tier.first_index[later[0]])
-        return reader.after_chunks(track)
+        if tier is None:
+            return track.end_index
+        place = int(np.searchsorted(tier.first_us, at_us)) - (0 if is_end else 1)
+        return int(tier.first_index[place]) if place < len(tier) else reader.after_chunks(track)
     for columns in _rows(reader, track, ordinal):
         later = np.flatnonzero(columns[instant_of(track.lane)] >= at_us)
         if len(later):

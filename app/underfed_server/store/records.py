@@ -90,5 +90,5 @@ def _rows(lane: str, figures: int, names: Sequence[str]) -> tuple[tuple[str, ...
 
 
 def _rollup(matrix: Matrix, wanted: tuple[str, ...]) -> Rollup:
-    count, total, least, most = matrix[HEAD:].reshape(PARTS, len(wanted), -1)
+    count, total, least, most = matrix[HEAD:].reshape(PARTS, len(wanted), matrix.shape[1])
     return Rollup(matrix[0], matrix[1], matrix[2], wanted, count, total, least, most)

@@ -121,6 +121,7 @@ def shrink(connection: Connection) -> bool:
     free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
     if free <= SPARE_PAGES:
         return False
-    # It works a page for each row that is fetched.
-    connection.exec_driver_sql(f"PRAGMA incremental_vacuum({min(PAGES_A_WRITE, free - SPARE_PAGES)})").fetchall()
+    for _ in range(min(PAGES_A_WRITE, free - SPARE_PAGES)):
+        # It works a page for each row that is fetched, and the driver fetches no rows without a column.
+        connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
     return True

@@ -138,7 +138,7 @@ def read_series_between(
     if not tracks:
         return None
     low = 0 if from_us is None else index_at(reader, tracks, from_us)
-    high = None if to_us is None else index_at(reader, tracks, to_us)
+    high = None if to_us is None else index_at(reader, tracks, to_us, is_end=True)
     return read_series(
         reader, run_id, rank, lane, run_started_at,
         names=names, buckets=buckets, low=low, high=high, percentiles=percentiles,

@@ -11,6 +11,7 @@ import pytest
 
 from tests.app.made_windows import STARTED_AT, made_stream
 from tests.app.store.posting import post, post_split
+from underfed_server.store import series
 from underfed_server.store.chunks import Column
 from underfed_server.store.histograms import BINS, BINS_PER_OCTAVE
 from underfed_server.store.ladder import COMPUTE, STALL, STALL_FRACTION, Rollup
@@ -19,6 +20,7 @@ from underfed_server.store.store import Store
 
 STARTED = datetime.fromisoformat(STARTED_AT.replace("Z", "+00:00")).astimezone(timezone.utc)
 WINDOWS, STEPS = 400, 20
+PERCENTILES = (50, 95, 99)
 ROWS = WINDOWS * STEPS
 LAYOUTS = {
     "all hot": (),
@@ -161,3 +163,48 @@ def test_a_restarted_rank_goes_on_counting_on_one_clock(store: Store) -> None:
     assert rollup.first_us.tolist() == steps.start_us.tolist()
     # Aligned to the count through both incarnations: the second begins in the middle of a bucket.
     assert read(store, ["step_us"], 4).first_index.tolist() == [0, 64, 128, 192]
+
+
+@pytest.mark.parametrize("buckets", [1, 7, 100, 1_200])
+def test_percentiles_are_those_of_the_steps_in_each_bucket(recorded: Store, buckets: int) -> None:
+    figures = true_figures(recorded)
+    with recorded.reading() as reader:
+        rollup = read_series(
+            reader, "run-1", 0, "steps:train", STARTED,
+            names=["step_us", "gpu_idle_us", COMPUTE, STALL], buckets=buckets, low=30, percentiles=PERCENTILES,
+        )  # fmt: skip
+    assert rollup is not None
+    assert rollup.percentiles.keys() == {"step_us", "gpu_idle_us", COMPUTE}
+    bounds = np.append(rollup.first_index, ROWS).astype(int)
+    for name, found in rollup.percentiles.items():
+        for bucket, (first, last) in enumerate(pairwise(bounds)):
+            part = figures[name][first:last]
+            true = np.percentile(part[np.isfinite(part)], PERCENTILES, method="inverted_cdf")
+            assert found[:, bucket] == pytest.approx(true, rel=0.011)
+
+
+def test_percentiles_are_exact_where_few_rows_are_read(recorded: Store) -> None:
+    step_us = recorded.steps("run-1", 0, "train").step_us[1_000:1_500]
+    with recorded.reading() as reader:
+        rollup = read_series(
+            reader, "run-1", 0, "steps:train", STARTED,
+            names=["step_us"], buckets=1, low=1_000, high=1_500, percentiles=PERCENTILES,
+        )  # fmt: skip
+    assert rollup is not None
+    true = np.percentile(step_us, PERCENTILES, method="inverted_cdf")
+    assert rollup.percentiles["step_us"][:, 0].tolist() == true.tolist()
+
+
+def test_percentiles_of_a_long_run_are_read_from_histograms(recorded: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series, "MOST_CHUNKS_SORTED", 0)
+    step_us = recorded.steps("run-1", 0, "train").step_us
+    for buckets in (1, 20, 4_000):
+        with recorded.reading() as reader:
+            rollup = read_series(
+                reader, "run-1", 0, "steps:train", STARTED,
+                names=["step_us"], buckets=buckets, percentiles=PERCENTILES,
+            )  # fmt: skip
+        assert rollup is not None
+        for bucket, (first, last) in enumerate(pairwise(np.append(rollup.first_index, ROWS).astype(int))):
+            true = np.percentile(step_us[first:last], PERCENTILES, method="inverted_cdf")
+            assert rollup.percentiles["step_us"][:, bucket] == pytest.approx(true, rel=0.011)

@@ -1,0 +1,103 @@
+"""What a project may say of its own retention, and what the answers say of rows that are gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import made_stream
+from tests.app.store.posting import post, settle
+from underfed_server.judgement import Judgement
+from underfed_server.store.keeping import Keeping
+from underfed_server.store.retention import Retention
+from underfed_server.store.store import Store
+
+PATH = "/api/v1/projects/vision/retention"
+HOUR_US = 3_600_000_000
+
+
+def put(client: TestClient, **wish: Any) -> dict[str, Any]:
+    response = client.put(PATH, json=wish)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def ended(store: Store) -> None:
+    windows = list(made_stream(100))
+    windows[-1] |= {"end": {"status": "finished"}}
+    post(store, windows)
+    settle(store)
+
+
+def test_a_project_that_said_nothing_follows_the_service(client: TestClient, store: Store) -> None:
+    ended(store)
+    answer = client.get(PATH).json()
+    assert [answer[name] for name in ("retain_us", "max_bytes", "precision_bits", "default_retain_us")] == [None] * 4
+    assert answer["row_bytes"] > answer["ladder_bytes"] > 0
+    assert answer["given_up_at"] is None
+
+
+def test_what_a_project_says_is_kept_whole(client: TestClient) -> None:
+    assert put(client, retain_us=30 * 24 * HOUR_US, max_bytes=10**9, precision_bits=8)["precision_bits"] == 8
+    assert client.get(PATH).json()["retain_us"] == 30 * 24 * HOUR_US
+    # In place of all that it said before.
+    answer = put(client, max_bytes=0)
+    assert [answer[name] for name in ("retain_us", "max_bytes", "precision_bits")] == [None, 0, None]
+
+
+@pytest.mark.parametrize(
+    ("field", "wish"),
+    [
+        ("retain_us", 1),
+        ("retain_us", -1),
+        ("retain_us", 2**70),
+        ("max_bytes", 999_999),
+        ("max_bytes", "20GB"),
+        ("precision_bits", 1),
+        ("precision_bits", 64),
+        ("forever", True),
+    ],
+)
+def test_a_slip_is_refused_by_name(client: TestClient, field: str, wish: object) -> None:
+    response = client.put(PATH, json={field: wish})
+    assert response.status_code == 422
+    assert response.json()["error"]["field"] == field
+
+
+def test_the_answers_say_that_single_steps_were_given_up(client: TestClient, store: Store) -> None:
+    ended(store)
+    whole = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=1").json()["series"][0]
+    assert (whole["given_up_before"], whole["precision_bits"]) == (None, None)
+    Retention(store, Keeping(retain_us=1)).tidy()
+    after = client.get("/api/v1/runs/run-1/series?metric=step_us&metric=busy_cores&buckets=1").json()["series"]
+    assert after[0]["given_up_before"] == 2_000
+    assert (after[0]["mean"], after[0]["count"]) == (whole["mean"], whole["count"])
+    timeline = client.get("/api/v1/runs/run-1/timeline").json()
+    assert timeline["steps"] == []
+    assert timeline["missing"] == f"the single steps were given up on {store.now():%Y-%m-%d} by retention"
+    workers = client.get("/api/v1/runs/run-1/workers").json()
+    assert sum(map(sum, workers["heatmap"]["counts"])) == 2_000
+    assert client.get(PATH).json()["given_up_at"] is not None
+
+
+def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: Store) -> None:
+    ended(store)
+    judge = Judgement()
+    judge(store, "run-1")
+    before = client.get("/api/v1/runs/run-1/diagnosis").json()
+    assert before["judged_steps"] > 0
+    Retention(store, Keeping(retain_us=1)).tidy()
+    assert judge(store, "run-1") is False
+    assert client.get("/api/v1/runs/run-1/diagnosis").json() == before
+
+
+def test_percentiles_come_when_they_are_asked_for(client: TestClient, recorded: Store) -> None:
+    asked = "/api/v1/runs/run-1/series?metric=step_us&metric=queue_depth&buckets=10"
+    step, depth = client.get(f"{asked}&percentiles=true").json()["series"]
+    for low, high in (("min", "p50"), ("p50", "p95"), ("p95", "p99"), ("p99", "max")):
+        assert all(one <= other for one, other in zip(step[low], step[high], strict=True))
+    assert depth["p50"] is None
+    assert client.get(asked).json()["series"][0]["p99"] is None
