@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
-import uuid
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import datetime, timezone
@@ -29,7 +29,7 @@ def request_id_of(given: bytes | None) -> str:
     """The one that a proxy in front gave, where it is harmless; else a new one."""
     if given is not None and _WELL_FORMED.fullmatch(given):
         return given.decode("ascii")
-    return uuid.uuid4().hex[:16]
+    return os.urandom(8).hex()
 
 
 class JsonLines(logging.Formatter):

@@ -50,7 +50,9 @@ def open_readers(url: URL) -> Engine:
 def _engine(url: URL, **options: Any) -> Engine:
     # The server closes connections when it restarts: each is tried before it is used.
     given = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "underfed"}
-    engine = create_engine(url, pool_pre_ping=True, max_overflow=READERS, connect_args=given, **options)
+    engine = create_engine(
+        url, pool_pre_ping=True, hide_parameters=True, max_overflow=READERS, connect_args=given, **options
+    )
     event.listen(engine, "connect", _read_sums_as_numbers)
     return engine
 

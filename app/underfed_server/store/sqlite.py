@@ -84,14 +84,16 @@ def lock(database: Path) -> Lock:
 
 def open_writer(database: Path) -> Engine:
     """The engine of the one thread that writes, also the only one that checkpoints."""
-    engine = create_engine(_url(database), poolclass=StaticPool)
+    engine = create_engine(_url(database), hide_parameters=True, poolclass=StaticPool)
     _prepare(engine, WRITER_PRAGMAS, begin="BEGIN IMMEDIATE")
     return engine
 
 
 def open_readers(database: Path) -> Engine:
     """The engine of everybody else. A connection sees one state of the database until it is given back."""
-    engine = create_engine(_url(database), poolclass=QueuePool, pool_size=READERS, max_overflow=READERS)
+    engine = create_engine(
+        _url(database), hide_parameters=True, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS
+    )
     _prepare(engine, READER_PRAGMAS, begin="BEGIN")
     return engine
 

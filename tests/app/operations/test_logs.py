@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_window
@@ -17,6 +19,7 @@ from tests.app.operations.running import Running, running
 from underfed_server.logs import JsonLines, TextLines, request_id
 from underfed_server.main import Application
 from underfed_server.settings import read_settings
+from underfed_server.store.store import Store
 
 FORGED = "x\n2026-11-21T00:00:00+00:00 error underfed: the disk is on fire\x1b[2J\u2028"
 
@@ -135,3 +138,15 @@ def test_the_form_is_chosen_by_a_flag_else_by_where_the_log_goes(tmp_path: Path)
         ask(service.address, "/api/v1/runs")
         service.stop()
         assert " info underfed.requests: request method=GET path=/api/v1/runs status=200" in service.log.read_text()
+
+
+def test_what_a_statement_was_given_is_not_in_the_log(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    given = {"value": "s3cret"}
+
+    def fail(connection: Connection) -> None:
+        connection.execute(text("INSERT INTO nowhere VALUES (:value)"), given)
+
+    with pytest.raises(DBAPIError) as raised:
+        store.write(fail)
+    assert "nowhere" in caplog.text
+    assert "s3cret" not in caplog.text + str(raised.value)
