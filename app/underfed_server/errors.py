@@ -6,6 +6,7 @@
     ├── SettingsError            an argument or a variable of the environment must be changed
     ├── StartError               the service cannot start here; the message says what to change
     ├── BackupError              no copy was made, and nothing is left of the attempt
+    ├── MoveError                nothing was moved to the other database
     └── RequestError             one request is answered with `status` and `code`
         ├── MalformedError       400 not JSON, or not inflatable
         ├── UnknownVersionError  400 the agent is newer than the service
@@ -43,6 +44,10 @@ class StartError(UnderfedError):
 
 class BackupError(UnderfedError):
     """The database could not be copied."""
+
+
+class MoveError(UnderfedError):
+    """The database could not be moved into another; that one is as it was."""
 
 
 class RequestError(UnderfedError):

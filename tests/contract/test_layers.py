@@ -24,7 +24,7 @@ SERVER_LINE = (
     ("api",),
     ("main",),
     ("terminal",),
-    ("__main__", "backup"),
+    ("__main__", "backup", "migrate"),
     ("demo",),
 )
 AGENT_LINE = (

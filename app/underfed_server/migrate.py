@@ -1,0 +1,60 @@
+"""``underfed migrate``: everything from one database into another, as from SQLite to PostgreSQL."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from sqlalchemy.exc import DBAPIError
+
+from underfed_server.errors import MoveError, UnderfedError
+from underfed_server.store.database import Database, name_of, open_database
+from underfed_server.store.move import Moved, move
+
+
+def migrate(argv: Sequence[str]) -> int:
+    """Copy a database into an empty one, SQLite or PostgreSQL, and compare them row by row. The first stays as it is."""
+    parser = argparse.ArgumentParser(prog="underfed migrate", description=migrate.__doc__)
+    parser.add_argument("--from", dest="source", metavar="URL", required=True, help="SQLAlchemy URL of what there is")
+    parser.add_argument("--to", dest="target", metavar="URL", required=True, help="SQLAlchemy URL of an empty database")
+    arguments = parser.parse_args(argv)
+    try:
+        moved = _move(arguments.source, arguments.target)
+        print(f"{moved.runs:,} runs with {moved.steps:,} steps, {moved.rows:,} rows in all: copied and compared.")
+        print(f"Start the service with --db {name_of(arguments.target)}")
+    except UnderfedError as error:
+        print(f"underfed: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _move(source_url: str, target_url: str) -> Moved:
+    if name_of(source_url) == name_of(target_url):
+        raise MoveError("--from and --to are the same database")
+    source = open_database(source_url)
+    try:
+        target = open_database(target_url)
+        try:
+            return _moved(source, target)
+        finally:
+            target.close()
+    finally:
+        source.close()
+
+
+def _moved(source: Database, target: Database) -> Moved:
+    def told(table: str, rows: int) -> None:
+        print(f"\r\033[K{table}: {rows:,} rows", end="", file=sys.stderr, flush=True)
+
+    is_watched = sys.stderr.isatty()
+    try:
+        return move(source, target, told if is_watched else _untold)
+    except DBAPIError as error:
+        raise MoveError(f"nothing was copied: {error.orig}") from error
+    finally:
+        if is_watched:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _untold(table: str, rows: int) -> None: ...
