@@ -131,13 +131,13 @@ def _beside(run: dict[str, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
     """What other tables know of it."""
     for key, value in run["tags"].items():
         yield tables.tag, {"key": key, "value": value}
-    info = {"settings": {"num_workers": 4 + run["step_us"] % 9, "batch_size": 64, "prefetch_factor": 2}}
+    settings = {"num_workers": 4 + run["step_us"] % 9, "batch_size": 64, "prefetch_factor": 2}
     for loader in ("train", "val"):
-        yield tables.loader, {"loader": loader, "info": info, "num_workers": info["settings"]["num_workers"]}
+        info = {"loader": loader, "settings": settings, "not_measured": {}}
+        yield tables.loader, {"loader": loader, "info": info, "num_workers": settings["num_workers"]}
     host = f"gpu-{run['step_us'] % 40:02d}"
-    devices = [
-        {"gpu_index": index, "uuid": f"GPU-{host}-{index}", "name": "NVIDIA H100 80GB HBM3"} for index in range(RANKS)
-    ]
+    gpu = {"name": "NVIDIA H100 80GB HBM3", "memory_total_bytes": 80 * 2**30}
+    devices = [{"gpu_index": index, "uuid": f"GPU-{host}-{index}"} | gpu for index in range(RANKS)]
     for rank in range(RANKS):
         yield from _rank(run, rank, host, devices)
 
