@@ -11,7 +11,7 @@ demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
 
 test: $(VENV)/.dev frontend/node_modules/.stamp
-	tests/browser-setup.sh $(BIN)/python
+	tests/setup.sh $(BIN)/python
 	$(MAKE) --no-print-directory check
 	npm --prefix frontend test
 	$(BIN)/python -m pytest

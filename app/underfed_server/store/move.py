@@ -1,4 +1,4 @@
-"""Copies everything from one database into another, of either kind, and compares the two row by row before it counts."""
+"""Copies everything from one database into another of either kind, and compares the two row by row."""
 
 from __future__ import annotations
 
