@@ -270,7 +270,39 @@ export const ledger = {
   scale: (factor: string) => `${factor} as fast`,
 }
 
+export const keeping = {
+  button: 'Retention',
+  title: (project: string) => `How long ${project} keeps single steps`,
+  taken: (rows: string, overviews: string) =>
+    `Its runs take ${rows} GB of single steps and ${overviews} GB of overviews.`,
+  days: 'Single steps are kept',
+  daysUnit: 'days',
+  daysNone: 'for ever',
+  size: 'The project may take',
+  sizeUnit: 'GB',
+  sizeNone: 'any size',
+  asService: (what: string) => `as the service: ${what}`,
+  own: (unit: string) => `so many ${unit}:`,
+  precision: 'Durations are stored',
+  exact: 'exactly',
+  rounded: (bits: number) => `rounded to within ${roundedWithin(bits)}`,
+  detail:
+    'Beyond age or size the oldest single steps are given up, for good. Overviews and verdicts stay. Rounding is of what is stored from now on.',
+  save: 'Save',
+  cancel: 'Cancel',
+}
+
+/** Half of the last of so many significant bits, at worst. */
+function roundedWithin(bits: number): string {
+  const percent = 100 / 2 ** bits
+  const digit = 10 ** Math.floor(Math.log10(percent))
+  return `${Number((Math.ceil(percent / digit) * digit).toPrecision(1))} %`
+}
+
 export const charts = {
+  givenUp: (step: string) =>
+    `Single steps before step ${step} were given up by retention: nothing there is finer than 256 steps.`,
+  rounded: (bits: number) => `Single durations were stored rounded to within ${roundedWithin(bits)}.`,
   title: 'Where the step time goes',
   mean: (steps: number) =>
     steps <= 1 ? 'every step' : `mean of ${steps.toLocaleString('en')} steps a point`,

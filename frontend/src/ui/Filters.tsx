@@ -10,6 +10,7 @@ import { counts, order, projects, refusal, users } from '../store/runs'
 import { causeWord, runs, statusWord } from '../text'
 import { verdictWord } from '../verdict'
 import { Choice } from './Choice'
+import { KeepingButton } from './KeepingDialog'
 
 const CAUSES = Object.keys(causeWord)
 /** Typing pauses this long before the service is asked. */
@@ -23,6 +24,7 @@ interface FilterProps {
 export function Filters({ asking, query }: FilterProps) {
   const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
     navigate(`/${withQuery(query, changes)}`, how)
+  const kept = asking.project ?? (projects.value.length === 1 ? projects.value[0] : null)
   return (
     <search class="filters">
       <SearchField asked={asking.q} onSearch={q => set({ q }, 'replace')} />
@@ -48,6 +50,7 @@ export function Filters({ asking, query }: FilterProps) {
           onChoose={project => set({ project })}
         />
       )}
+      {kept && <KeepingButton key={kept} project={kept} />}
       <Choice
         label={runs.archivedLabel}
         any={runs.notArchived}

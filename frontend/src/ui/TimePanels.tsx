@@ -1,12 +1,12 @@
 /** Since when: four panels over one time axis, with one crosshair through all of them. */
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { Run } from '../api/names'
+import type { Run, Series } from '../api/names'
 import { type Crosshair, createCrosshair } from '../charts/crosshair'
 import { type Heatmap, mountHeatmap } from '../charts/heatmap'
 import type { TimePanel } from '../charts/panel'
 import { mountTime } from '../charts/time'
-import { asSentence, formatDuration, formatFraction } from '../format'
+import { asSentence, formatDuration, formatFraction, formatNumber } from '../format'
 import { type LineColumns, last, type StepColumns, stepAt, stepColumns } from '../store/columns'
 import type { RunStore } from '../store/run'
 import { charts as say, text } from '../text'
@@ -44,6 +44,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
       class="time-panels"
     >
       <Readout pointed={pointed} otherwise={say.mean(steps.stepsPerBucket)} />
+      <KeptNote series={page.series[0]} />
       <div class="charts">
         <Chart mount={mount.time} data={panels.stepPanel} label={stepLabel(steps)} />
         <ChartTitle
@@ -63,6 +64,15 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
 /** The only part that follows every move of the pointer. */
 function Readout({ pointed, otherwise }: { pointed: Signal<string | null>; otherwise: string }) {
   return <p class="detail readout">{pointed.value ?? otherwise}</p>
+}
+
+/** What no zoom brings back. */
+function KeptNote({ series }: { series: Series | undefined }) {
+  const notes = [
+    series?.given_up_before ? say.givenUp(formatNumber(series.given_up_before)) : null,
+    series?.precision_bits ? say.rounded(series.precision_bits) : null,
+  ].filter(Boolean)
+  return notes.length > 0 ? <p class="detail">{notes.join(' ')}</p> : null
 }
 
 /** Charts keep the functions they were mounted with: these read the store when they are called. */
