@@ -65,9 +65,7 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
         <caption class="visually-hidden">{runs.caption}</caption>
         <thead>
           <tr aria-rowindex={1}>
-            <th scope="col" class="tick not-narrow">
-              {mayChange.value && <TickAll ids={ids} />}
-            </th>
+            <TickAll ids={ids} />
             {heads.map(column => (
               <Head key={column.label} column={column} asking={asking} query={query} />
             ))}
@@ -93,13 +91,16 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
 }
 
 function TickAll({ ids }: { ids: readonly string[] }) {
+  if (!mayChange.value) return <td class="tick not-narrow" />
   return (
-    <input
-      type="checkbox"
-      aria-label={actions.selectAll}
-      checked={selected.value.length === ids.length}
-      onChange={event => select(ids, event.currentTarget.checked)}
-    />
+    <th scope="col" class="tick not-narrow">
+      <input
+        type="checkbox"
+        aria-label={actions.selectAll}
+        checked={selected.value.length === ids.length}
+        onChange={event => select(ids, event.currentTarget.checked)}
+      />
+    </th>
   )
 }
 
