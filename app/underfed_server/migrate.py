@@ -14,7 +14,7 @@ from underfed_server.store.move import Moved, move
 
 
 def migrate(argv: Sequence[str]) -> int:
-    """Copy a database into an empty one, SQLite or PostgreSQL, and compare them row by row. The first stays as it is."""
+    """Copy a database into an empty one, SQLite or PostgreSQL, and compare them row by row. The first stays."""
     parser = argparse.ArgumentParser(prog="underfed migrate", description=migrate.__doc__)
     parser.add_argument("--from", dest="source", metavar="URL", required=True, help="SQLAlchemy URL of what there is")
     parser.add_argument("--to", dest="target", metavar="URL", required=True, help="SQLAlchemy URL of an empty database")

@@ -79,45 +79,59 @@ def serving() -> Iterator[Server]:
     if given := os.environ.get("UNDERFED_TEST_POSTGRESQL"):
         yield _prepared(make_url(given))
         return
-    with cluster() as (url, _):
-        yield _prepared(url)
+    with Cluster(*CARELESS) as cluster:
+        yield _prepared(cluster.url)
 
 
-@contextmanager
-def cluster(*settings: str) -> Iterator[tuple[URL, subprocess.Popen[bytes]]]:
-    """A new cluster's address and process; ``settings``: more arguments of ``postgres``."""
-    programs, owner = _programs(), _owner()
-    # Short: the path of a Unix socket has a limit.
-    place = Path(tempfile.mkdtemp(prefix="underfed-pg-"))
-    if owner is not None:
-        shutil.chown(place, owner)
-    data = place / "data"
-    made = [
-        str(programs / "initdb"),
-        "-D",
-        str(data),
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--locale=C",
-        "-N",
-    ]
-    subprocess.run(made, user=owner, check=True, stdout=subprocess.DEVNULL, cwd=place)
-    command = [str(programs / "postgres"), "-D", str(data), "-k", str(place), *QUIET, *(settings or CARELESS)]
-    process = subprocess.Popen(command, user=owner, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=place)
-    try:
-        url = URL.create("postgresql+psycopg", username="postgres", database="postgres", query={"host": str(place)})
-        ready = [str(programs / "pg_isready"), "-h", str(place), "-q"]
+class Cluster:
+    """A new directory of data with a server on it, which can be killed and started again."""
+
+    def __init__(self, *settings: str) -> None:
+        """``settings``: more arguments of ``postgres``."""
+        self._programs, self._owner = _programs(), _owner()
+        # Short: the path of a Unix socket has a limit.
+        self._place = Path(tempfile.mkdtemp(prefix="underfed-pg-"))
+        if self._owner is not None:
+            shutil.chown(self._place, self._owner)
+        socket = {"host": str(self._place)}
+        self.url = URL.create("postgresql+psycopg", username="postgres", database="postgres", query=socket)
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Cluster:
+        data = str(self._place / "data")
+        made = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+        program = str(self._programs / "initdb")
+        subprocess.run([program, *made], user=self._owner, check=True, stdout=subprocess.DEVNULL, cwd=self._place)
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process is not None
+        self._process.terminate()
+        self._process.wait()
+        shutil.rmtree(self._place)
+
+    def start(self) -> None:
+        """On return it takes connections."""
+        self._launch()
+        ready = [str(self._programs / "pg_isready"), "-h", str(self._place), "-q"]
         while subprocess.run(ready, check=False).returncode:
-            assert process.poll() is None, "PostgreSQL ended at once"
-        yield url, process
-    finally:
-        process.terminate()
-        process.wait()
-        shutil.rmtree(place)
+            # After a kill its children hold on to its memory for a moment, and a new server ends at once.
+            if self._process is not None and self._process.poll() is not None:
+                self._launch()
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def _launch(self) -> None:
+        place = str(self._place)
+        command = [str(self._programs / "postgres"), "-D", f"{place}/data", "-k", place, *QUIET, *self._settings]
+        self._process = subprocess.Popen(
+            command, user=self._owner, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=place
+        )
 
 
 def _prepared(url: URL) -> Server:
