@@ -88,10 +88,15 @@ class Store:
             self._writer.start()
         except DBAPIError as error:
             self.close()
-            raise StartError(f"{self.database.name} cannot be used: {trouble_of(error) or error.orig}") from error
+            raise StartError(f"{self.database.name} cannot be used: {self._why_not(error)}") from error
         except BaseException:
             self.close()
             raise
+
+    def _why_not(self, error: DBAPIError) -> str:
+        # A server says itself which name, password or address it was.
+        trouble = None if self.is_shared else trouble_of(error)
+        return trouble or str(error.orig)
 
     def close(self) -> None:
         """Write what was submitted, then let go of the database."""

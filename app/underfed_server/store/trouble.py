@@ -18,6 +18,7 @@ RESTORE = (
     "and start again; docs/operations.md says more"
 )
 CORRUPTED = f"the file is damaged: {RESTORE}"
+FOREIGN = f"file is not a database: choose another with --db; or, if it was one, {RESTORE}"
 
 # By SQLite's message (sqlite.org/rescode.html): Python tells its code only from 3.11 on.
 _SQLITE = (
@@ -25,7 +26,7 @@ _SQLITE = (
     ("disk I/O error", "the disk fails, or is full: the kernel's log says which"),
     ("readonly database", "the file or its disk is read-only; make it writable, and the service goes on by itself"),
     ("disk image is malformed", CORRUPTED),
-    ("file is not a database", CORRUPTED),
+    ("file is not a database", FOREIGN),
     ("unable to open database file", "the file or its directory is gone or closed to this user"),
     ("database is locked", "another process holds the file"),
     ("locking protocol", "another process holds the file"),

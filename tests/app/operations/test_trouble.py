@@ -164,7 +164,8 @@ def overwrite(path: Path, at: int, size: int) -> None:
 def test_a_file_of_something_else_is_refused_with_what_to_do(recorded: Path) -> None:
     overwrite(recorded, 0, 100)
     said = refused(recorded)
-    assert f"{recorded} cannot be used: the file is damaged: stop the service, put a back-up" in said
+    assert f"{recorded} cannot be used: file is not a database: " in said
+    assert "if it was one, stop the service, put a back-up" in said
 
 
 def test_a_file_that_lost_its_end_is_refused_with_what_to_do(recorded: Path) -> None:
