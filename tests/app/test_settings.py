@@ -56,3 +56,32 @@ def test_a_token_is_never_shown() -> None:
     settings = read_settings([], {"UNDERFED_TOKEN": "s3cret"})
     assert settings.token == "s3cret"
     assert "s3cret" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("argv", "environ", "expected"),
+    [
+        ([], {}, (None, None)),
+        (["--retain", "30d", "--max-size", "20GB"], {}, (30 * 24 * 3_600_000_000, 20_000_000_000)),
+        (["--retain", "12h", "--max-size", "1.5TiB"], {}, (12 * 3_600_000_000, 3 * 2**39)),
+        ([], {"UNDERFED_RETAIN": "8w", "UNDERFED_MAX_SIZE": "500 MB"}, (8 * 168 * 3_600_000_000, 500_000_000)),
+        (["--retain", "2d"], {"UNDERFED_RETAIN": "8w"}, (48 * 3_600_000_000, None)),
+    ],
+)
+def test_age_and_size_are_read_with_their_units(
+    argv: list[str], environ: dict[str, str], expected: tuple[int | None, int | None]
+) -> None:
+    settings = read_settings(argv, environ)
+    assert (settings.retain_us, settings.max_bytes) == expected
+
+
+@pytest.mark.parametrize("wish", ["30", "0d", "-1d", "30m", "d", "1e3d", "30 days"])
+def test_an_age_without_a_unit_is_refused_since_a_slip_would_cost_all_steps(wish: str) -> None:
+    with pytest.raises(SettingsError, match="--retain must be"):
+        read_settings([f"--retain={wish}"], {})
+
+
+@pytest.mark.parametrize("wish", ["20", "0GB", "-1GB", "20gb", "20kB", "GB"])
+def test_a_size_without_a_unit_is_refused(wish: str) -> None:
+    with pytest.raises(SettingsError, match="--max-size must be"):
+        read_settings([f"--max-size={wish}"], {})

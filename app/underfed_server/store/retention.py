@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
 
@@ -27,10 +28,10 @@ EVERY_S = 60.0
 REST_S = 0.02
 """After each piece of work: windows come first."""
 
-CHUNKS_A_WRITE = 32
-"""About a megabyte: some milliseconds of the writer's time."""
+CHUNKS_A_WRITE = 16
+"""Half a megabyte: some milliseconds of the writer's time."""
 
-PAGES_A_WRITE = 256
+PAGES_A_WRITE = 128
 SPARE_PAGES = 2_000
 """8 MB that a file of SQLite's keeps for the windows to come; what is free beyond them goes back to the disk."""
 
@@ -81,24 +82,35 @@ class Retention:
         with self._store.reading() as reader:
             found = find_surplus(reader, project, keeping, now)
         given_up = 0
-        for surplus in found:
-            for piece in _pieces(surplus):
-                if self._closing.is_set():
-                    return False
-                given_up += self._store.write(partial(give_up, piece, now))
-                self._closing.wait(REST_S)
+        for pieces in _together(found):
+            if self._closing.is_set():
+                return False
+            given_up += self._store.write(partial(give_up, pieces, now))
+            self._closing.wait(REST_S)
         return given_up > 0
 
 
-def _pieces(surplus: Surplus) -> list[Surplus]:
-    return [
-        Surplus(surplus.key, surplus.lane, surplus.first + done, surplus.sizes[done : done + CHUNKS_A_WRITE])
-        for done in range(0, len(surplus.sizes), CHUNKS_A_WRITE)
-    ]
+def _together(found: Iterable[Surplus]) -> Iterator[list[Surplus]]:
+    """What is given up in one transaction each."""
+    pieces: list[Surplus] = []
+    for surplus in found:
+        for done in range(0, len(surplus.sizes), CHUNKS_A_WRITE):
+            sizes = surplus.sizes[done : done + CHUNKS_A_WRITE]
+            if sum(len(piece.sizes) for piece in pieces) + len(sizes) > CHUNKS_A_WRITE:
+                yield pieces
+                pieces = []
+            pieces.append(Surplus(surplus.key, surplus.lane, surplus.first + done, sizes))
+    if pieces:
+        yield pieces
 
 
-def give_up(surplus: Surplus, now: datetime, connection: Connection) -> int:
-    """How many chunks lost their rows: all, or none where another process was quicker."""
+def give_up(pieces: Iterable[Surplus], now: datetime, connection: Connection) -> int:
+    """How many chunks lost their rows."""
+    return sum(_give_up(piece, now, connection) for piece in pieces)
+
+
+def _give_up(surplus: Surplus, now: datetime, connection: Connection) -> int:
+    """All of the chunks, or none where another process was quicker."""
     track, chunk = tables.track, tables.chunk
     is_ours = and_(belongs_to(track, surplus.key), track.c.lane == surplus.lane)
     dropped = select(track.c.dropped_chunks).where(is_ours).with_for_update(skip_locked=True)

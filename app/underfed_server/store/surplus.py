@@ -17,7 +17,10 @@ from underfed_server.store.tail import belongs_to
 from underfed_server.store.tracks import Reader, Track
 
 TRACKS_A_LOOK = 64
-"""With the oldest rows of the project; what is newer than the oldest of all others waits for the next look."""
+"""With the oldest rows of the project; what is newer than the oldest of all others waits for the next look, unless"""
+
+ALIKE_US = 3_600_000_000
+"""it is at most an hour newer than the oldest: ranks of one run record at once, and are looked at in turn."""
 
 CHUNKS_A_LOOK = 1_000
 
@@ -86,7 +89,8 @@ def find_surplus(reader: Reader, project: str, keeping: Keeping, now: datetime) 
     before_us = _unix_us(now) - keeping.retain_us if keeping.retain_us else 0
     excess = read_taken(reader.connection, project).total_bytes - keeping.max_bytes if keeping.max_bytes else 0
     tracks = _oldest_tracks(reader, project)
-    horizon_us = tracks[TRACKS_A_LOOK].began_us if len(tracks) > TRACKS_A_LOOK else None
+    is_all = len(tracks) <= TRACKS_A_LOOK
+    horizon_us = None if is_all else max(tracks[TRACKS_A_LOOK].began_us, tracks[0].began_us + ALIKE_US)
     found: dict[int, Surplus] = {}
     looked_at = [_chunks(reader, row, place, now) for place, row in enumerate(tracks[:TRACKS_A_LOOK])]
     for chunk in heapq.merge(*looked_at, key=lambda each: each.began_us):

@@ -139,7 +139,7 @@ def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store
     ]
     later[-1] |= {"end": END}
     post(store, later)
-    store.write(lambda connection: compact(connection, KEY._replace(run_id="run-2")))
+    settle(store)
     _, taken = store.keeping("vision")
     tidy(store, Keeping(max_bytes=taken.total_bytes - 1))
     with store.reading() as reader:
@@ -201,9 +201,9 @@ def test_rows_that_another_service_gave_up_are_not_counted_twice(store: Store) -
     with store.reading() as reader:
         found = find_surplus(reader, "vision", Keeping(retain_us=1), now)
     steps = next(each for each in found if each.lane == "steps:train")
-    assert store.write(lambda connection: give_up(steps, now, connection)) == CHUNKS
+    assert store.write(lambda connection: give_up([steps], now, connection)) == CHUNKS
     _, taken = store.keeping("vision")
-    assert store.write(lambda connection: give_up(steps, now, connection)) == 0
+    assert store.write(lambda connection: give_up([steps], now, connection)) == 0
     assert store.keeping("vision")[1] == taken
 
 
@@ -212,8 +212,7 @@ def test_a_run_goes_on_after_its_rows_were_given_up(store: Store) -> None:
     post_split(store, windows[:40], (40,))
     with store.reading() as reader:
         found = find_surplus(reader, "vision", Keeping(retain_us=1), store.now() + timedelta(hours=2))
-    for each in found:
-        store.write(partial(give_up, each, store.now()))
+    store.write(partial(give_up, found, store.now()))
     post(store, windows[40:])
     store.write(lambda connection: compact(connection, KEY))
     assert store.steps("run-1", 0, "train").step_index.tolist() == list(range(800, 1_200))
