@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -144,15 +145,23 @@ def test_a_directory_that_cannot_be_written_is_named(unwritable: Path) -> None:
     assert f"data cannot be kept in {unwritable}: " in refused(unwritable / "underfed.db")
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    """A file that a service wrote and closed."""
-    (tmp_path / "data").mkdir()
-    with running(tmp_path / "data") as service:
-        for window in made_stream(300):
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that a service wrote and closed: windows, and chunks of older ones."""
+    directory = tmp_path_factory.mktemp("written") / "data"
+    directory.mkdir()
+    with running(directory) as service:
+        for window in made_stream(230):
             send(service.address, window)
         service.stop()
     return service.database
+
+
+@pytest.fixture
+def recorded(written: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    (tmp_path / "data").mkdir()
+    return Path(shutil.copy(written, tmp_path / "data"))
 
 
 def overwrite(path: Path, at: int, size: int) -> None:
@@ -189,6 +198,19 @@ def test_damage_that_shows_while_it_serves_is_said_and_hides_nothing_else(record
         assert "the file is damaged: stop the service, put a back-up" in answer.json["error"]["message"]
         assert ask(service.address, "/api/v1/runs").status == 200
         assert send(service.address, made_window(0, run_id="run-2")).status == 200
+        service.stop()
+    assert "Traceback" not in service.log.read_text()
+
+
+def test_what_cannot_be_written_into_a_damaged_file_is_refused_and_the_service_lives(recorded: Path) -> None:
+    for page in pages_of(recorded, "hot"):
+        overwrite(recorded, (page - 1) * 4096, 4096)
+    with running(recorded.parent) as service:
+        answer = send(service.address, made_window(0, run_id="run-2"))
+        assert (answer.status, answer.code) == (503, "unavailable")
+        assert "the file is damaged: stop the service, put a back-up" in answer.json["error"]["message"]
+        assert ask(service.address, "/readyz").status == 503
+        assert ask(service.address, "/api/v1/runs").status == 200
         service.stop()
     assert "Traceback" not in service.log.read_text()
 
