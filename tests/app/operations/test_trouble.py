@@ -19,6 +19,7 @@ from tests.app.operations.asking import JSON, Answer, ask, lines_of, send
 from tests.app.operations.running import refused, running
 from tests.app.serving import poll
 from tests.app.store.posting import post
+from tests.fakes.postgresql import Cluster
 from underfed_server.main import Application
 from underfed_server.store.store import Store
 from underfed_server.store.trouble import CALM_S
@@ -221,3 +222,29 @@ def pages_of(database: Path, table: str) -> list[int]:
         found = connection.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = ?", [table]).fetchall()
     connection.close()
     return [page for (page,) in found]
+
+
+def test_a_database_server_that_goes_away_is_said_and_waited_for(tmp_path: Path) -> None:
+    windows = list(made_stream(5))
+    with Cluster() as cluster:
+        url = cluster.url.render_as_string(hide_password=False)
+        with running(tmp_path, "--db", url) as service:
+            assert [send(service.address, window).status for window in windows[:3]] == [200] * 3
+            cluster.kill()
+            for answer in (
+                send(service.address, windows[3]),
+                ask(service.address, "/api/v1/runs"),
+                ask(service.address, "/readyz"),
+                ask(service.address, "/metrics"),
+            ):
+                assert (answer.status, answer.code) == (503, "unavailable"), answer.body
+                assert "database server" in answer.json["error"]["message"]
+            assert ask(service.address, "/healthz").status == 200
+            cluster.start()
+            poll(lambda: send(service.address, windows[3]).status == 200)
+            assert send(service.address, windows[4]).status == 200
+            poll(lambda: ask(service.address, "/readyz").status == 200)
+            series = ask(service.address, "/api/v1/runs/run-1/series?metric=step_us&buckets=1").json
+            assert sum(series["series"][0]["count"]) == 5 * 20
+            service.stop()
+    assert "Traceback" not in service.log.read_text()
