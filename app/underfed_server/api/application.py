@@ -58,7 +58,13 @@ INGEST = {
             },
         },
         "400": {"description": "Never acceptable", "content": _FAILURE},
+        "401": {"description": "A token is missing, or is not known", "content": _FAILURE},
+        "403": {"description": "The token is not for that", "content": _FAILURE},
         "409": {"description": "An earlier window is missing", "content": _FAILURE},
+        "413": {"description": "Larger than a window may be", "content": _FAILURE},
+        "415": {"description": "Not JSON, or compressed in a way that is not known", "content": _FAILURE},
+        "422": {"description": "A NUL in the address", "content": _FAILURE},
+        "429": {"description": "Too much: later", "content": _FAILURE},
         "503": {"description": "Later", "content": _FAILURE},
     },
 }
@@ -102,8 +108,8 @@ def skeleton() -> FastAPI:
     for module in (runs, projects, retention, series, workers, timeline, team, events, tokens, service):
         api.include_router(module.router)
     app.include_router(api)
-    app.include_router(service.health)
-    app.include_router(exposition.router)
+    app.include_router(service.health, responses=failures.RESPONSES)
+    app.include_router(exposition.router, responses=failures.RESPONSES)
     docs.install(app)
     page.install(app)
     return app

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
+from underfed_server.api.methods import methods_of
 from underfed_server.errors import RequestError, TryLaterError, internal_error, written
 from underfed_server.logs import request_id
 from underfed_server.model import ErrorBody, ErrorDetail
@@ -20,7 +21,8 @@ from underfed_server.store.trouble import trouble_of
 log = logging.getLogger("underfed.api")
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody, "description": HTTPStatus(status).phrase} for status in (401, 404, 422, 503)
+    status: {"model": ErrorBody, "description": HTTPStatus(status).phrase}
+    for status in (400, 401, 403, 404, 413, 415, 422, 429, 503)
 }
 """What every route may answer besides; for the description of the API."""
 
@@ -53,10 +55,23 @@ def _invalid(request: Request, error: Exception) -> Response:  # noqa: ARG001
 def _framework(request: Request, error: Exception) -> Response:
     """No such path, or not for that method."""
     assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    message = f"there is nothing at {request.url.path}" if status == HTTPStatus.NOT_FOUND else str(error.detail)
+    status, headers = HTTPStatus(error.status_code), error.headers
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+        # The framework knows of one route of an address at a time.
+        methods = methods_of(request.app, request.url.path)
+        if methods:
+            status, headers = HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": ", ".join(methods)}
+    message = _said(request, status) or str(error.detail)
     detail = ErrorDetail(code=status.name.lower(), message=message)
-    return answer(error.status_code, detail, error.headers)
+    return answer(status, detail, headers)
+
+
+def _said(request: Request, status: HTTPStatus) -> str | None:
+    if status == HTTPStatus.NOT_FOUND:
+        return f"there is nothing at {request.url.path}"
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return f"{request.method} is not for {request.url.path}"
+    return None
 
 
 def _unreadable(request: Request, error: Exception) -> Response:

@@ -22,6 +22,11 @@ from underfed_server.store.keeping import Keeping
 from underfed_server.store.store import Store
 
 READS = ("GET", "HEAD")
+MOST_RANK = 10_000_000
+"""As on the wire; no database is asked for more than its columns can hold."""
+
+MOST = 2**53
+"""Steps and workers: every JSON reader has it exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> C
 GivenParts = Annotated[Parts, Depends(parts_of)]
 GivenStore = Annotated[Store, Depends(store_of)]
 GivenGrant = Annotated[Grant, Depends(grant_of)]
-GivenRank = Annotated[int | None, Query(ge=0, description="Default: the lowest")]
+GivenRank = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
 GivenLoader = Annotated[str | None, Query(description="Default: the one that was judged")]
 ALLOWED = [Depends(require_access)]
 ALLOWED_WHOLE = [*ALLOWED, Depends(require_whole)]

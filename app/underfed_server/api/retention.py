@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from underfed_server.api.given import ALLOWED, GivenParts
 from underfed_server.errors import InvalidError
@@ -30,9 +30,9 @@ class RetentionWish(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    retain_us: int | None = Field(default=None, ge=0, le=MOST)
-    max_bytes: int | None = Field(default=None, ge=0, le=MOST)
-    precision_bits: int | None = Field(default=None, ge=FEWEST_BITS, le=MOST_BITS)
+    retain_us: StrictInt | None = Field(default=None, ge=0, le=MOST)
+    max_bytes: StrictInt | None = Field(default=None, ge=0, le=MOST)
+    precision_bits: StrictInt | None = Field(default=None, ge=FEWEST_BITS, le=MOST_BITS)
     """Durations are rounded to so many significant bits from now on, 8 of them to 0.4 %; null: not at all."""
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, GivenStore
 from underfed_server.api.unjudged import unjudged
 from underfed_server.api.within import told_to
-from underfed_server.model import Bound, Diagnosis, Run, RunsPage, Status
+from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs import Archived, RunFilter
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
@@ -18,8 +18,11 @@ router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 MOST_RUNS = 5_000
 """In one page: a team's list fits into one."""
 
-Text = Annotated[str, StringConstraints(max_length=500)]
-Name = Annotated[str, StringConstraints(max_length=500, min_length=1, strip_whitespace=True)]
+WITHOUT_NUL = r"^[^\x00]*$"
+"""No text in the database has one, and PostgreSQL refuses even to look for it."""
+
+Text = Annotated[str, StringConstraints(max_length=500, pattern=WITHOUT_NUL)]
+Name = Annotated[str, StringConstraints(max_length=500, min_length=1, strip_whitespace=True, pattern=WITHOUT_NUL)]
 
 
 class RunChanges(BaseModel):
@@ -29,8 +32,8 @@ class RunChanges(BaseModel):
 
     name: Name | None = None
     tags: dict[Name, Text] | None = Field(default=None, max_length=200)
-    notes: Annotated[str, StringConstraints(max_length=100_000)] = ""
-    archived: bool = False
+    notes: Annotated[str, StringConstraints(max_length=100_000, pattern=WITHOUT_NUL)] = ""
+    archived: StrictBool = False
     """Put away: out of the list, its counts and the week's hours until it is asked for."""
 
 
@@ -70,7 +73,7 @@ def edit(run_id: str, changes: RunChanges, parts: GivenParts) -> Run:
     return parts.store.run(run_id)
 
 
-@router.delete("/runs/{run_id}", status_code=204)
+@router.delete("/runs/{run_id}", status_code=204, responses={409: {"model": ErrorBody, "description": "It is running"}})
 def remove(run_id: str, store: GivenStore) -> None:
     """Forget a run that is not running, and everything that was recorded of it; for ten minutes it can be restored."""
     store.delete_run(run_id)

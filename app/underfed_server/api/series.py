@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore
+from underfed_server.api.given import ALLOWED, MOST, GivenLoader, GivenRank, GivenStore
 from underfed_server.api.metrics import METRICS, Metric, metric_of
 from underfed_server.errors import InvalidError
 from underfed_server.model import Series, SeriesPage
@@ -68,9 +68,9 @@ def series(
     metric: Annotated[list[str], Query(description=f"One or more of: {', '.join(METRICS)}", max_length=MOST_METRICS)],
     rank: GivenRank = None,
     loader: GivenLoader = None,
-    worker: Annotated[int, Query(ge=0, description="Whose samples the `worker_…` metrics are of")] = 0,
-    from_step: Annotated[int, Query(ge=0)] = 0,
-    to_step: Annotated[int | None, Query(ge=1, description="Left out itself; default: to the end")] = None,
+    worker: Annotated[int, Query(ge=0, le=MOST, description="Whose samples the `worker_…` metrics are of")] = 0,
+    from_step: Annotated[int, Query(ge=0, le=MOST)] = 0,
+    to_step: Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
     percentiles: Annotated[bool, Query(description="p50, p95 and p99 of durations; buckets may be larger")] = False,
 ) -> Response:

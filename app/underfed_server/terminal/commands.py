@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from underfed_server.errors import UnderfedError
 from underfed_server.terminal.client import client_from_environment
+from underfed_server.terminal.console import PlainConsole, json_of
 from underfed_server.terminal.rendering import render_runs
 from underfed_server.terminal.surroundings import render_run
 
@@ -77,7 +78,7 @@ def _print(answer: Callable[[], Answer], *, as_json: bool) -> int:
         print(f"underfed: {error}", file=sys.stderr)
         return 1
     if rendered is None:
-        print(model.model_dump_json(by_alias=True, indent=2))
+        print(json_of(model))
     else:
-        Console(highlight=False).print(rendered)
+        PlainConsole().print(rendered)
     return 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterable
 
+from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
@@ -23,6 +25,11 @@ class PlainConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
+def json_of(model: BaseModel) -> str:
+    """The API's object as it is, in ASCII: what would be an order is written as ``\\u001b``."""
+    return json.dumps(model.model_dump(mode="json", by_alias=True), indent=2)
 
 
 def plain(text: str) -> str:

@@ -23,7 +23,7 @@ from underfed_server.model import TokenInfo, TokenList, TokenMade
 from underfed_server.store import secrets as kept
 from underfed_server.store.store import Store
 from underfed_server.terminal.client import client_from_environment
-from underfed_server.terminal.console import PlainConsole
+from underfed_server.terminal.console import PlainConsole, json_of
 
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -70,7 +70,7 @@ def token(argv: Sequence[str]) -> int:
         print(f"underfed: {error}", file=sys.stderr)
         return 1
     if arguments.json:
-        print("{}" if answer is None else answer.model_dump_json(indent=2))
+        print("{}" if answer is None else json_of(answer))
     else:
         PlainConsole().print(shown, soft_wrap=True)
     return 0
