@@ -21,7 +21,9 @@ from pathlib import Path
 from playwright.sync_api import Browser
 
 import underfed_server
-from benchmarks.ingest import post_all, requests, serving
+from benchmarks.ingest.made import requests
+from benchmarks.ingest.posts import post_all
+from benchmarks.ingest.service import serving
 from tests.fakes.chromium import chromium
 
 STATIC = Path(underfed_server.__file__).with_name("static")

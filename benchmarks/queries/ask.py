@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.ingest import serving
+from benchmarks.ingest.service import serving
 from benchmarks.queries.build import LOADER
 from benchmarks.queries.stores import COMPARED, RANKS, Stores
 from underfed_server.api.metrics import METRICS

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, update
 
-from benchmarks.ingest import STEPS_A_WINDOW
+from benchmarks.ingest.made import STEPS_A_WINDOW
 from underfed_server.ingest.arrival import Arrival
 from underfed_server.ingest.decode import decode
 from underfed_server.store import tables

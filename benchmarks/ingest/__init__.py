@@ -1,0 +1,84 @@
+"""What ingest costs: posts a second, CPU of the service a post, bytes on disk a step; agents' waits; peers beside us.
+
+Run it as ``python -m benchmarks.ingest``. The generator shares the machine with the service, so posts a second are a
+lower bound; CPU a post and bytes a step are what to compare. ``with its judge``: as in real life, where runs are
+judged as their windows come, on what is left of the service's core.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+CASES = {
+    "steps alone": (None, False, False),
+    "and batches of 0 workers": (0, False, False),
+    "and batches of 2 workers": (2, False, False),
+    "steps alone, with its judge": (None, True, False),
+    "steps alone, on PostgreSQL": (None, False, True),
+}
+"""``num_workers``, whether runs are judged meanwhile, whether on PostgreSQL; with samples of process and host."""
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ingest", description=__doc__)
+    parser.add_argument("--windows", type=int, default=1_030, help="of 20 steps, for each run (default: %(default)s)")
+    parser.add_argument("--agents", type=int, default=1_000, help="that post every 2 s (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=30.0, help="that they do so (default: %(default)s)")
+    parser.add_argument("--mlflow", metavar="PROGRAM", help="mlflow of another environment; default: that on the path")
+    arguments = parser.parse_args(argv)
+    _print_load(arguments.windows)
+    _print_agents(arguments.agents, arguments.seconds)
+    _print_peers(arguments.windows, arguments.mlflow)
+
+
+def _print_load(windows: int) -> None:
+    from benchmarks.ingest.made import STEPS_A_WINDOW
+    from benchmarks.ingest.ours import CONNECTIONS, as_fast_as_possible
+
+    print(f"{CONNECTIONS} runs at once, {windows * STEPS_A_WINDOW:,} steps each, {STEPS_A_WINDOW} a post")
+    _print_row("columns", "posts/s", "p50 ms", "p99 ms", "CPU µs/post", "wire B/step", "disk B/step", "of it unused")
+    for name, (num_workers, judges, on_postgresql) in CASES.items():
+        result = as_fast_as_possible(windows, num_workers, judges=judges, on_postgresql=on_postgresql)
+        unused = result.unused_bytes_a_step
+        _print_row(
+            name,
+            f"{result.posts_per_s:,.0f}",
+            f"{result.p50_ms:.1f}",
+            f"{result.p99_ms:.1f}",
+            f"{result.cpu_us_a_post:,.0f}",
+            f"{result.wire_bytes_a_step:.1f}",
+            f"{result.stored_bytes_a_step:.1f}",
+            "–" if unused is None else f"{unused:.1f}",
+        )
+
+
+def _print_agents(agents: int, seconds: float) -> None:
+    from benchmarks.ingest.ours import EVERY_S, on_time
+
+    print(f"\n{agents:,} agents, a post every {EVERY_S:.0f} s each, for {seconds:.0f} s")
+    _print_row("", "posts/s", "p50 ms", "p99 ms", "CPU of a core")
+    for name, judges in {"without its judge": False, "with its judge": True}.items():
+        result = on_time(agents, seconds, judges=judges)
+        share = result.cpu_us_a_post * result.posts / result.seconds / 1e6
+        figures = (f"{result.posts_per_s:,.0f}", f"{result.p50_ms:.1f}", f"{result.p99_ms:.1f}", f"{share:.0%}")
+        _print_row(name, *figures)
+
+
+def _print_peers(windows: int, program: str | None) -> None:
+    from benchmarks.ingest.peers import METRICS, mlflow, ours, victoria_metrics
+
+    print(f"\nthe same {len(METRICS)} metrics of each step ({', '.join(METRICS)}), 20 steps a post, 16 runs at once")
+    _print_row("", "steps/s", "CPU µs/step", "disk B/step", "overview ms")
+    few = max(10, windows // 40)
+    for peer in (ours(16, windows), victoria_metrics(16, windows), mlflow(program, 16, few)):
+        if peer is None:
+            print("(a peer is not installed here)")
+            continue
+        figures = (f"{peer.steps_per_s:,.0f}", f"{peer.cpu_us_a_step:.1f}", f"{peer.bytes_a_step:.1f}")
+        _print_row(peer.name, *figures, f"{peer.overview_ms:.1f}")
+    print(f"(of MLflow {few * 20:,} steps a run, of the others {windows * 20:,})")
+
+
+def _print_row(name: str, *figures: str) -> None:
+    print(f"{name:<30}" + "".join(f"{figure:>13}" for figure in figures), flush=True)

@@ -1,0 +1,134 @@
+"""What agents post, made before the clock starts: the same for the same seed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+STEPS_A_WINDOW = 20
+
+
+def windows(
+    run_id: str, count: int, num_workers: int | None, seed: int, *, with_samples: bool = True
+) -> Iterator[dict[str, Any]]:
+    """100 ms steps with lognormal waits and 1 % stalls, one window of 20 steps every two seconds, ended at last."""
+    figures = random.Random(seed)
+    at_us = 0
+    for index in range(count):
+        work = [round(figures.gauss(80_000, 2_000)) for _ in range(STEPS_A_WINDOW)]
+        wait = [_wait_us(figures) for _ in range(STEPS_A_WINDOW)]
+        step_us = [sum(parts) for parts in zip(work, wait, strict=True)]
+        first = index * STEPS_A_WINDOW
+        window: dict[str, Any] = {
+            "version": 1,
+            "run_id": run_id,
+            "rank": 0,
+            "incarnation": 1,
+            "window_index": index,
+            "previous_window_index": index - 1 if index else None,
+            "started_at": "2026-11-20T10:00:00Z",
+            "start_us": at_us,
+            "end_us": at_us + sum(step_us),
+            "steps": [_steps(first, at_us, step_us, wait, figures if num_workers else None)],
+            "batches": [] if num_workers is None else _batches(figures, first, at_us, num_workers),
+            "process": _process(figures, at_us) if with_samples else None,
+            "host": _host(figures, at_us) if with_samples else None,
+            "overhead_us": round(figures.uniform(1, 3), 2),
+        }
+        if index == 0:
+            window |= {"run": {"project": "bench", "name": run_id}, "loaders": [{"loader": "train"}]}
+        if index == count - 1:
+            window["end"] = {"status": "finished"}
+        yield window
+        at_us += sum(step_us)
+
+
+def _wait_us(figures: random.Random) -> int:
+    return round(figures.lognormvariate(9.5, 0.7) * (20 if figures.random() < 0.01 else 1))
+
+
+def _steps(first: int, at_us: int, step_us: list[int], wait: list[int], queue: random.Random | None) -> dict[str, Any]:
+    return {
+        "loader": "train",
+        "epoch_index": first // 1_000,
+        "first_step_index": first,
+        "first_batch_index": first % 1_000,
+        "start_us": at_us,
+        "step_us": step_us,
+        "data_wait_us": wait,
+        "queue_depth": None if queue is None else [queue.randrange(5) for _ in step_us],
+    }
+
+
+def _batches(figures: random.Random, first: int, at_us: int, num_workers: int) -> list[dict[str, Any]]:
+    """One a step, which is the most: without workers an agent measures only some of them."""
+    count = STEPS_A_WINDOW
+    cpu = [round(figures.gauss(60_000, 6_000)) for _ in range(count)]
+    blocked = [round(figures.lognormvariate(7, 1)) for _ in range(count)]
+    runqueue = [round(figures.expovariate(1 / 500)) for _ in range(count)]
+    start = [at_us + index * 100_000 + figures.randrange(5_000) for index in range(count)]
+    load = [sum(parts) for parts in zip(cpu, blocked, runqueue, strict=True)]
+    return [
+        {
+            "loader": "train",
+            "epoch_index": first // 1_000,
+            "batch_index": list(range(first % 1_000, first % 1_000 + count)),
+            "worker": [index % num_workers for index in range(count)] if num_workers else None,
+            "start_us": start,
+            "load_us": load,
+            "cpu_us": cpu,
+            "runqueue_us": runqueue,
+            "blocked_us": blocked,
+            "collate_us": [round(figures.gauss(1_500, 100)) for _ in range(count)],
+            "asked_bytes": [figures.randrange(3_000_000, 4_000_000) for _ in range(count)],
+            "read_bytes": [0] * count,
+            "samples": [32] * count,
+            "received_us": [
+                at + spent + figures.randrange(1_000, 6_000) for at, spent in zip(start, load, strict=True)
+            ],
+        }
+    ]
+
+
+def _process(figures: random.Random, at_us: int) -> dict[str, Any]:
+    at = [at_us, at_us + 1_000_000]
+    return {
+        "at_us": at,
+        "main_cpu_us": [each * 8 // 10 for each in at],
+        "process_cpu_us": [each * 2 for each in at],
+        "workers_cpu_us": [each * 12 // 10 for each in at],
+        "rss_bytes": [3_000_000_000 + figures.randrange(10_000_000) for _ in at],
+        "threads": [40, 40],
+    }
+
+
+def _host(figures: random.Random, at_us: int) -> dict[str, Any]:
+    return {
+        "at_us": [at_us, at_us + 1_000_000],
+        "busy_cores": [round(figures.uniform(2, 4), 2) for _ in range(2)],
+        "cpu_pressure_us": [at_us // 100, at_us // 100 + 9_000],
+        "io_pressure_us": [at_us // 1_000, at_us // 1_000 + 900],
+        "throttled_us": [0, 0],
+        "memory_available_bytes": [20_000_000_000 + figures.randrange(50_000_000) for _ in range(2)],
+        "swap_used_bytes": [0, 0],
+        "shm_free_bytes": [60_000_000 - figures.randrange(9) * 4_096 for _ in range(2)],
+    }
+
+
+def requests(run_id: str, count: int, num_workers: int | None, seed: int, *, with_samples: bool = True) -> list[bytes]:
+    """Whole HTTP requests, made before the clock starts."""
+    made = windows(run_id, count, num_workers, seed, with_samples=with_samples)
+    return [request("/api/v1/ingest", json.dumps(window, separators=(",", ":")).encode()) for window in made]
+
+
+def request(path: str, body: bytes) -> bytes:
+    """A POST of JSON, compressed."""
+    packed = gzip.compress(body, 1)
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
+    )
+    return head.encode() + packed

@@ -1,0 +1,120 @@
+"""Our service under load: posts a second, its CPU a post, bytes on disk a step, and how long agents wait."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from sqlalchemy import create_engine, text
+
+from benchmarks.ingest.made import STEPS_A_WINDOW, requests
+from benchmarks.ingest.posts import post_all, post_on_time
+from benchmarks.ingest.service import serving
+from tests.fakes.postgresql import Cluster
+
+CONNECTIONS = 16
+"""Agents that post at once, each in order."""
+
+EVERY_S = 2.0
+"""An agent of a busy host posts so often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    posts: int
+    seconds: float
+    cpu_us_a_post: float
+    """Of the service alone."""
+    p50_ms: float
+    p99_ms: float
+    wire_bytes_a_step: float
+    stored_bytes_a_step: float
+    """The file after the service has ended; of PostgreSQL the database, without its log."""
+    unused_bytes_a_step: float | None
+    """Of the file, pages that hot windows left behind and new ones will take; ``None``: PostgreSQL does not say."""
+
+    @property
+    def posts_per_s(self) -> float:
+        return self.posts / self.seconds
+
+
+def as_fast_as_possible(
+    windows: int, num_workers: int | None, *, judges: bool = False, on_postgresql: bool = False
+) -> Result:
+    """:data:`CONNECTIONS` runs of so many windows, posted as fast as they are answered."""
+    streams = [requests(f"run-{index}", windows, num_workers, index) for index in range(CONNECTIONS)]
+    with _database(on_postgresql=on_postgresql) as database:
+        with serving(database, judges=judges) as service:
+            process = psutil.Process(service.pid)
+            before, begun = cpu_s(process), time.perf_counter()
+            took = asyncio.run(post_all(service.port, streams))
+            seconds, spent = time.perf_counter() - begun, cpu_s(process) - before
+        return _result(took, seconds, spent, streams, database)
+
+
+def on_time(agents: int, seconds: float, *, judges: bool) -> Result:
+    """So many agents with a run each, one post every :data:`EVERY_S`."""
+    posts = round(seconds / EVERY_S)
+    streams = [requests(f"run-{index}", posts, None, index) for index in range(agents)]
+    with _database(on_postgresql=False) as database:
+        with serving(database, judges=judges) as service:
+            process = psutil.Process(service.pid)
+            before, begun = cpu_s(process), time.perf_counter()
+            took = asyncio.run(post_on_time(service.port, streams, EVERY_S))
+            taken, spent = time.perf_counter() - begun, cpu_s(process) - before
+        return _result(took, taken, spent, streams, database)
+
+
+def cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+@contextmanager
+def _database(*, on_postgresql: bool) -> Iterator[str]:
+    """The URL of a new one; PostgreSQL as it comes, with everything on disk before it is acknowledged."""
+    if on_postgresql:
+        with Cluster() as cluster:
+            yield cluster.url.render_as_string(hide_password=False)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        yield f"sqlite:///{directory}/underfed.db"
+
+
+def _result(
+    took: Sequence[float], seconds: float, spent: float, streams: Sequence[Sequence[bytes]], database: str
+) -> Result:
+    posts, waits = len(took), sorted(took)
+    steps = posts * STEPS_A_WINDOW
+    stored, unused = _sizes(database)
+    return Result(
+        posts=posts,
+        seconds=seconds,
+        cpu_us_a_post=spent / posts * 1e6,
+        p50_ms=waits[posts // 2] * 1e3,
+        p99_ms=waits[posts * 99 // 100] * 1e3,
+        wire_bytes_a_step=sum(len(request) for stream in streams for request in stream) / steps,
+        stored_bytes_a_step=stored / steps,
+        unused_bytes_a_step=None if unused is None else unused / steps,
+    )
+
+
+def _sizes(database: str) -> tuple[int, int | None]:
+    """Bytes stored, and unused ones among them."""
+    if not database.startswith("sqlite"):
+        engine = create_engine(database)
+        with engine.connect() as connection:
+            size = int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+        engine.dispose()
+        return size, None
+    file = Path(database.removeprefix("sqlite:///"))
+    with closing(sqlite3.connect(file)) as connection:
+        free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
+    return sum(path.stat().st_size for path in file.parent.iterdir()), int(free * size)

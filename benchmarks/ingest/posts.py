@@ -1,0 +1,75 @@
+"""Posts made requests: as fast as they are answered, or each when an agent would send it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+ANSWERED = b"HTTP/1.1 200"
+
+
+class Connection:
+    """One agent's, kept alive."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def post(self, request: bytes) -> float:
+        """Seconds until it was answered.
+
+        Raises:
+            RuntimeError: the answer is not ``200``.
+        """
+        begun = time.perf_counter()
+        self._writer.write(request)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        fields = head.lower()
+        length = int(fields.split(b"content-length:")[1].split(b"\r\n")[0]) if b"content-length:" in fields else 0
+        body = await self._reader.readexactly(length)
+        if not head.startswith((ANSWERED, b"HTTP/1.1 204")):
+            raise RuntimeError((head + body).decode())
+        return time.perf_counter() - begun
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def connected(port: int) -> Connection:
+    return Connection(*await asyncio.open_connection("127.0.0.1", port))
+
+
+async def post_all(port: int, streams: Sequence[Sequence[bytes]]) -> list[float]:
+    """Seconds that each post took; every stream in order, all at once."""
+
+    async def post(stream: Sequence[bytes]) -> list[float]:
+        connection = await connected(port)
+        took = [await connection.post(request) for request in stream]
+        connection.close()
+        return took
+
+    return [each for took in await asyncio.gather(*(post(stream) for stream in streams)) for each in took]
+
+
+async def post_on_time(port: int, streams: Sequence[Sequence[bytes]], every_s: float) -> list[float]:
+    """As agents do: one post of each stream every ``every_s``, spread evenly, whatever the ones before took.
+
+    A post that is late counts from when it was due.
+    """
+    connections = [await connected(port) for _ in streams]
+    start = time.perf_counter() + 0.5
+
+    async def post(number: int) -> list[float]:
+        took = []
+        for index, request in enumerate(streams[number]):
+            due = start + (index + number / len(streams)) * every_s
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            late = time.perf_counter() - due
+            took.append(max(0.0, late) + await connections[number].post(request))
+        return took
+
+    try:
+        return [each for took in await asyncio.gather(*map(post, range(len(streams)))) for each in took]
+    finally:
+        for connection in connections:
+            connection.close()

@@ -1,0 +1,46 @@
+"""The service in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fakes.environment import clean_environment
+
+SERVICE = """
+import math
+import sys
+from underfed_server.__main__ import Server, listen
+from underfed_server.judgement import Judgement
+from underfed_server.main import create_app
+from underfed_server.settings import Settings
+# A thousand agents of one address: the limit for one token is not what is measured.
+settings = Settings("127.0.0.1", 0, sys.argv[1], requests_per_s=math.inf, bytes_per_s=math.inf)
+with listen(settings) as listening:
+    application = create_app(settings, Judgement() if sys.argv[2:] else None)
+    print(listening.getsockname()[1], flush=True)
+    Server(application).run([listening])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    pid: int
+    port: int
+
+
+@contextmanager
+def serving(database: Path | str, *, judges: bool) -> Iterator[Service]:
+    """``database``: a file, or a URL. Without its judge a service takes in windows and does nothing else."""
+    url = f"sqlite:///{database}" if isinstance(database, Path) else database
+    command = [sys.executable, "-c", SERVICE, url, *(["judges"] if judges else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment()) as service:
+        assert service.stdout is not None
+        try:
+            yield Service(service.pid, int(service.stdout.readline()))
+        finally:
+            service.terminate()
