@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import func, select
 
+from tests.app.conftest import on_postgresql_alone
 from tests.app.made_diagnosis import made_cause, made_diagnosis
 from tests.app.made_windows import arrival, made_stream, made_window
 from tests.app.store.clock import WallClock
@@ -137,6 +140,40 @@ def test_a_deleted_run_that_reports_again_is_forgotten_only_once_it_is_silent(st
     assert store.forgettable() is None
     clock.advance(minutes=1)
     assert store.forgettable() == "run-1"
+
+
+@on_postgresql_alone
+def test_several_processes_forget_a_run_together(
+    ended: Store, database_url: str, clock: WallClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "ROWS_AT_ONCE", 1)
+    ended.delete_run("run-1")
+    clock.advance(minutes=11)
+    other = Store(database_url, now=clock)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            pieces = [each.result(timeout=60) for each in [threads.submit(forget_all, each) for each in (ended, other)]]
+        assert min(pieces) > 0
+        assert rows_left(ended) == {}
+        for store in (ended, other):
+            late = made_window(31, previous_window_index=30)
+            assert isinstance(store.submit(arrival(late)).result(timeout=30), OutOfOrderError)
+    finally:
+        other.close()
+
+
+@on_postgresql_alone
+def test_what_another_process_is_at_is_left_to_it(ended: Store, clock: WallClock) -> None:
+    ended.delete_run("run-1")
+    clock.advance(minutes=11)
+    before = rows_left(ended)
+    with ended.database.reading.connect() as other:
+        other.exec_driver_sql("SET TRANSACTION READ WRITE")
+        other.exec_driver_sql("SELECT run_id FROM run FOR UPDATE")
+        ended.forget_some("run-1")
+        assert rows_left(ended) == before
+    ended.forget_some("run-1")
+    assert rows_left(ended) == {}
 
 
 def test_a_running_run_is_not_deleted(store: Store, clock: WallClock) -> None:
