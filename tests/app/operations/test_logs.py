@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
+import pty
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_window
 from tests.app.operations.asking import ask, lines_of, send
-from tests.app.operations.running import Running, running
+from tests.app.operations.running import Running, running, start
 from underfed_server.logs import JsonLines, TextLines, request_id
 from underfed_server.main import Application
 from underfed_server.settings import read_settings
@@ -150,3 +152,17 @@ def test_what_a_statement_was_given_is_not_in_the_log(store: Store, caplog: pyte
         store.write(fail)
     assert "nowhere" in caplog.text
     assert "s3cret" not in caplog.text + str(raised.value)
+
+
+def test_a_terminal_gets_lines_for_people(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    started = start(tmp_path / "underfed.db", "--log-level", "info", stderr=theirs)
+    os.close(theirs)
+    assert started.stdout is not None
+    with started.stdout as output, os.fdopen(ours, encoding="utf-8") as terminal:
+        assert output.readline().startswith("Underfed")
+        said = next(line for line in terminal if "uvicorn.error" in line)
+        started.kill()
+        started.wait()
+    assert " info uvicorn.error: " in said
+    assert "{" not in said
