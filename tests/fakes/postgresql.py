@@ -88,7 +88,7 @@ class Cluster:
 
     def __init__(self, *settings: str) -> None:
         """``settings``: more arguments of ``postgres``."""
-        self._programs, self._owner = _programs(), _owner()
+        self._programs, self._owner = programs(), _owner()
         # Short: the path of a Unix socket has a limit.
         self._place = Path(tempfile.mkdtemp(prefix="underfed-pg-"))
         if self._owner is not None:
@@ -140,7 +140,12 @@ def _prepared(url: URL) -> Server:
     return server
 
 
-def _programs() -> Path:
+def programs() -> Path:
+    """Where PostgreSQL's own programs lie: of several versions, the newest.
+
+    Raises:
+        RuntimeError: there are none.
+    """
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     on_path = shutil.which("initdb")
     if not found and on_path is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,3 +126,20 @@ def test_a_service_that_runs_keeps_its_file(sqlite: str, tmp_path: Path, capsys:
     assert migrate(["--from", sqlite, "--to", f"sqlite:///{tmp_path}/new.db"]) == 1
     assert "another underfed service" in capsys.readouterr().err
     store.close()
+
+
+def test_a_dump_of_postgresql_is_restored_whole(
+    sqlite: str, empty_postgresql: str, postgresql_server: postgresql.Server, tmp_path: Path
+) -> None:
+    assert migrate(["--from", sqlite, "--to", empty_postgresql]) == 0
+    with postgresql_server.database(is_empty=True) as restored:
+        dump, programs = tmp_path / "underfed.dump", postgresql.programs()
+        # libpq reads the same URL without SQLAlchemy's name of the driver.
+        old, new = (url.replace("+psycopg", "") for url in (empty_postgresql, restored))
+        subprocess.run([programs / "pg_dump", "--format=custom", f"--file={dump}", f"--dbname={old}"], check=True)
+        subprocess.run([programs / "pg_restore", "--exit-on-error", f"--dbname={new}", dump], check=True)
+        assert contents_of(restored) == contents_of(sqlite)
+        store = Store(restored)
+        post(store, list(made_stream(36))[35:])
+        assert len(store.steps("run-1", 0, "train")) == 720
+        store.close()

@@ -96,7 +96,7 @@ def test_a_run_is_judged_by_its_own_rows(store: Store) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "", "/diagnosis", "/series?metric=step_us&buckets=10", "/series?metric=step_us&buckets=10&percentiles=50",
+        "", "/diagnosis", "/series?metric=step_us&buckets=10", "/series?metric=step_us&buckets=10&percentiles=true",
         "/workers", "/timeline",
     ],
 )  # fmt: skip
