@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Table, event
 from starlette.testclient import TestClient
 
 from tests.app.conftest import on_postgresql_alone
@@ -54,7 +54,7 @@ def unbound(seen: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("table", tables.RUN_TABLES, ids=lambda table: table.name)
-def test_every_key_begins_with_the_run(table: tables.Table) -> None:
+def test_every_key_begins_with_the_run(table: Table) -> None:
     assert next(iter(table.primary_key.columns)).name == "run_id"
     assert not any(index.unique for index in table.indexes), "a unique index would have to begin with it too"
 
