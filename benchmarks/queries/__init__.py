@@ -1,10 +1,10 @@
 """What questions cost, however long the run: overviews, zooms, percentiles, the list of runs, a comparison.
 
 Run it as ``python -m benchmarks.queries``: it lays down one run of 10 million steps on 8 ranks and 20 runs of a million
-steps (about a gigabyte and a quarter, in a few minutes), and a second store with 5,000 runs, asks each question over
-HTTP and inside the service, and prints median and 95th percentile in milliseconds, over HTTP with the CPU time of the
-service beside them. ``--steps`` makes the runs shorter, ``--keep`` keeps the stores for the next time. Bytes a step are the whole file's, vacuumed, by its steps: once of steps
-with samples of process and host, once with batches of workers beside them.
+steps (about a gigabyte, in a few minutes), and a second store with 5,000 runs, asks each question over HTTP and inside
+the service, and prints median and 95th percentile in milliseconds, over HTTP with the CPU time of the service beside
+them. ``--steps`` makes the runs shorter, ``--keep`` keeps the stores for the next time. Bytes a step are the whole
+file's by its steps: once of steps with samples of process and host, once with batches of workers beside them.
 """
 
 from __future__ import annotations
