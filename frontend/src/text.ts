@@ -9,6 +9,7 @@ export const text = {
   themeTitle: 'Switch between light and dark (t)',
   shortcuts: 'Keyboard shortcuts',
   search: 'Search',
+  signOut: 'Sign out',
   skipToContent: 'Skip to content',
   copy: 'Copy',
   copied: 'Copied',
@@ -179,7 +180,7 @@ export const empty = {
 
 export const signInPage = {
   title: 'Sign in',
-  lead: 'This service asks for an access token. Its owner has one: it was printed when the service first started.',
+  lead: 'This service asks for an access token. Whoever runs it makes one: underfed token create --name … --scope view',
   label: 'Access token',
   button: 'Sign in',
 }

@@ -25,6 +25,7 @@ from underfed_server.store.store import Store
 from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.console import PlainConsole, json_of
 
+_WRITTEN = ("name", "scopes", "project")
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -155,13 +156,18 @@ def _table(tokens: Sequence[TokenInfo]) -> RenderableType:
         return Text("No token yet: underfed token create makes one.")
     table = Table(box=None, pad_edge=False, header_style="bright_black")
     for name in ("id", "name", "scopes", "project", "made", "expires", "last used", "state"):
-        table.add_column(name, no_wrap=True)
+        # What people wrote may take several lines, what they copy may not.
+        table.add_column(name, no_wrap=name not in _WRITTEN, overflow="fold")
     for each in tokens:
-        dates = (_minute(at) for at in (each.made_at, each.expires_at, each.last_used_at))
+        dates = (_day(each.made_at), _day(each.expires_at), _minute(each.last_used_at))
         project = "all" if each.project is None else each.project
         cells = (each.token_id, each.name, ", ".join(each.scopes), project, *dates, _state(each))
         table.add_row(*(Text(cell) for cell in cells))
     return table
+
+
+def _day(at: datetime | None) -> str:
+    return "–" if at is None else f"{at:%Y-%m-%d}"
 
 
 def _minute(at: datetime | None) -> str:

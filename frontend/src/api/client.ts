@@ -74,6 +74,11 @@ export async function change(
   })
 }
 
+/** End this browser's session. Raises: NoAnswer, ServiceError. */
+export async function signOut(): Promise<void> {
+  await answered('/api/v1/session', { method: 'DELETE' })
+}
+
 /** Fills `{names}` and repeats a query key for each value of a list; `null` is left out. */
 export function address(path: string, asked: { path?: unknown; query?: unknown }): string {
   const names = (asked.path ?? {}) as Record<string, string>

@@ -1,6 +1,6 @@
 /** Whether the service answers, who it is, and the one live stream, as signals for the whole page. */
 import { signal } from '@preact/signals'
-import { get, NoAnswer, ServiceError } from '../api/client'
+import { get, NoAnswer, ServiceError, signOut } from '../api/client'
 import { type Link, openLive } from '../api/live'
 import type { RunEvent, ServiceInfo } from '../api/names'
 
@@ -44,6 +44,11 @@ export async function readService(): Promise<boolean> {
   service.value = info
   signInNeeded.value = info.token_required && !info.signed_in
   return !signInNeeded.value
+}
+
+/** Forget who sat here: the page asks for a token again. */
+export async function leave(): Promise<void> {
+  await asked(signOut().then(readService))
 }
 
 /** Hear of `topics` until the returned function is called; `onBack` runs when events may have been missed. */

@@ -1,7 +1,7 @@
 /** The bar on top: where one is, whether what one sees is live, search, theme, keys. */
 import { navigate, route } from '../router'
 import { now } from '../store/clock'
-import { lastHeardAt, link } from '../store/connection'
+import { lastHeardAt, leave, link, service } from '../store/connection'
 import { isFiltered, parseQuery } from '../store/query'
 import { counts } from '../store/runs'
 import { link as say, text } from '../text'
@@ -22,6 +22,7 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
       </nav>
       <div class="top-end">
         <LinkState />
+        <WhoAsks />
         {!onRuns && (
           <button type="button" class="button plain wide-only" onClick={searchRuns}>
             {text.search} <kbd>/</kbd>
@@ -53,6 +54,18 @@ export function searchRuns(): void {
 function LinkState() {
   const state = link.value
   return <span class={`link-state wide-only ${state}`}>{state === 'live' ? liveText() : say[state]}</span>
+}
+
+/** Who the proxy says it is, who signs out there; or a way out for whoever signed in with a token. */
+function WhoAsks() {
+  const info = service.value
+  if (!info?.token_required || !info.signed_in) return null
+  if (info.user !== null) return <span class="link-state wide-only">{info.user}</span>
+  return (
+    <button type="button" class="button plain wide-only" onClick={() => void leave()}>
+      {text.signOut}
+    </button>
+  )
 }
 
 function liveText(): string {
