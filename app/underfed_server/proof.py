@@ -41,7 +41,8 @@ class Proof:
         """
         kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
         pairing = self._pairing(store, facts, ranks)
-        return (*([compare(facts, pairing)] if pairing else []), *kept)
+        shown = [compare(facts, pairing)] if pairing else _shown_before(store, facts, known)
+        return (*shown, *kept)
 
     def _pairing(self, store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
         last = self._paired.pop(facts.run_id, None)
@@ -64,6 +65,12 @@ def tell_earlier_runs(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntr
         if earlier:
             others = [one for one in earlier.ledger if one.run_id != facts.run_id]
             store.save_diagnosis(earlier.model_copy(update={"ledger": [*others, entry]}))
+
+
+def _shown_before(store: Store, facts: RunFacts, known: Diagnosis | None) -> list[LedgerEntry]:
+    """What this run showed as long as the steps were there that it was compared with."""
+    entries = [entry for entry in known.ledger if entry.run_id == facts.run_id] if known else []
+    return [entry for entry in entries if store.given_up_at(entry.advice_of) is not None]
 
 
 def _find(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
@@ -103,6 +110,8 @@ def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) ->
     if not possible:
         return None
     before = read_facts(store, diagnosis.run_id)
+    if not before.judged_steps:
+        return None  # retention gave up what there was to compare
     earlier = _traits(store, before, diagnosis.ranks)
     advice = carried_advice(earlier, later, possible)
     if advice is None:

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from tests.app.made_windows import RUN, made_window
-from tests.app.store.posting import post
+from tests.app.store.posting import post, settle
 from underfed_server import judgement, proof
 from underfed_server.advice.advise import advise
 from underfed_server.facts.condense import condense
 from underfed_server.judgement import Judgement
 from underfed_server.model import Diagnosis
+from underfed_server.store.keeping import Keeping
+from underfed_server.store.retention import Retention
 from underfed_server.store.store import Store
 
 LOAD_MS, WORK_MS = 120, 50
@@ -134,6 +136,26 @@ def test_what_a_change_gained_stands_with_both_runs(store: Store) -> None:
     assert earlier is not None and earlier.ledger == [entry]
     again = judged(store, judge, "before")
     assert again.ledger == [entry], "and stays when the earlier run is judged again"
+
+
+def test_what_a_change_gained_stands_when_the_steps_before_it_were_given_up(store: Store) -> None:
+    record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
+    end(store, "before", 10, EARLY)
+    settle(store)
+    diagnosis = judged(store, Judgement(), "before")
+    advised = diagnosis.advice[0].to
+    assert isinstance(advised, int)
+    record(store, "after", range(10), num_workers=advised, wait_ms=2, started_at=LATE)
+    ledger = judged(store, Judgement(), "after").ledger
+    assert [entry.advice_of for entry in ledger] == ["before"]
+    Retention(store, Keeping(retain_us=1)).tidy()
+    assert len(store.steps("before", 0, "train")) == 0
+    assert Judgement()(store, "before") is False
+    assert store.diagnosis("before") == diagnosis
+    record(store, "after", range(10, 12), num_workers=advised, wait_ms=2, started_at=LATE)
+    assert judged(store, Judgement(), "after").ledger == ledger
+    record(store, "too-late", range(10), num_workers=advised, wait_ms=2, started_at=LATE)
+    assert judged(store, Judgement(), "too-late").ledger == [], "there is nothing left to compare with"
 
 
 def test_a_diagnosis_that_says_the_same_again_is_no_news(store: Store) -> None:
