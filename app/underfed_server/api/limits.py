@@ -6,6 +6,7 @@ import ipaddress
 import math
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 from underfed_server.errors import TooManyRequestsError
 
@@ -72,6 +73,7 @@ class Limits:
         self._bytes.take(key, size)
 
 
+@lru_cache(maxsize=4_096)
 def key_of(address: str) -> str:
     """One household of the internet: an IPv4 address, or the 64 bits of an IPv6 one that are not its owner's choice."""
     try:
