@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.made_windows import made_stream
-from tests.app.operations.asking import ask, send
+from tests.app.operations.asking import ask, pour, send
+from tests.app.operations.damaging import damage
 from tests.app.operations.running import Running, running
 from tests.fakes.environment import clean_environment
 from underfed_server.backup import backup
@@ -77,8 +78,7 @@ def test_a_copy_is_of_one_moment_even_when_it_takes_many_steps(
     service: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     windows = list(made_stream(60))
-    for window in windows[:30]:
-        send(service.address, window)
+    pour(service.address, windows[:30])
     monkeypatch.setattr(backing_up, "PAGES", 1)
     coming = iter(windows[30:])
     told: list[float] = []
@@ -116,13 +116,9 @@ def test_a_second_one_at_once_is_told_of_the_first(service: Running, tmp_path: P
 def test_a_damaged_database_is_not_copied(tmp_path: Path) -> None:
     (tmp_path / "service").mkdir()
     with running(tmp_path / "service") as service:
-        for window in made_stream(300):
-            send(service.address, window)
+        pour(service.address, made_stream(230))
         service.stop()
-    size = service.database.stat().st_size
-    with service.database.open("r+b") as file:
-        file.seek(size // 2)
-        file.write(b"\xa5" * (size // 4))
+    damage(service.database, "chunk")
     with pytest.raises(BackupError, match=r"is damaged|malformed"):
         back_up(service.database, tmp_path / "copy.db")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("copy")) == []

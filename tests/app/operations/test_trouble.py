@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import made_stream, made_window, posted
-from tests.app.operations.asking import JSON, Answer, ask, lines_of, send
+from tests.app.operations.asking import JSON, ask, lines_of, pour, send
+from tests.app.operations.damaging import damage, overwrite
 from tests.app.operations.running import refused, running
 from tests.app.serving import poll
 from tests.app.store.posting import post
@@ -41,22 +42,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", disk], check=True)
 
 
-def post_until_refused(address: str, windows: Iterator[dict[str, object]]) -> tuple[int, dict[str, object], Answer]:
-    """How many were acknowledged, then the one that was not, and the answer to it."""
-    for taken, window in enumerate(windows):
-        answer = send(address, window)
-        if answer.status != 200:
-            return taken, window, answer
-    raise AssertionError("the disk never filled")
-
-
 @needs_root
 def test_a_full_disk_refuses_what_does_not_fit_keeps_what_did_and_goes_on_once_there_is_room(small_disk: Path) -> None:
     ballast = small_disk / "ballast"
     with running(small_disk) as service:
         ballast.write_bytes(bytes(18_500_000))
         windows = made_stream(3_000)
-        taken, refused_window, answer = post_until_refused(service.address, windows)
+        taken, refused_window, answer = pour(service.address, windows)
         assert (answer.status, answer.code) == (503, "unavailable")
         assert "the disk is full; free some space" in answer.json["error"]["message"]
         assert int(answer.headers["retry-after"]) > 0
@@ -72,8 +64,7 @@ def test_a_full_disk_refuses_what_does_not_fit_keeps_what_did_and_goes_on_once_t
         time.sleep(CALM_S)
         ballast.unlink()
         assert send(service.address, refused_window).status == 200
-        for window in (next(windows) for _ in range(50)):
-            assert send(service.address, window).status == 200
+        assert pour(service.address, islice(windows, 50))[0] == 50
         poll(lambda: ask(service.address, "/readyz").status == 200)
         service.stop()
         said = [line["message"] for line in lines_of(service.log) if "database" in line["message"]]
@@ -152,8 +143,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("written") / "data"
     directory.mkdir()
     with running(directory) as service:
-        for window in made_stream(230):
-            send(service.address, window)
+        assert pour(service.address, made_stream(230))[0] == 230
         service.stop()
     return service.database
 
@@ -163,12 +153,6 @@ def recorded(written: Path, tmp_path: Path) -> Path:
     """A copy of it, to be damaged."""
     (tmp_path / "data").mkdir()
     return Path(shutil.copy(written, tmp_path / "data"))
-
-
-def overwrite(path: Path, at: int, size: int) -> None:
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(b"\xa5" * size)
 
 
 def test_a_file_of_something_else_is_refused_with_what_to_do(recorded: Path) -> None:
@@ -191,8 +175,7 @@ def test_a_file_without_its_first_tables_is_refused_with_what_to_do(recorded: Pa
 
 
 def test_damage_that_shows_while_it_serves_is_said_and_hides_nothing_else(recorded: Path) -> None:
-    for page in pages_of(recorded, "chunk"):
-        overwrite(recorded, (page - 1) * 4096, 4096)
+    damage(recorded, "chunk")
     with running(recorded.parent) as service:
         answer = ask(service.address, "/api/v1/runs/run-1/series?metric=step_us&buckets=1000")
         assert (answer.status, answer.code) == (503, "unavailable")
@@ -204,8 +187,7 @@ def test_damage_that_shows_while_it_serves_is_said_and_hides_nothing_else(record
 
 
 def test_what_cannot_be_written_into_a_damaged_file_is_refused_and_the_service_lives(recorded: Path) -> None:
-    for page in pages_of(recorded, "hot"):
-        overwrite(recorded, (page - 1) * 4096, 4096)
+    damage(recorded, "hot")
     with running(recorded.parent) as service:
         answer = send(service.address, made_window(0, run_id="run-2"))
         assert (answer.status, answer.code) == (503, "unavailable")
@@ -214,14 +196,6 @@ def test_what_cannot_be_written_into_a_damaged_file_is_refused_and_the_service_l
         assert ask(service.address, "/api/v1/runs").status == 200
         service.stop()
     assert "Traceback" not in service.log.read_text()
-
-
-def pages_of(database: Path, table: str) -> list[int]:
-    """The root of ``table``, by which all of it is found."""
-    with sqlite3.connect(database) as connection:
-        found = connection.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = ?", [table]).fetchall()
-    connection.close()
-    return [page for (page,) in found]
 
 
 def test_a_database_server_that_goes_away_is_said_and_waited_for(tmp_path: Path) -> None:
