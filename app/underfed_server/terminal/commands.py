@@ -11,12 +11,13 @@ from pydantic import BaseModel
 from rich.console import RenderableType
 
 from underfed_server.errors import UnderfedError
-from underfed_server.terminal.client import client_from_environment
+from underfed_server.terminal.client import RefusedError, client_from_environment
 from underfed_server.terminal.console import PlainConsole, json_of
 from underfed_server.terminal.rendering import render_runs
 from underfed_server.terminal.surroundings import render_run
 
 _NEGATED = re.compile("-[A-Za-z_]+(!=|[:=<>])")
+_AT = re.compile(r"q, character (\d{1,6}): (.*)", re.DOTALL)
 
 Answer = tuple[BaseModel, Callable[[], RenderableType]]
 """The API's object, and what it looks like to a person, which may need more of the API."""
@@ -37,7 +38,10 @@ def runs(argv: Sequence[str]) -> int:
     query |= {"archived": "any"} if arguments.archived else {}
 
     def answer() -> Answer:
-        page = client_from_environment().runs(q=expression, **query)
+        try:
+            page = client_from_environment().runs(q=expression, **query)
+        except RefusedError as error:
+            raise RefusedError(_pointed(expression, str(error))) from error
         return page, lambda: render_runs(page, expression)
 
     return _print(answer, as_json=arguments.json)
@@ -52,6 +56,14 @@ def _terms_apart(argv: Sequence[str]) -> tuple[list[str], list[str]]:
         elif not _NEGATED.match(word):
             others.append(word)
     return [word for word in argv if _NEGATED.match(word)], others
+
+
+def _pointed(expression: str, refusal: str) -> str:
+    """``q, character 3: why`` → why, with the expression below and a mark under its third character."""
+    found = _AT.fullmatch(refusal)
+    if found is None:
+        return refusal
+    return f"{found[2]}\n  {expression}\n  {'^':>{int(found[1])}}"
 
 
 def show(argv: Sequence[str]) -> int:

@@ -112,7 +112,9 @@ def test_an_expression_that_cannot_be_understood_is_said_with_its_place(three: S
     assert runs(["bound:data", "num_worker<8"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert "q, character 12: there is no key 'num_worker'; 'num_workers' is one" in said.err
+    first, *below = said.err.splitlines()
+    assert first.startswith("underfed: there is no key 'num_worker'; 'num_workers' is one")
+    assert below == ["  bound:data num_worker<8", "             ^"]
 
 
 @pytest.mark.parametrize("wanted", ['a"b', "a,b", "a b", "", "../x", "x" * 65])
