@@ -24,7 +24,7 @@ from underfed_server.search.keys import EQUALS, KEYS, OPERATORS, Key
 from underfed_server.search.values import read_value
 
 MOST_CHARACTERS = 2_000
-MOST_TERMS = 40
+MOST_TERMS = 20
 MOST_VALUES = 50
 """Of one term. Together they bound what the database is asked."""
 

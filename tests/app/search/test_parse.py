@@ -8,6 +8,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from underfed_server.errors import InvalidError
 from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
@@ -140,6 +142,21 @@ def test_a_hostile_expression_is_refused_at_once(expression: str) -> None:
         parse(expression)
     assert time.process_time() - began < 1
     assert len(raised.value.message) < 600
+
+
+PIECES = st.sampled_from(
+    [*KEYS, *':=<>!,-"%_/\\ \t', "!=", "<=", "8", "20%", "7d", "2026-11-20", "data", "none", "é", "\0"]
+)
+
+
+@given(st.text(max_size=80) | st.lists(PIECES, max_size=30).map("".join))
+def test_whatever_is_written_is_understood_or_refused_with_its_place(written: str) -> None:
+    try:
+        parse(written)
+    except InvalidError as refused:
+        place = re.match(r"q, character (\d+): ", refused.message)
+        assert place is not None
+        assert 1 <= int(place[1]) <= len(written) + 1
 
 
 def test_the_documents_examples_are_understood() -> None:
