@@ -21,6 +21,7 @@ SERVER_LINE = (
     ("team",),
     ("proof", "replayed"),
     ("judgement",),
+    ("export",),
     ("api",),
     ("main",),
     ("terminal",),

@@ -11,6 +11,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from underfed_server.api import (
     docs,
     events,
+    export,
     exposition,
     failures,
     page,
@@ -105,7 +106,7 @@ def skeleton() -> FastAPI:
     )
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
-    for module in (runs, projects, retention, series, workers, timeline, team, events, tokens, service):
+    for module in (runs, projects, retention, series, workers, timeline, export, team, events, tokens, service):
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(service.health, responses=failures.RESPONSES)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException
-from typing import Any
+from http.client import HTTPException, HTTPResponse
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
@@ -84,10 +86,26 @@ class Client:
     def revoke_token(self, token_id: str) -> None:
         self._ask("DELETE", f"/tokens/{quote(token_id, safe='')}")
 
+    def export(self, run_id: str, export_format: str, file: IO[bytes]) -> None:
+        """Write what the service sends into ``file``, whose own errors are the caller's."""
+        path = f"/runs/{quote(run_id, safe='')}/export?{urlencode({'format': export_format})}"
+        with self._asked("GET", path) as answer:
+            shutil.copyfileobj(answer, file)
+
     def _get(self, path: str, query: Mapping[str, str]) -> Any:
         return self._ask("GET", path + (f"?{urlencode(query)}" if query else ""))
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        with self._asked(method, path, body) as answer:
+            said = answer.read()
+            try:
+                return json.loads(said) if said else None
+            except ValueError as error:
+                message = f"what answers at {self.url} is no underfed service: it does not speak JSON"
+                raise RefusedError(message) from error
+
+    @contextmanager
+    def _asked(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Iterator[HTTPResponse]:
         request = Request(f"{self.url}/api/v1{path}", method=method)
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
@@ -96,13 +114,10 @@ class Client:
             request.data = json.dumps(body).encode()
         try:
             with urlopen(request, timeout=TIMEOUT_S) as answer:
-                said = answer.read()
-                return json.loads(said) if said else None
+                yield answer
         except HTTPError as error:
             raise RefusedError(_message(error)) from error
-        except ValueError as error:
-            raise RefusedError(f"what answers at {self.url} is no underfed service: it does not speak JSON") from error
-        except (URLError, OSError, HTTPException) as error:
+        except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise ServiceUnreachableError(
                 f"no service answers at {self.url} ({reason}); start one with `underfed serve`, or set UNDERFED_URL"

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 2fb4d726a6458529248bf5a9bb55ffbfb5f5bf0a8b1abbb12534ced6f81b3adc. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 a15082bf7ce7f51cfb82fc15b529335ea080e25b27fed02da7d2c61cccbaf117. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -144,6 +144,26 @@ export interface paths {
          * @description The last verdict, with the status that the run had when it was given.
          */
         get: operations["diagnosis_api_v1_runs__run_id__diagnosis_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export
+         * @description Every step with the batch it was given; those that retention gave up are left out.
+         */
+        get: operations["export_api_v1_runs__run_id__export_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2710,6 +2730,110 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Diagnosis"];
                 };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_api_v1_runs__run_id__export_get: {
+        parameters: {
+            query?: {
+                /** @description `trace` opens in Perfetto */
+                format?: "csv" | "parquet" | "json" | "trace";
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Bad Request */
             400: {

@@ -1,0 +1,116 @@
+"""The steps of a run, each beside the batch that it was given, some thousand at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from underfed_server.model import Run
+from underfed_server.store.chunks import Column, Columns
+from underfed_server.store.lanes import BATCH_COLUMNS, STEP_COLUMNS, batches_lane, joined, length, steps_lane
+from underfed_server.store.store import Store
+from underfed_server.store.stretches import read_stretch
+
+STRETCH = 4_096
+"""Rows: what a chunk holds, so that most chunks are read once or twice."""
+
+MOST_PENDING = 16_384
+"""Batches that no step has taken yet. What a loader prefetches is far less; without workers only some are measured."""
+
+OF_BATCHES = tuple(name for name in BATCH_COLUMNS if name not in ("epoch_index", "batch_index"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """Consecutive steps of one process with one loader."""
+
+    rank: int
+    incarnation: int
+    loader: str
+    steps: Columns
+    """As :data:`STEP_COLUMNS`: instants on the run's clock, steps counted through all incarnations."""
+    batches: Columns
+    """As :data:`OF_BATCHES`, row by row beside ``steps``; NaN throughout where the step's batch was not measured."""
+
+    def __len__(self) -> int:
+        return length(self.steps)
+
+
+def stretches(store: Store, run: Run) -> Iterator[Stretch]:
+    """By rank, loader and incarnation, in order. Steps that retention gave up are not among them.
+
+    Each is read by itself, so that no transaction lasts for as long as a client takes to read an answer.
+    """
+    for rank in run.ranks:
+        for loader in run.loaders:
+            with store.reading() as reader:
+                tracks = reader.tracks(run.run_id, rank, steps_lane(loader.loader), run.started_at)
+            for track in tracks:
+                yield from _of_track(store, run, rank, loader.loader, track.key.incarnation)
+
+
+def _of_track(store: Store, run: Run, rank: int, loader: str, incarnation: int) -> Iterator[Stretch]:
+    pending = _Batches(store, run, rank, loader, incarnation)
+    low = 0
+    while (steps := _read(store, run, rank, steps_lane(loader), incarnation, low)) is not None:
+        low += STRETCH
+        if length(steps):
+            taken = pending.of(steps)
+            yield Stretch(rank, incarnation, loader, {name: steps[name] for name in STEP_COLUMNS}, taken)
+
+
+def _read(store: Store, run: Run, rank: int, lane: str, incarnation: int, low: int) -> Columns | None:
+    """Rows from ``low`` on; without any where retention gave them up. ``None``: the track ends before."""
+    names = STEP_COLUMNS if lane.startswith("steps:") else BATCH_COLUMNS
+    with store.reading() as reader:
+        tracks = reader.tracks(run.run_id, rank, lane, run.started_at)
+        track = next((track for track in tracks if track.key.incarnation == incarnation), None)
+        if track is None or low >= track.end_index:
+            return None
+        return read_stretch(reader, track, low, low + STRETCH, names) or {name: np.empty(0) for name in names}
+
+
+class _Batches:
+    """The batches of one process and loader, read as far as its steps have come."""
+
+    def __init__(self, store: Store, run: Run, rank: int, loader: str, incarnation: int) -> None:
+        self._place = (store, run, rank, batches_lane(loader), incarnation)
+        self._low = 0
+        self._pending: Columns = {name: np.empty(0) for name in BATCH_COLUMNS}
+
+    def of(self, steps: Columns) -> Columns:
+        """Row by row what the steps were given; what no step has taken yet is kept for later ones."""
+        wanted = _keys(steps)
+        self._read_until(float(wanted.max()))
+        known = _keys(self._pending)
+        order = np.argsort(known, kind="stable")
+        place = np.searchsorted(known[order], wanted)
+        place = np.minimum(place, max(0, len(known) - 1))
+        found = known[order][place] == wanted if len(known) else np.zeros(len(wanted), dtype=bool)
+        row = order[place[found]]
+        taken = {name: _spread(self._pending[name][row], found) for name in OF_BATCHES}
+        rest = np.setdiff1d(np.arange(len(known)), row)[-MOST_PENDING:]
+        self._pending = {name: column[rest] for name, column in self._pending.items()}
+        return taken
+
+    def _read_until(self, key: float) -> None:
+        while not (len(self._pending["load_us"]) and _keys(self._pending).max() >= key):
+            found = _read(*self._place, self._low)
+            if found is None:
+                return
+            self._low += STRETCH
+            self._pending = joined([self._pending, {name: found[name] for name in BATCH_COLUMNS}])
+
+
+def _keys(columns: Columns) -> Column:
+    """Epoch and batch as one number: exact for 2^23 epochs of 2^30 batches."""
+    keys: Column = columns["epoch_index"] * 2.0**30 + columns["batch_index"]
+    return keys
+
+
+def _spread(values: Column, places: Column) -> Column:
+    column = np.full(len(places), np.nan)
+    column[places] = values
+    return column

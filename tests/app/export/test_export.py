@@ -1,0 +1,171 @@
+"""Every recorded step, exported and read back by the programs that it is for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import LOADER, made_stream, made_window
+from tests.app.serving import serving, settings_for
+from tests.app.store.posting import post, post_split
+from underfed_server.export import steps as exporting
+from underfed_server.main import Application
+from underfed_server.store.store import Store
+from underfed_server.terminal.export import export
+
+NEEDED = {
+    "rank", "loader", "epoch", "step_index", "started_at", "step_us", "data_wait_us", "queue_depth", "load_us",
+    "cpu_us", "runqueue_us", "blocked_us", "collate_us", "worker",
+}  # fmt: skip
+WINDOWS = list(made_stream(40))
+
+
+@pytest.fixture
+def store(application: Application) -> Store:
+    return application.parts.store
+
+
+@pytest.fixture
+def client(application: Application) -> TestClient:
+    return TestClient(application, base_url="http://127.0.0.1:7077")
+
+
+def exported(client: TestClient, kind: str, run_id: str = "run-1") -> bytes:
+    answer = client.get(f"/api/v1/runs/{run_id}/export?format={kind}")
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+def csv_rows(client: TestClient, run_id: str = "run-1") -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(exported(client, "csv", run_id).decode())))
+
+
+def sent(part: str, column: str) -> list[Any]:
+    return [value for window in WINDOWS for each in window[part] for value in each[column]]
+
+
+@pytest.mark.parametrize("stretch", [7, 4_096])
+def test_every_step_stands_beside_its_batch(
+    client: TestClient, store: Store, stretch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "STRETCH", stretch)
+    post_split(store, WINDOWS, (11, 30))
+    rows = csv_rows(client)
+    assert rows[0].keys() >= NEEDED
+    assert [int(row["step_index"]) for row in rows] == list(range(800))
+    for column in ("step_us", "data_wait_us", "queue_depth"):
+        assert [row[column] for row in rows] == ["" if each is None else str(each) for each in sent("steps", column)]
+    batches = store.batches("run-1", 0, "train")
+    by_key = {key: row for row, key in enumerate(zip(batches.epoch_index, batches.batch_index, strict=True))}
+    for row in rows:
+        place = by_key[float(row["epoch"]), float(row["batch_index"])]
+        for column in ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "worker"):
+            value = getattr(batches, column)[place]
+            assert row[column] == ("" if np.isnan(value) else str(int(value)))
+
+
+def test_instants_are_of_the_wall_clock(client: TestClient, store: Store) -> None:
+    post(store, WINDOWS[:2])
+    start_us = WINDOWS[0]["steps"][0]["start_us"]
+    assert csv_rows(client)[0]["started_at"] == f"2026-11-20T10:00:{start_us / 1e6:09.6f}Z"
+
+
+def test_a_process_that_was_started_again_goes_on_counting(client: TestClient, store: Store) -> None:
+    post(store, WINDOWS[:2])
+    post(store, made_stream(2, incarnation=2, seed=5))
+    rows = csv_rows(client)
+    assert [int(row["step_index"]) for row in rows] == list(range(80))
+    assert [row["incarnation"] for row in rows] == ["1"] * 40 + ["2"] * 40
+
+
+def test_what_was_not_measured_is_empty_and_never_0(client: TestClient, store: Store) -> None:
+    steps = {
+        "loader": "train", "epoch_index": 0, "first_step_index": 0, "first_batch_index": 0, "start_us": 0,
+        "step_us": [10, None], "data_wait_us": [0, 5], "queue_depth": None,
+    }  # fmt: skip
+    post(store, [made_window(0, steps=[steps])])
+    first, last = csv_rows(client)
+    assert (first["step_us"], first["data_wait_us"], first["queue_depth"], first["load_us"]) == ("10", "0", "", "")
+    assert (last["step_us"], last["data_wait_us"]) == ("", "5")
+    assert json.loads(exported(client, "json"))["steps"][1]["step_us"] is None
+
+
+def test_a_name_is_no_formula_to_a_spreadsheet(client: TestClient, store: Store) -> None:
+    name = '=HYPERLINK("http://evil.example","x")'
+    steps = {
+        "loader": name, "epoch_index": 0, "first_step_index": 0, "first_batch_index": 0, "start_us": 0,
+        "step_us": [10], "data_wait_us": [1],
+    }  # fmt: skip
+    post(store, [made_window(0, steps=[steps], loaders=[LOADER | {"loader": name}])])
+    assert csv_rows(client)[0]["loader"] == f"'{name}"
+    assert json.loads(exported(client, "json"))["steps"][0]["loader"] == name
+
+
+def test_json_and_parquet_hold_the_same_rows(client: TestClient, store: Store) -> None:
+    post_split(store, WINDOWS, (20,))
+    told = json.loads(exported(client, "json"))
+    assert told["run"]["run_id"] == "run-1"
+    table = pyarrow.parquet.read_table(io.BytesIO(exported(client, "parquet")))
+    assert json.loads(table.schema.metadata[b"underfed.run"])["run_id"] == "run-1"
+    rows = table.to_pylist()
+    for ours, theirs in zip(told["steps"], rows, strict=True):
+        for name, value in theirs.items():
+            said = value.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if name.endswith("_at") and value else value
+            assert ours[name] == said, name
+
+
+def test_a_trace_has_a_slice_for_every_step_and_load_on_its_thread(client: TestClient, store: Store) -> None:
+    post(store, WINDOWS[:3])
+    events = json.loads(exported(client, "trace"))["traceEvents"]
+    names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    slices = [event for event in events if event["ph"] == "X"]
+    steps = [event for event in slices if event["name"].startswith("step ")]
+    assert len(steps) == 60
+    assert {names[event["tid"]] for event in steps} == {"train: steps"}
+    waits = [event for event in slices if event["name"] == "wait for data"]
+    for step, wait in zip(steps, waits, strict=True):
+        assert step["ts"] == wait["ts"]
+        assert wait["dur"] <= step["dur"]
+    loads = [event for event in slices if event["name"].startswith("batch ")]
+    assert {names[event["tid"]] for event in loads} == {"train: worker 0", "train: worker 1"}
+
+
+def test_a_run_without_steps_is_a_file_without_rows(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0)])
+    assert csv_rows(client) == []
+    assert json.loads(exported(client, "json"))["steps"] == []
+    assert json.loads(exported(client, "trace"))["traceEvents"] == []
+    assert pyarrow.parquet.read_table(io.BytesIO(exported(client, "parquet"))).num_rows == 0
+    assert client.get("/api/v1/runs/nobody/export").status_code == 404
+    assert client.get("/api/v1/runs/run-1/export?format=xls").json()["error"]["field"] == "format"
+
+
+def test_the_command_writes_a_whole_file_or_none(
+    application: Application,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    post(store, WINDOWS)
+    target = tmp_path / "steps.csv"
+    with serving(application, settings_for(tmp_path)) as address:
+        monkeypatch.setenv("UNDERFED_URL", address)
+        assert export(["run", "--format", "csv", "--out", str(target)]) == 0
+        assert f"{target}: {target.stat().st_size:,} bytes of run run-1" in capsys.readouterr().out
+        assert len(target.read_text().splitlines()) == 801
+        target.write_text("precious")
+        assert export(["nobody", "--format", "csv", "--out", str(target)]) == 1
+        assert export(["run-1", "--format", "csv", "--out", str(tmp_path / "no" / "such.csv")]) == 1
+        assert "cannot be written: No such file or directory" in capsys.readouterr().err
+    assert target.read_text() == "precious"
+    assert {path.name for path in tmp_path.iterdir()} <= {"steps.csv", *(f"underfed.db{end}" for end in
+            ("", "-wal", "-shm", ".lock"))}  # fmt: skip
