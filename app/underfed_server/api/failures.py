@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -13,12 +12,10 @@ from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
 from underfed_server.api.methods import methods_of
-from underfed_server.errors import RequestError, TryLaterError, internal_error, written
+from underfed_server.errors import RequestError, internal_error, written
 from underfed_server.logs import request_id
 from underfed_server.model import ErrorBody, ErrorDetail
-from underfed_server.store.trouble import trouble_of
-
-log = logging.getLogger("underfed.api")
+from underfed_server.store.trouble import refusal_of
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": HTTPStatus(status).phrase}
@@ -76,12 +73,10 @@ def _said(request: Request, status: HTTPStatus) -> str | None:
 
 def _unreadable(request: Request, error: Exception) -> Response:
     """The database is in trouble, which a person can end; what is wrong with our statement is raised on."""
-    assert isinstance(error, DBAPIError)
-    trouble = trouble_of(error)
-    if trouble is None:
+    refusal = refusal_of(error)
+    if refusal is None:
         raise error
-    log.error("the database cannot be read: %s", error.orig)
-    return _ours(request, TryLaterError(f"the database cannot be read: {trouble}", retry_after_s=5))
+    return _ours(request, refusal)
 
 
 def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001

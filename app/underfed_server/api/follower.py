@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from sqlalchemy.exc import DBAPIError
-
 from underfed_server.api.stream import Events
 from underfed_server.errors import NotFoundError
 from underfed_server.store.news import News
 from underfed_server.store.store import Store
+from underfed_server.store.trouble import tell
 
 log = logging.getLogger("underfed.follower")
 
@@ -54,10 +53,8 @@ class Follower:
             begun = time.monotonic()
             try:
                 self._look()
-            except DBAPIError as error:
-                log.warning("what other processes wrote could not be read: %s", error.orig)
-            except Exception:
-                log.exception("what other processes wrote could not be followed")
+            except Exception as error:
+                tell(log, error, "what other processes wrote could not be followed")
             # As long as it worked: however many runs report, half a core is left for taking in their windows.
             rest_s = max(EVERY_S, time.monotonic() - begun)
 

@@ -15,7 +15,7 @@ from underfed_server.distribution import Distribution
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.store.spark import read_spark
 from underfed_server.store.store import Store
-from underfed_server.store.trouble import trouble_of
+from underfed_server.store.trouble import tell
 
 log = logging.getLogger("underfed.pulse")
 
@@ -109,7 +109,7 @@ class Pulse:
         try:
             self.touch(set(self._store.unjudged()))
         except Exception as error:
-            _say(error, "runs that fell silent could not be looked for")
+            tell(log, error, "runs that fell silent could not be looked for")
         since = time.monotonic() - APART_S
         self._attended_at = {run_id: at for run_id, at in self._attended_at.items() if at > since}
 
@@ -126,7 +126,7 @@ class Pulse:
         except NotFoundError:
             return  # deleted meanwhile
         except Exception as error:
-            _say(error, f"run {run_id} could not be followed")
+            tell(log, error, f"run {run_id} could not be followed")
 
     def _defer(self, run_id: str) -> None:
         """Another process judges it."""
@@ -143,16 +143,5 @@ class Pulse:
             raise
         except Exception as error:
             # Its last diagnosis stays; its windows and its line in the list must not wait for a mended judge.
-            _say(error, f"run {run_id} could not be judged")
+            tell(log, error, f"run {run_id} could not be judged")
             return False
-
-
-def _say(error: Exception, what: str) -> None:
-    """In a sentence where the database is in trouble, which comes back every second; else with where it came from."""
-    trouble = trouble_of(error)
-    if isinstance(error, TryLaterError):
-        log.info("%s: %s", what, error)
-    elif trouble is not None:
-        log.warning("%s: %s", what, trouble)
-    else:
-        log.error("%s", what, exc_info=error)

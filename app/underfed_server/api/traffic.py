@@ -15,9 +15,10 @@ from starlette.requests import ClientDisconnect
 
 from underfed_server.distribution import Distribution
 from underfed_server.errors import internal_error, written
-from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer
+from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer, refuse
 from underfed_server.ingest.endpoint import PATH
 from underfed_server.logs import request_id, request_id_of
+from underfed_server.store.trouble import refusal_of
 
 log = logging.getLogger("underfed.requests")
 
@@ -101,14 +102,17 @@ class Traffic:
             await self._inner(scope, receive, sending)
         except ClientDisconnect:
             status = CLIENT_LEFT
-        except Exception:
-            # Here and nowhere else: where it came from is told once, with the id that was answered.
-            log.exception(
-                "request %s failed", asked, extra={"fields": {"method": scope["method"], "path": scope["path"]}}
-            )
-            if not status:
-                await answer(sending, 500, written(internal_error(asked)))
-            status = 500
+        except Exception as error:
+            refusal = None if status else refusal_of(error)
+            if refusal is not None:
+                await refuse(sending, refusal)
+            else:
+                # Here and nowhere else: where it came from is told once, with the id that was answered.
+                fields = {"method": scope["method"], "path": scope["path"]}
+                log.exception("request %s failed", asked, extra={"fields": fields})
+                if not status:
+                    await answer(sending, 500, written(internal_error(asked)))
+                status = 500
         self._note(scope, status or CLIENT_LEFT, time.perf_counter() - begun)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:

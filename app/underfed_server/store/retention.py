@@ -15,12 +15,12 @@ from functools import partial
 
 from sqlalchemy import Connection, and_, select, update
 
-from underfed_server.errors import TryLaterError
 from underfed_server.store import tables
 from underfed_server.store.keeping import Keeping, limited_projects
 from underfed_server.store.store import Store
 from underfed_server.store.surplus import Surplus, find_surplus
 from underfed_server.store.tail import belongs_to
+from underfed_server.store.trouble import tell
 
 log = logging.getLogger("underfed.retention")
 
@@ -60,10 +60,8 @@ class Retention:
         while not self._closing.is_set():
             try:
                 self.tidy()
-            except TryLaterError as error:
-                log.warning("old rows were not given up: %s", error)
-            except Exception:
-                log.exception("old rows could not be given up")
+            except Exception as error:
+                tell(log, error, "old rows could not be given up")
             self._closing.wait(EVERY_S)
 
     def tidy(self) -> None:

@@ -8,6 +8,8 @@ import time
 
 from sqlalchemy.exc import DBAPIError
 
+from underfed_server.errors import TryLaterError
+
 log = logging.getLogger("underfed.store")
 
 CALM_S = 3.0
@@ -51,6 +53,28 @@ def trouble_of(error: BaseException) -> str | None:
     if isinstance(told, sqlite3.Error):
         return _of_sqlite(str(told))
     return _of_postgresql(told) if isinstance(error, DBAPIError) else None
+
+
+def refusal_of(error: BaseException) -> TryLaterError | None:
+    """What a request is answered whose reading met trouble; ``None``: it met none."""
+    trouble = trouble_of(error)
+    if trouble is None:
+        return None
+    log.error("the database cannot be read: %s (%s)", trouble, getattr(error, "orig", error))
+    return TryLaterError(f"the database cannot be read: {trouble}", retry_after_s=5)
+
+
+def tell(log: logging.Logger, error: Exception, what: str) -> None:
+    """``what`` went wrong on a thread of its own, and will be tried again: a sentence where the database is in trouble,
+    which comes back as often as it is tried; else where it came from.
+    """
+    trouble = trouble_of(error)
+    if isinstance(error, TryLaterError):
+        log.info("%s: %s", what, error)
+    elif trouble is not None:
+        log.warning("%s: %s", what, trouble)
+    else:
+        log.error("%s", what, exc_info=error)
 
 
 def _of_sqlite(said: str) -> str | None:

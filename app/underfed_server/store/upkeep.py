@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 
-from underfed_server.errors import TryLaterError
 from underfed_server.store.store import Store
+from underfed_server.store.trouble import tell
 
 log = logging.getLogger("underfed.upkeep")
 
@@ -43,10 +43,8 @@ class Upkeep:
             run_id = self._store.forgettable()
             if run_id is not None:
                 self._store.forget_some(run_id)
-        except TryLaterError as error:
-            log.warning("a deleted run was not forgotten: %s", error)
-        except Exception:
-            log.exception("a deleted run could not be forgotten")
+        except Exception as error:
+            tell(log, error, "a deleted run could not be forgotten")
         else:
             return run_id is not None
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
 from tests.app.conftest import on_sqlite_alone
@@ -105,6 +107,23 @@ def test_a_disk_that_becomes_read_only_is_said_and_survived(application: Applica
     set_read_only(store, is_so=False)
     assert client.post("/api/v1/ingest", content=posted(made_window(1)), headers=JSON).status_code == 200
     poll(lambda: client.get("/readyz").status_code == 200)
+
+
+@on_sqlite_alone
+def test_who_asks_cannot_be_found_out_either(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("SELECT", {}, sqlite3.OperationalError("disk I/O error"))
+
+    # Before any route: nobody is known yet to whom a page of ours could be shown.
+    monkeypatch.setattr(application.parts.access, "known", fail)
+    client = TestClient(application, base_url="http://127.0.0.1:7077")
+    for answer in (
+        client.get("/api/v1/runs"),
+        client.post("/api/v1/ingest", content=posted(made_window(0)), headers=JSON),
+    ):
+        assert answer.status_code == 503
+        assert "the disk fails, or is full" in answer.json()["error"]["message"]
+        assert answer.headers["x-request-id"]
 
 
 @on_sqlite_alone
@@ -220,5 +239,8 @@ def test_a_database_server_that_goes_away_is_said_and_waited_for(tmp_path: Path)
             poll(lambda: ask(service.address, "/readyz").status == 200)
             series = ask(service.address, "/api/v1/runs/run-1/series?metric=step_us&buckets=1").json
             assert sum(series["series"][0]["count"]) == 5 * 20
-            service.stop()
+            cluster.kill()
+            assert send(service.address, made_window(5)).status == 503
+            assert service.stop() < 3
+            cluster.start()
     assert "Traceback" not in service.log.read_text()
