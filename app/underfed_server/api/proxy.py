@@ -22,9 +22,10 @@ class Proxy:
         client = scope.get("client")
         if not self._networks or client is None or not trusts(self._networks, client[0]):
             return None
-        if headers.get(b"x-forwarded-proto", b"").strip() in (b"http", b"https"):
-            scope["scheme"] = headers[b"x-forwarded-proto"].strip().decode()
-        if host := headers.get(b"x-forwarded-host", b"").strip():
+        scheme = _last(headers, b"x-forwarded-proto")
+        if scheme in (b"http", b"https"):
+            scope["scheme"] = scheme.decode()
+        if host := _last(headers, b"x-forwarded-host"):
             headers[b"host"] = host
             scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"host"]
             scope["headers"].append((b"host", host))
@@ -43,6 +44,11 @@ class Proxy:
             return None
         name = headers.get(self._user_header, b"").decode("utf-8", "replace").strip()
         return name if name and name.isprintable() and len(name) <= LONGEST_NAME else None
+
+
+def _last(headers: Headers, name: bytes) -> bytes:
+    """Of several, what the nearest proxy said."""
+    return headers.get(name, b"").rpartition(b",")[2].strip()
 
 
 @lru_cache(maxsize=4_096)

@@ -18,6 +18,9 @@ from underfed_server.ingest.grant import ALL, Grant
 from underfed_server.model import Scope, TokenInfo, TokenMade
 from underfed_server.store import tables
 
+MOST_SESSIONS = 1_000
+"""Of one token: every process reads all of them twice a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -119,9 +122,14 @@ def note_uses(connection: Connection, used: Mapping[str, datetime]) -> None:
 
 
 def add_session(connection: Connection, digest: bytes, token_id: str, expires_at: datetime, now: datetime) -> None:
-    """Those that are over are dropped meanwhile."""
-    connection.execute(delete(tables.session).where(tables.session.c.expires_at <= now))
+    """Those that are over are dropped meanwhile, and the oldest of a token that has too many."""
+    session = tables.session.c
+    connection.execute(delete(tables.session).where(session.expires_at <= now))
     connection.execute(insert(tables.session), {"digest": digest, "token_id": token_id, "expires_at": expires_at})
+    ends = select(session.expires_at).where(session.token_id == token_id).order_by(session.expires_at.desc())
+    last = connection.execute(ends.offset(MOST_SESSIONS - 1).limit(1)).scalar()
+    if last is not None:
+        connection.execute(delete(tables.session).where(session.token_id == token_id, session.expires_at < last))
 
 
 def drop_session(connection: Connection, digest: bytes) -> None:

@@ -78,6 +78,8 @@ def test_behind_tls_the_cookie_is_secure_and_browsers_are_told_to_stay(applicati
     assert "Secure" in signed_in.headers["set-cookie"]
     assert signed_in.headers["strict-transport-security"].startswith("max-age=")
     assert asked.get("/api/v1/service").json()["url"] == "https://underfed.example"
+    forged = {"X-Forwarded-Host": "evil.example, underfed.example"}
+    assert asked.get("/api/v1/service", headers=forged).json()["url"] == "https://underfed.example"
     plain = client(application, "10.2.3.4").post("/api/v1/session", json={"token": ROOT})
     assert "Secure" not in plain.headers["set-cookie"]
 

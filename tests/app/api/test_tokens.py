@@ -151,6 +151,16 @@ def test_a_session_reads_and_changes_as_its_token_does_but_is_no_agent(applicati
     assert (info["signed_in"], info["scopes"], info["user"]) == (True, ["admin"], None)
 
 
+def test_a_token_keeps_a_bounded_number_of_sessions(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST_SESSIONS", 3)
+    made = make_token(application, "view")
+    browsers = [visitor(application) for _ in range(5)]
+    for browser in browsers:
+        assert browser.post("/api/v1/session", json={"token": made["token"]}).status_code == 204
+    statuses = [browser.get("/api/v1/runs").status_code for browser in browsers]
+    assert statuses == [401, 401, 200, 200, 200], "the newest stay"
+
+
 def test_a_token_that_only_sends_opens_no_page(application: Application) -> None:
     made = make_token(application, "ingest")
     refused = visitor(application).post("/api/v1/session", json={"token": made["token"]})
