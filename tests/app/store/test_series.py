@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from itertools import pairwise
 
@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from tests.app.made_windows import STARTED_AT, made_stream
-from tests.app.store.posting import post, post_split
-from underfed_server.store import series
+from tests.app.store.posting import KEY, post, post_split
+from underfed_server.store import nodes, series
 from underfed_server.store.chunks import Column
+from underfed_server.store.compact import compact
 from underfed_server.store.histograms import BINS, BINS_PER_OCTAVE
 from underfed_server.store.ladder import COMPUTE, STALL, STALL_FRACTION, Rollup
+from underfed_server.store.records import nodes_from_bytes
 from underfed_server.store.series import read_series, read_series_between
 from underfed_server.store.store import Store
 
@@ -208,3 +210,23 @@ def test_percentiles_of_a_long_run_are_read_from_histograms(recorded: Store, mon
         for bucket, (first, last) in enumerate(pairwise(np.append(rollup.first_index, ROWS).astype(int))):
             true = np.percentile(step_us[first:last], PERCENTILES, method="inverted_cdf")
             assert rollup.percentiles["step_us"][:, bucket] == pytest.approx(true, rel=0.011)
+
+
+def test_an_overview_reads_no_more_of_a_longer_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_bodies: list[int] = []
+
+    def counted(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+        read_bodies.append(len(bodies))
+        return nodes_from_bytes(lane, bodies, names)
+
+    monkeypatch.setattr(nodes, "nodes_from_bytes", counted)
+    windows = list(made_stream(256, seed=3, steps=2, batches=[]))
+    counts = []
+    for first, last in ((0, 64), (64, 256)):
+        for stop in range(first, last, 4):
+            post(store, windows[stop : stop + 4])
+            store.write(lambda connection: compact(connection, KEY))
+        read_bodies.clear()
+        assert 4 <= len(read(store, ["step_us"], 10)) <= 10
+        counts.append(sum(read_bodies))
+    assert counts[1] <= 10, f"of 64 chunks {counts[1]}, of 16 {counts[0]}"
