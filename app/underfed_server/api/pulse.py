@@ -25,6 +25,9 @@ Judge = Callable[[Store, str], bool]
 APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
 
+REST, BUSY_REST = 1.0, 4.0
+"""How long it rests for each second of its work: half a core is the judge's at most, a fifth while windows wait."""
+
 SWEEP_S = 5.0
 """How often runs are looked for that fell silent: they become lost by the mere passing of time."""
 
@@ -87,8 +90,10 @@ class Pulse:
                 self.judgement_seconds.add(took)
                 self._rest(took)
 
-    def _rest(self, seconds: float) -> None:
-        """As long as it worked: however many runs report, half a core is left for taking in their windows."""
+    def _rest(self, worked_s: float) -> None:
+        """However many runs report, their windows come first: both are this process's, which computes one at a time."""
+        waiting, _ = self._store.waiting
+        seconds = worked_s * (BUSY_REST if waiting else REST)
         with self._changed:
             self._changed.wait_for(lambda: self._is_closing, seconds)
 
