@@ -22,7 +22,9 @@ from underfed_server.store.database import name_of
 KEEP_ALIVE_S = 75
 """Agents post once a second, and when idle every 5 s: the default of 5 s would break their connections."""
 
-STOP_S = 2
+STOP_S = 1
+"""For requests under way, of three that stopping may take. What is cut off was not acknowledged, and comes again."""
+
 BACKLOG = 2_048
 
 

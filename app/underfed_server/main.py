@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from underfed_server.api.access import open_access
@@ -77,8 +78,9 @@ class Application:
     def close(self) -> None:
         """End the streams, then write what waits."""
         self.parts.events.close()
-        for each in self._background:
-            each.close()
+        # All at once: each waits for what it is in the middle of.
+        with ThreadPoolExecutor(max(1, len(self._background))) as closing:
+            list(closing.map(lambda each: each.close(), self._background))
         self.parts.store.close()
 
 
