@@ -11,7 +11,7 @@ from tests.app.made_windows import made_stream, posted
 from tests.app.operations.asking import lines_of
 
 EXAMPLES = 15
-"""Of each operation; 600 by hand found no more."""
+"""Of each operation; 250 by hand found no more."""
 
 # No schema can say that an expiry must lie ahead, that a cursor must be one of ours, or how a search is written.
 # The event stream has no end to wait for.
