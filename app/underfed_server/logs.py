@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -24,12 +25,16 @@ _WELL_FORMED = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # What a terminal or a reader of lines would take for more than text: control characters, and Unicode's own line ends.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
+# Unlike any other process's. To ask the kernel for each request would hand the interpreter to another thread each time.
+_PROCESS = os.urandom(4).hex()
+_NUMBERS = itertools.count(1)
+
 
 def request_id_of(given: bytes | None) -> str:
     """The one that a proxy in front gave, where it is harmless; else a new one."""
     if given is not None and _WELL_FORMED.fullmatch(given):
         return given.decode("ascii")
-    return os.urandom(8).hex()
+    return f"{_PROCESS}{next(_NUMBERS):08x}"
 
 
 class JsonLines(logging.Formatter):

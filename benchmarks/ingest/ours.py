@@ -19,7 +19,7 @@ from benchmarks.ingest.posts import post_all, post_on_time
 from benchmarks.ingest.service import serving
 from tests.fakes.postgresql import Cluster
 
-CONNECTIONS = 16
+CONNECTIONS = 64
 """Agents that post at once, each in order."""
 
 EVERY_S = 2.0
@@ -59,17 +59,40 @@ def as_fast_as_possible(
         return _result(took, seconds, spent, streams, database)
 
 
-def on_time(agents: int, seconds: float, *, judges: bool) -> Result:
+@dataclass(frozen=True, slots=True)
+class Punctual:
+    """Agents that post on time: what the first windows took, which make the runs, the last, which end them, and all
+    between.
+    """
+
+    posts: int
+    cores: float
+    """CPU of the service, in cores."""
+    first_p99_ms: float
+    p50_ms: float
+    p99_ms: float
+    last_p99_ms: float
+
+
+def on_time(agents: int, seconds: float, *, judges: bool) -> Punctual:
     """So many agents with a run each, one post every :data:`EVERY_S`."""
     posts = round(seconds / EVERY_S)
     streams = [requests(f"run-{index}", posts, None, index) for index in range(agents)]
-    with _database(on_postgresql=False) as database:
-        with serving(database, judges=judges) as service:
-            process = psutil.Process(service.pid)
-            before, begun = cpu_s(process), time.perf_counter()
-            took = asyncio.run(post_on_time(service.port, streams, EVERY_S))
-            taken, spent = time.perf_counter() - begun, cpu_s(process) - before
-        return _result(took, taken, spent, streams, database)
+    with _database(on_postgresql=False) as database, serving(database, judges=judges) as service:
+        process = psutil.Process(service.pid)
+        before, begun = cpu_s(process), time.perf_counter()
+        took = asyncio.run(post_on_time(service.port, streams, EVERY_S))
+        cores = (cpu_s(process) - before) / (time.perf_counter() - begun)
+    first, last = sorted(each[0] for each in took), sorted(each[-1] for each in took)
+    between = sorted(wait for each in took for wait in each[1:-1])
+    return Punctual(
+        posts=sum(map(len, took)),
+        cores=cores,
+        first_p99_ms=first[len(first) * 99 // 100] * 1e3,
+        p50_ms=between[len(between) // 2] * 1e3,
+        p99_ms=between[len(between) * 99 // 100] * 1e3,
+        last_p99_ms=last[len(last) * 99 // 100] * 1e3,
+    )
 
 
 def cpu_s(process: psutil.Process) -> float:

@@ -51,10 +51,10 @@ async def post_all(port: int, streams: Sequence[Sequence[bytes]]) -> list[float]
     return [each for took in await asyncio.gather(*(post(stream) for stream in streams)) for each in took]
 
 
-async def post_on_time(port: int, streams: Sequence[Sequence[bytes]], every_s: float) -> list[float]:
-    """As agents do: one post of each stream every ``every_s``, spread evenly, whatever the ones before took.
+async def post_on_time(port: int, streams: Sequence[Sequence[bytes]], every_s: float) -> list[list[float]]:
+    """As agents do: one post of each stream every ``every_s``, spread evenly. Seconds each took, by stream.
 
-    A post that is late counts from when it was due.
+    A post that is late since the one before took too long counts from when it was due.
     """
     connections = [await connected(port) for _ in streams]
     start = time.perf_counter() + 0.5
@@ -69,7 +69,7 @@ async def post_on_time(port: int, streams: Sequence[Sequence[bytes]], every_s: f
         return took
 
     try:
-        return [each for took in await asyncio.gather(*map(post, range(len(streams)))) for each in took]
+        return await asyncio.gather(*map(post, range(len(streams))))
     finally:
         for connection in connections:
             connection.close()

@@ -14,7 +14,7 @@ from tests.fakes.environment import clean_environment
 SERVICE = """
 import math
 import sys
-from underfed_server.__main__ import Server, listen
+from underfed_server.__main__ import Server, collect_seldom, listen
 from underfed_server.judgement import Judgement
 from underfed_server.main import create_app
 from underfed_server.settings import Settings
@@ -22,6 +22,7 @@ from underfed_server.settings import Settings
 settings = Settings("127.0.0.1", 0, sys.argv[1], requests_per_s=math.inf, bytes_per_s=math.inf)
 with listen(settings) as listening:
     application = create_app(settings, Judgement() if sys.argv[2:] else None)
+    collect_seldom()
     print(listening.getsockname()[1], flush=True)
     Server(application).run([listening])
 """

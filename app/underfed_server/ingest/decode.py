@@ -105,23 +105,22 @@ def check(window: Window) -> None:
         _check_steps(f"steps[{index}]", steps)
     for index, batches in enumerate(window.batches):
         _check_lengths(f"batches[{index}]", batches, len(batches.load_us))
-    _require(window.step_count <= MOST_STEPS, "steps", f"more than {MOST_STEPS} steps in a window")
-    count = sum(len(batches.load_us) for batches in window.batches)
-    _require(count <= MOST_BATCHES, "batches", f"more than {MOST_BATCHES} batches in a window")
+    if window.step_count > MOST_STEPS:
+        raise _refused("steps", f"more than {MOST_STEPS} steps in a window")
+    if sum(len(batches.load_us) for batches in window.batches) > MOST_BATCHES:
+        raise _refused("batches", f"more than {MOST_BATCHES} batches in a window")
     for place, samples in _samples(window):
         _check_lengths(place, samples, len(samples.at_us))
 
 
 def _check_order(window: Window) -> None:
-    previous = window.previous_window_index
-    _require(
-        previous is None or previous < window.window_index,
-        "previous_window_index",
-        f"{previous} does not come before window_index {window.window_index}",
-    )
-    _require(window.start_us <= window.end_us, "end_us", "lies before start_us")
-    started = window.started_at
-    _require(EARLIEST <= started <= LATEST, "started_at", f"{started.isoformat()} is not a time to start at")
+    previous, started = window.previous_window_index, window.started_at
+    if previous is not None and previous >= window.window_index:
+        raise _refused("previous_window_index", f"{previous} does not come before window_index {window.window_index}")
+    if window.start_us > window.end_us:
+        raise _refused("end_us", "lies before start_us")
+    if not EARLIEST <= started <= LATEST:
+        raise _refused("started_at", f"{started.isoformat()} is not a time to start at")
 
 
 def _check_steps(place: str, steps: Steps) -> None:
@@ -153,6 +152,5 @@ def _check_lengths(place: str, part: Part, expected: int) -> None:
             )
 
 
-def _require(holds: bool, field: str, message: str) -> None:
-    if not holds:
-        raise InvalidError(f"{field}: {message}", field=field)
+def _refused(field: str, message: str) -> InvalidError:
+    return InvalidError(f"{field}: {message}", field=field)
