@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from underfed_server.errors import SettingsError
 from underfed_server.store import postgresql, sqlite
@@ -33,8 +35,10 @@ class Database:
     """Let go of what keeps other services off."""
 
     def close(self) -> None:
-        self.reading.dispose()
-        self.writing.dispose()
+        """A connection that a thread still has is closed as soon as that gives it back."""
+        for engine in (self.reading, self.writing):
+            event.listen(engine, "checkin", _close)
+            engine.dispose()
         self.release()
 
 
@@ -81,6 +85,11 @@ def parse(url: str) -> URL:
     if kind == "postgresql":
         postgresql.require_driver(parsed)
     return parsed
+
+
+def _close(connection: DBAPIConnection | None, entry: ConnectionPoolEntry) -> None:  # noqa: ARG001
+    if connection is not None:
+        connection.close()
 
 
 def _nothing() -> None: ...
