@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.app.made_windows import RUN, made_stream, made_window
+from tests.app.store.clock import WallClock
 from tests.app.store.posting import KEY, post
 from underfed_server.store import tables
 from underfed_server.store.compact import compact
@@ -127,11 +128,14 @@ def test_a_run_without_a_loader_says_why_in_the_list_until_another_rank_has_one(
     assert store.summary("run-1").no_loader is None
 
 
-def test_a_deleted_run_leaves_no_life_and_no_place(store: Store) -> None:
+def test_a_deleted_run_leaves_no_life_and_no_place(store: Store, clock: WallClock) -> None:
     for run_id in ("run-1", "run-2"):
         ended = {"end": {"status": "finished"}, "workers": [life(0)], "storage": [place("/data")]}
         post(store, [made_window(0, run_id=run_id, worker_samples=[samples(0, [1])], **ended)])
     store.delete_run("run-1")
+    clock.advance(hours=1)
+    while (forgettable := store.forgettable()) is not None:
+        store.forget_some(forgettable)
     with store.reading() as reader:
         for table in (tables.worker_life, tables.storage, tables.track):
             left = select(table.c.run_id, func.count()).group_by(table.c.run_id)
