@@ -112,6 +112,7 @@ def test_a_quoted_word_may_have_any_sign_in_it() -> None:
         ('user:"ada"x', 11, "a space is missing before 'x'"),
         ('"ada""grace"', 6, "a space is missing"),
         ("a\0b", 2, "NUL"),
+        ("bound:data stall>20", 18, "a share, as in 20% or 0.2"),
     ],
 )
 def test_a_refusal_points_at_the_place_and_says_what_is_allowed(expression: str, character: int, said: str) -> None:
