@@ -125,15 +125,19 @@ class Appender:
     def _describe(self, connection: Connection, run: RunState, arrival: Arrival) -> None:
         """What a window says of the run and its loaders, which seldom happens."""
         window = arrival.window
-        if not run.exists:
+        is_first = not run.exists
+        if is_first:
             run.exists, run.project = True, arrival.project or ""
-            connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()))
-        if window.run is not None and is_newest(connection, run, stream_of(window)):
+            said = {} if window.run is None else _run_columns(window.run, window.run_id)
+            connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()) | said)
+        if window.run is not None and (is_first or is_newest(connection, run, stream_of(window))):
             if run.told_by is None or window.rank <= run.told_by:
                 run.told_by, run.project = window.rank, window.run.project
-                statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
-                connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
-                index_tags(connection, run.run_id)
+                if not is_first:
+                    statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
+                    connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
+                if window.run.tags or not is_first:
+                    index_tags(connection, run.run_id)
             connection.execute(upsert(connection, tables.rank), _rank_row(window, window.run))
         if window.loaders:
             run.loaders.update(loader.loader for loader in window.loaders)
