@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from underfed_server.api.given import LISTS
 from underfed_server.api.openapi import description
 
 COMMITTED = Path(__file__).parents[2] / "frontend" / "openapi.json"
@@ -55,6 +56,17 @@ def test_every_refusal_is_described_in_the_one_shape(path: str) -> None:
         for status, response in operation["responses"].items():
             if status >= "400":
                 assert response["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorBody")
+
+
+def test_only_lists_may_be_given_more_than_once() -> None:
+    asked = [
+        (parameter["name"], parameter["schema"].get("type") == "array")
+        for methods in DESCRIBED["paths"].values()
+        for operation in methods.values()
+        for parameter in operation.get("parameters", [])
+    ]
+    assert {name for name, is_list in asked if is_list} <= LISTS
+    assert not {name for name, is_list in asked if not is_list and name != "run_id"} & LISTS
 
 
 def test_every_operation_says_what_it_is_for() -> None:

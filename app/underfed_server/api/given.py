@@ -14,7 +14,7 @@ from underfed_server.api.limits import Limits
 from underfed_server.api.pulse import Pulse
 from underfed_server.api.stream import Events
 from underfed_server.api.traffic import RequestTally
-from underfed_server.errors import ForbiddenError, NotFoundError, UnauthorisedError
+from underfed_server.errors import ForbiddenError, InvalidError, NotFoundError, UnauthorisedError
 from underfed_server.ingest.asgi import GRANT
 from underfed_server.ingest.grant import NOTHING, Grant
 from underfed_server.model import Run
@@ -22,6 +22,9 @@ from underfed_server.store.keeping import Keeping
 from underfed_server.store.store import Store
 
 READS = ("GET", "HEAD")
+LISTS = frozenset({"metric", "run_id", "topic"})
+"""Parameters that may be given more than once."""
+
 MOST_RANK = 10_000_000
 """As on the wire; no database is asked for more than its columns can hold."""
 
@@ -105,6 +108,18 @@ def require_whole(request: Request) -> None:
         raise ForbiddenError("this is of all projects, and the token is for one", field="project")
 
 
+def require_once(request: Request) -> None:
+    """Of two values for what can have one, neither is meant more than the other.
+
+    Raises:
+        InvalidError: a parameter that takes one value was given several.
+    """
+    asked = request.query_params
+    for name in asked:
+        if name not in LISTS and len(asked.getlist(name)) > 1:
+            raise InvalidError(f"{name}: give it once", field=name)
+
+
 class Choice(NamedTuple):
     """What a question about recorded rows is about."""
 
@@ -129,5 +144,5 @@ GivenStore = Annotated[Store, Depends(store_of)]
 GivenGrant = Annotated[Grant, Depends(grant_of)]
 GivenRank = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
 GivenLoader = Annotated[str | None, Query(description="Default: the one that was judged")]
-ALLOWED = [Depends(require_access)]
+ALLOWED = [Depends(require_access), Depends(require_once)]
 ALLOWED_WHOLE = [*ALLOWED, Depends(require_whole)]

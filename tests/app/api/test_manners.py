@@ -29,6 +29,30 @@ def test_a_name_that_another_site_made_to_point_here_is_refused(client: TestClie
     assert (response.json()["error"]["code"], response.json()["error"]["field"]) == ("forbidden", "Host")
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/api/v1/runs?limit=1&limit=2", "limit"),
+        ("/api/v1/runs/run-1/workers?rank=x&rank=0", "rank"),
+        ("/api/v1/runs/run-1/series?metric=step_us&loader=a&loader=a", "loader"),
+    ],
+)
+def test_what_can_have_one_value_is_not_chosen_from_two(
+    client: TestClient,
+    recorded: Store,
+    path: str,
+    field: str,
+) -> None:
+    response = client.get(path)
+    assert response.status_code == 422
+    assert response.json()["error"] == {"code": "invalid", "message": f"{field}: give it once", "field": field}
+
+
+def test_what_is_a_list_may_be_given_more_than_once(client: TestClient, recorded: Store) -> None:
+    asked = client.get("/api/v1/runs/run-1/series?metric=step_us&metric=data_wait_us")
+    assert asked.status_code == 200
+
+
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None])
 def test_a_form_of_another_site_cannot_write(client: TestClient, recorded: Store, kind: str | None) -> None:
     for method, path in (("PATCH", "/api/v1/runs/run-1"), ("POST", "/api/v1/session")):
