@@ -1,10 +1,13 @@
 /** The frame around every page: the bar on top, what is wrong with the service, and the page of the address. */
 import { useSignal } from '@preact/signals'
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks'
+import { ComparePage } from './pages/ComparePage'
+import { HostsPage } from './pages/HostsPage'
 import { MissingPage } from './pages/MissingPage'
 import { RunPage } from './pages/RunPage'
 import { RunsPage } from './pages/RunsPage'
 import { SignInPage } from './pages/SignInPage'
+import { TeamPage } from './pages/TeamPage'
 import { navigate, route } from './router'
 import { bind } from './shortcuts'
 import { signInNeeded } from './store/connection'
@@ -27,6 +30,9 @@ export function App() {
           showsKeys.value = true
         },
         'g r': () => navigate('/'),
+        'g c': () => navigate('/compare'),
+        'g h': () => navigate('/hosts'),
+        'g t': () => navigate('/team'),
       }),
     [showsKeys],
   )
@@ -55,6 +61,12 @@ function Page() {
       return <RunsPage query={here.query} />
     case 'run':
       return <RunPage key={here.runId} runId={here.runId} />
+    case 'compare':
+      return <ComparePage query={here.query} />
+    case 'hosts':
+      return <HostsPage query={here.query} />
+    case 'team':
+      return <TeamPage />
     default:
       return <MissingPage />
   }

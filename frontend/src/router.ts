@@ -1,14 +1,16 @@
-/** Which page the address names. Two pages, so no library: `/` and `/runs/ID`, filters in the query. */
+/** Which page the address names. Five pages, so no library; what is chosen on a page stands in the query. */
 import { signal } from '@preact/signals'
 
 export type Route =
-  | { page: 'runs'; query: URLSearchParams }
+  | { page: 'runs' | 'compare' | 'hosts' | 'team'; query: URLSearchParams }
   | { page: 'run'; runId: string; query: URLSearchParams }
   | { page: 'unknown'; query: URLSearchParams }
 
 export function parse(pathname: string, search: string): Route {
   const query = new URLSearchParams(search)
   if (pathname === '/' || pathname === '/runs') return { page: 'runs', query }
+  if (pathname === '/compare' || pathname === '/hosts' || pathname === '/team')
+    return { page: pathname.slice(1) as 'compare' | 'hosts' | 'team', query }
   const runId = pathname.match(/^\/runs\/([A-Za-z0-9_-]{1,64})\/?$/)?.[1]
   return runId ? { page: 'run', runId, query } : { page: 'unknown', query }
 }

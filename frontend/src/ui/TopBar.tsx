@@ -7,6 +7,13 @@ import { counts } from '../store/runs'
 import { link as say, text } from '../text'
 import { toggleTheme } from '../theme'
 
+const PAGES = [
+  { page: 'runs', href: '/' },
+  { page: 'compare', href: '/compare' },
+  { page: 'hosts', href: '/hosts' },
+  { page: 'team', href: '/team' },
+] as const
+
 export function TopBar({ onKeys }: { onKeys(): void }) {
   const onRuns = route.value.page === 'runs'
   return (
@@ -16,9 +23,15 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
         {text.product}
       </a>
       <nav aria-label="Main">
-        <a href="/" {...(onRuns ? { 'aria-current': 'page' as const } : {})}>
-          {text.runs}
-        </a>
+        {PAGES.map(({ page, href }) => (
+          <a
+            key={page}
+            href={href}
+            {...(route.value.page === page ? { 'aria-current': 'page' as const } : {})}
+          >
+            {text[page]}
+          </a>
+        ))}
       </nav>
       <div class="top-end">
         <LinkState />

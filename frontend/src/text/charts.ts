@@ -1,0 +1,132 @@
+/** Charts and what stands around them. */
+import { plural } from '../format'
+import { roundedWithin, waiter } from './common'
+
+export const charts = {
+  givenUp: (step: string) =>
+    `Single steps before step ${step} were given up by retention: nothing there is finer than 256 steps.`,
+  rounded: (bits: number) => `Single durations were stored rounded to within ${roundedWithin(bits)}.`,
+  title: 'Where the step time goes',
+  mean: (steps: number) =>
+    steps <= 1 ? 'every step' : `mean of ${steps.toLocaleString('en')} steps a point`,
+  rank: 'Rank',
+  rankOption: (rank: number, straggler: boolean) => `rank ${rank}${straggler ? ', straggler' : ''}`,
+  loader: 'Loader',
+  range: 'Time range',
+  whole: 'Whole run',
+  zoomed: 'Zoomed',
+  crosshair: 'Position in the run: arrow keys move along all charts',
+  start: 'start',
+  epoch: (index: number) => `epoch ${index}`,
+  newest: 'newest',
+  step: (index: string) => `step ${index}`,
+  parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
+  highest: (duration: string) => `highest ${duration}`,
+  stepLabel: (wait: string, total: string) =>
+    `Stacked step time over the run: data wait ${wait} of ${total} at its end`,
+  queue: (gpus: number | null) => `Batches ready when the ${waiter(gpus)} asks`,
+  queueOf: (capacity: number) => `of ${capacity} prefetched`,
+  gpuBusy: 'GPU busy',
+  gpuBusyDetail: (now: string) => `NVML, ${now} now; reads high, since it counts any kernel in the sample`,
+  load: (workers: number | null) =>
+    workers === 0 ? 'Time the training process takes to load one batch' : 'Time a worker takes for one batch',
+  loadDetail: (gpus: number | null, limited: boolean) =>
+    limited
+      ? `darker is more batches; above the dashed line the ${waiter(gpus)} waits`
+      : 'darker is more batches',
+  loadLabel: (median: string, limit: string | null) =>
+    `Heat map of load time per batch: median ${median} at its end${limit ? `, limit ${limit}` : ''}`,
+  now: (value: string) => `${value} now`,
+  limit: (value: string) => `${value} limit`,
+  none: 'No steps yet.',
+  ready: (depth: string) => `${depth} ready`,
+  busy: (share: string) => `GPU busy ${share}`,
+  columns: {
+    at: 'At',
+    step: 'Step',
+    wait: 'Data wait',
+    copy: 'Copy',
+    compute: 'Compute',
+    total: 'Whole step',
+    ready: 'Batches ready',
+    busy: 'GPU busy',
+  },
+  series: 'The charts',
+}
+
+export const workers = {
+  title: 'Worker by worker',
+  detail: '5th, median, 95th percentile',
+  titleAlone: 'Loading one batch',
+  name: (worker: number | null) => (worker === null ? 'in training' : `worker ${worker}`),
+  limit: (limit: string, gpus: number | null) => `Above ${limit} a batch the ${waiter(gpus)} waits.`,
+  label: (count: number, low: string, high: string) =>
+    `Load time of ${plural(count, 'lane')}; medians ${low === high ? low : `${low} to ${high}`}`,
+  columns: {
+    worker: 'Worker',
+    batches: 'Batches',
+    p5: '5th',
+    p50: 'Median',
+    p95: '95th',
+    cpu: 'On a CPU',
+    runqueue: 'No CPU free',
+    blocked: 'Blocked',
+    read: 'Read',
+    memory: 'Memory',
+    own: 'Its own',
+    growth: 'Grows an hour',
+    threads: 'Threads',
+    died: 'Died',
+    raised: 'Raised',
+  },
+  noBatch: 'no batch',
+  memory: (size: string, own: string | null, threads: string | null) =>
+    `${size} of memory each${own ? ` (${own} unshared)` : ''}${threads ? `, ${threads}` : ''}.`,
+  threads: (low: number, high: number) =>
+    low === high ? plural(low, 'thread') : `${low} to ${high} threads`,
+  range: (low: string, high: string) => (low === high ? low : `${low} to ${high}`),
+  grows: (name: string, perHour: string, isAlive: boolean) =>
+    `${name} ${isAlive ? 'grows' : 'grew'} by ${perHour} an hour.`,
+  died: (name: string, count: number) => `${name} died${count > 1 ? ` ${count} times` : ''}.`,
+  raised: (name: string, count: number) =>
+    `${name} ended with an exception${count > 1 ? ` ${count} times` : ''}.`,
+  pin: (us: string) => `A thread of the training process then pins each batch: ${us}.`,
+  what: 'The workers',
+}
+
+export const gantt = {
+  title: (s: string) => `The last ${s}`,
+  cpu: 'on a CPU',
+  runqueue: 'no CPU free',
+  blocked: 'blocked',
+  waits: (gpus: number | null) => `${waiter(gpus)} waits`,
+  rest: 'rest of the step',
+  loop: 'training loop',
+  loading: 'loading',
+  end: 'end',
+  zoom: 'zoom',
+  pan: 'pan',
+  fit: 'all',
+  more: (hidden: number) => `${plural(hidden, 'more worker')} not drawn.`,
+  pinned: (us: string) => `then pinned in ${us}`,
+  idle: (us: string) => `the GPU idle for ${us} of it`,
+  split: 'Within a bar: shares of its time, not their order.',
+  label: (workers: number, s: string) =>
+    `Timeline of ${workers === 0 ? 'loading in the training process' : plural(workers, 'worker')} and the training loop over the last ${s}`,
+  batch: (index: number, lane: string, load: string) => `batch ${index}, ${lane}: ${load}`,
+  step: (index: number, wait: string, step: string, idle: string | null) =>
+    `step ${index}: waits ${wait} of ${step}${idle ? `, ${gantt.idle(idle)}` : ''}`,
+  open: 'a step that is not over',
+  columns: {
+    batch: 'Batch',
+    worker: 'Worker',
+    start: 'Starts',
+    load: 'Load time',
+    cpu: 'On a CPU',
+    runqueue: 'No CPU free',
+    blocked: 'Blocked',
+    pin: 'Pinned in',
+    wait: 'Waited for it',
+  },
+  what: 'The timeline',
+}

@@ -1,0 +1,5 @@
+/** Every sentence and label of the page, by page. Verdicts and advice are the service's own words. */
+export * from './charts'
+export * from './common'
+export * from './run'
+export * from './runs'
