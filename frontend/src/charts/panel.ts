@@ -11,11 +11,15 @@ export interface Layer {
   /** Written at the height of the layer's middle (stacked) or of its value (a line), beside its end. */
   label: string | null
   labelColour: Colour
+  /** A second quantity in the same panel is told apart without its colour, too. */
+  isDashed?: boolean
 }
 
 export interface Mark {
   atS: number
   label: string
+  /** Something that happened, and not the beginning of an epoch: solid, and named first where names would collide. */
+  isEvent?: boolean
 }
 
 export interface TimePanel {
@@ -25,6 +29,8 @@ export interface TimePanel {
   atS: readonly number[]
   /** Stacked ones from the top downwards, each holding the sum of itself and what lies below. */
   layers: readonly Layer[]
+  /** Lines over one another, each named at its own last value, instead of a stack. */
+  isOverlaid?: boolean
   isStepped: boolean
   top: number
   /** Said where values lie above `top`. */
