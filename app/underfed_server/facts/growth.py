@@ -42,7 +42,8 @@ def is_growing(at_us: Column, values: Column) -> bool | None:
         return None
     at_us, values = _known(at_us, values)
     typical, hours = float(np.median(values)), float(at_us[-1] - at_us[0]) / US_PER_HOUR
-    return slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
+    # Of nothing at all a tenth is nothing, too: what stays at 0 does not grow.
+    return slope > 0 and slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
 
 
 def _known(at_us: Column, values: Column) -> tuple[Column, Column]:

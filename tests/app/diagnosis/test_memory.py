@@ -91,6 +91,10 @@ def test_waiting_for_pages_costs_what_tasks_waited_for_memory(stall: float) -> N
     assert found is not None and found.cost_fraction == pytest.approx(stall, rel=0.01)
 
 
+def test_a_host_without_swap_in_use_does_not_swap() -> None:
+    assert pressure(with_host(starved(), swap_used_bytes=[0.0] * 600)) is None
+
+
 def test_swap_that_was_filled_long_ago_and_rests_is_no_cause() -> None:
     resting, growing = (4 * GB, 4 * GB), (4 * GB, 8 * GB)
     assert pressure(with_host(starved(), swap_used_bytes=resting)) is None

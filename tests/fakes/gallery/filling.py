@@ -1,0 +1,104 @@
+"""Posts the windows of the team's runs to a service, and waits until all are judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import httpx2 as httpx
+
+from tests.fakes.gallery.job import Job
+from tests.fakes.gallery.runs import BEFORE, answer, team
+from tests.fakes.gallery.windows import length_s, windows
+
+JUDGED_S = 60.0
+
+
+@dataclass(slots=True)
+class Live:
+    """A rank that goes on: its next windows repeat the last one."""
+
+    windows: Iterator[dict[str, Any]]
+
+
+def fill(url: str, jobs: Sequence[Job] | None = None, token: str | None = None) -> list[Job]:
+    """Returns those that are still at it; they seem to have stopped until ``keep_alive``.
+
+    Raises:
+        httpx.HTTPStatusError: the service refused a window.
+        TimeoutError: not all were judged.
+    """
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    chosen = team() if jobs is None else list(jobs)
+    with httpx.Client(base_url=url, headers=headers, timeout=30.0) as client:
+        for job in chosen:
+            _post(client, job)
+        _wait_until_judged(client, [job for job in chosen if job.phases])
+        if any(job.run_id == BEFORE for job in chosen):
+            job = answer(_advised(client))
+            _post(client, job)
+            _wait_until_judged(client, [job])
+    return [job for job in chosen if job.is_live]
+
+
+def keep_alive(url: str, live: Sequence[Job], seconds: float) -> None:
+    """A heartbeat of each rank every other second: a run that is still at it says so."""
+    end = time.monotonic() + seconds
+    beats = {(job.run_id, rank): _beats(job, rank) for job in live for rank in _ranks(job)}
+    with httpx.Client(base_url=url, timeout=30.0) as client:
+        while time.monotonic() < end:
+            for beat in beats.values():
+                client.post("/api/v1/ingest", json=next(beat)).raise_for_status()
+            time.sleep(2.0)
+
+
+def _beats(job: Job, rank: int) -> Iterator[dict[str, Any]]:
+    started_at = _started_at(job)
+    *_, last = windows(job, rank, started_at)
+    index = last["window_index"]
+    while True:
+        index += 1
+        now_us = round((datetime.now(timezone.utc) - started_at) / timedelta(microseconds=1))
+        keys = ("version", "run_id", "rank", "incarnation", "started_at")
+        beat = {key: last[key] for key in keys} | {"window_index": index, "previous_window_index": index - 1}
+        yield beat | {"start_us": last["end_us"], "end_us": max(now_us, last["end_us"])}
+
+
+def _ranks(job: Job) -> range:
+    return range(job.ranks_a_host * len(job.machines))
+
+
+def _started_at(job: Job) -> datetime:
+    ended_at = datetime.now(timezone.utc) - timedelta(hours=job.ended_h)
+    return ended_at - timedelta(seconds=length_s(job))
+
+
+def _post(client: httpx.Client, job: Job) -> None:
+    started_at = _started_at(job)
+    for rank in _ranks(job):
+        for window in windows(job, rank, started_at):
+            client.post("/api/v1/ingest", json=window).raise_for_status()
+
+
+def _wait_until_judged(client: httpx.Client, jobs: Sequence[Job]) -> None:
+    waiting = {job.run_id for job in jobs}
+    end = time.monotonic() + JUDGED_S
+    while waiting:
+        if time.monotonic() > end:
+            raise TimeoutError(f"not judged: {sorted(waiting)}")
+        waiting = {run_id for run_id in waiting if not _is_judged(client, run_id)}
+        time.sleep(0.2)
+
+
+def _is_judged(client: httpx.Client, run_id: str) -> bool:
+    found = client.get(f"/api/v1/runs/{run_id}/diagnosis").json()
+    return found.get("judged_at") is not None
+
+
+def _advised(client: httpx.Client) -> dict[str, Any]:
+    advice = client.get(f"/api/v1/runs/{BEFORE}/diagnosis").json()["advice"]
+    settings: dict[str, Any] = next(each["settings"] for each in advice if each["change"] == "num_workers")
+    return settings
