@@ -1,19 +1,40 @@
 import { expect, test } from 'vitest'
+import type { Run } from '../src/api/names'
 import { spread, timeTicks } from '../src/charts/frame'
 import { extent, loadTicks } from '../src/charts/heatmap'
 import { sparkPath } from '../src/charts/spark'
-import { lineColumns, type StepColumns, stepColumns } from '../src/store/columns'
-import { frameOf, heatmapOf, queuePanel, readout, stepPanel } from '../src/ui/panels'
+import { lineColumns, type Spread, type StepColumns, stepColumns } from '../src/store/columns'
+import {
+  disagreement,
+  frameOf,
+  heatmapOf,
+  queuePanel,
+  readout,
+  spreadPanel,
+  stepPanel,
+} from '../src/ui/panels'
 import { rowWindow } from '../src/ui/rowWindow'
 import { run, series, seriesPage, workersPage } from './made'
 
+const shown = (changes: Partial<Run> = {}) => ({ ...run(changes), shared: [] })
+const DEATH = {
+  rank: 0,
+  loader: 'train',
+  worker: 0,
+  iterator_index: 0,
+  epoch_index: null,
+  pid: null,
+  start_us: null,
+  end_us: null,
+  ended: 'died',
+} as const
 const page = seriesPage(
   series('step_us', [400_000, 410_000, 405_000]),
   series('data_wait_us', [150_000, 170_000, 160_000]),
   series('queue_depth', [3, 1, 0], { unit: 'count' }),
 )
 const steps = stepColumns(page) as StepColumns
-const frame = frameOf(run(), page, steps, true)
+const frame = frameOf(shown(), page, steps, true)
 
 test('layers are stacked from the top: each holds itself and what lies below', () => {
   const [wait, copy, compute] = stepPanel(frame, steps).layers
@@ -59,17 +80,68 @@ test('epochs of this rank and loader are marked, in order', () => {
     { ...epoch, rank: 1, loader: 'train', epoch_index: 0, start_us: 0 },
     { ...epoch, rank: 0, loader: 'val', epoch_index: 0, start_us: 1_000_000 },
   ]
-  expect(frameOf(run({ epochs }), page, steps, true).marks).toEqual([
+  expect(frameOf(shown({ epochs }), page, steps, true).marks).toEqual([
     { atS: 0, label: 'epoch 0' },
+    { atS: 1, label: 'val 0' },
     { atS: 2, label: 'epoch 1' },
   ])
+})
+
+test('a worker that died and others on the host are marked as what happened', () => {
+  const death = { ...DEATH, worker: 2, end_us: 3_000_000 }
+  const shared = {
+    cause: 'cpu_limited',
+    kind: 'host',
+    place: 'gpu-03',
+    sentence: '',
+    runs: [
+      { run_id: 'run-1', name: '', hours_lost: 1 },
+      { run_id: 'other', name: '', hours_lost: 1 },
+    ],
+    hours_lost: 2,
+    started_at: '2026-11-21T10:00:05Z',
+    ended_at: '2026-11-21T10:01:00Z',
+  } as const
+  const happened = {
+    ...shown({ died_workers: [death, { ...death, rank: 1 }] }),
+    shared: [{ ...shared, runs: [...shared.runs] }],
+  }
+  expect(frameOf(happened, page, steps, true).marks).toEqual([
+    { atS: 3, label: 'worker 2 died', isEvent: true },
+    { atS: 5, label: 'another job on gpu-03', isEvent: true },
+  ])
+})
+
+test('percentiles are three lines, not a stack', () => {
+  const spread = { p50: [4, 4, 4], p95: [6, 6, 6], p99: [9, 9, 9] }
+  const columns = stepColumns(
+    seriesPage(series('step_us', [4, 5, 4], spread), series('data_wait_us', [1, 1, 1])),
+  ) as StepColumns
+  const panel = spreadPanel(frame, columns, columns.spread as Spread)
+  expect(panel.isOverlaid).toBe(true)
+  expect(panel.layers.map(layer => [layer.label, layer.values[0]])).toEqual([
+    ['p99', 9],
+    ['p95', 6],
+    ['median', 4],
+  ])
+})
+
+test('GPU busy and device idle are said to disagree only where they cannot both be shares of one whole', () => {
+  const columns = (idle: number) =>
+    stepColumns(
+      seriesPage(series('step_us', [100, 100, 100]), series('gpu_idle_us', [idle, idle, idle])),
+    ) as StepColumns
+  const util = { atS: [0, 1], mean: [0.9, 0.9], missing: null }
+  expect(disagreement(util, columns(43))).toEqual([0.9, 0.43])
+  expect(disagreement(util, columns(12))).toBeNull()
+  expect(disagreement(null, columns(43))).toBeNull()
 })
 
 test('a whole run begins at its start, a range at its first bucket', () => {
   const late = seriesPage(series('step_us', [1, 1], { at_us: [7_000_000, 9_000_000] }))
   const columns = stepColumns(late) as StepColumns
-  expect(frameOf(run(), late, columns, true)).toMatchObject({ fromS: 0, toS: 9 })
-  expect(frameOf(run(), late, columns, false)).toMatchObject({ fromS: 7, toS: 9 })
+  expect(frameOf(shown(), late, columns, true)).toMatchObject({ fromS: 0, toS: 9 })
+  expect(frameOf(shown(), late, columns, false)).toMatchObject({ fromS: 7, toS: 9 })
 })
 
 test('the crosshair reads out what was measured and leaves out the rest', () => {
@@ -78,7 +150,7 @@ test('the crosshair reads out what was measured and leaves out the rest', () => 
 })
 
 test('a loader without workers has no queue to draw', () => {
-  const alone = run()
+  const alone = shown()
   const settings = { ...alone.loaders[0]?.settings, num_workers: 0 }
   const loaders = alone.loaders.map(loader => ({ ...loader, settings }))
   expect(frameOf({ ...alone, loaders }, page, steps, true)).toMatchObject({

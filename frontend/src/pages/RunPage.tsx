@@ -1,9 +1,12 @@
 /** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
+import { effect } from '@preact/signals'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Diagnosis, Run } from '../api/names'
 import { capital, formatFraction } from '../format'
-import { navigate, runHref, runsHref } from '../router'
+import { navigate, route, runHref, runsHref, withQuery } from '../router'
 import { bind } from '../shortcuts'
+import { stepColumns } from '../store/columns'
+import { isSame, queryOf, selectionOf, WHOLE, zoomed } from '../store/permalink'
 import { parseQuery } from '../store/query'
 import { openRun, type Part, type RunStore } from '../store/run'
 import { isLoaded, load, order } from '../store/runs'
@@ -35,9 +38,10 @@ const PART_NAMES: Record<Part, string> = {
 
 export function RunPage({ runId }: { runId: string }) {
   // One page per run: the frame gives each run a page of its own.
-  const [store] = useState(() => openRun(runId))
+  const [store] = useState(() => openRun(runId, selectionOf(route.value.query)))
   useEffect(() => store.close, [store])
-  useLayoutEffect(() => bind(keys(runId)), [runId])
+  useLayoutEffect(() => bind(keys(store, runId)), [store, runId])
+  useEffect(() => bindAddress(store), [store])
 
   const run = store.run.value
   useEffect(() => {
@@ -100,8 +104,39 @@ function titleOf(run: Run): string {
   return `${capital(word)}${share} · ${run.name} · ${say.text.product}`
 }
 
+/** What is chosen is written into the address; "back" chooses what was chosen before. Returns what ends it. */
+function bindAddress(store: RunStore): () => void {
+  const stops = [
+    effect(() => {
+      const chosen = store.selection.value
+      const { pathname, search } = location
+      if (isSame(chosen, selectionOf(new URLSearchParams(search)))) return
+      navigate(pathname + withQuery(new URLSearchParams(search), queryOf(chosen)))
+    }),
+    effect(() => {
+      const wanted = selectionOf(route.value.query)
+      // On the way to another page the address is not this run's any more.
+      if (route.value.page === 'run' && !isSame(wanted, store.selection.peek())) store.select(wanted)
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+/** Narrower, wider, or along the run, from the steps that are shown. */
+function zoom(store: RunStore, change: Parameters<typeof zoomed>[2]): void {
+  const { value: page } = store.series
+  const columns = page && stepColumns(page)
+  const last = page?.series[0]
+  const from = columns?.firstIndex[0]
+  const to = (columns?.firstIndex.at(-1) ?? 0) + (last?.count.at(-1) ?? 1)
+  if (from !== undefined)
+    store.select({ range: zoomed({ from, to }, store.run.value?.steps ?? to, change) ?? WHOLE })
+}
+
 /** Keys that act on what is on the page do so by pressing its own buttons. */
-function keys(runId: string): Record<string, (key: string) => void> {
+function keys(store: RunStore, runId: string): Record<string, (key: string) => void> {
   const press = (selector: string) => document.querySelector<HTMLElement>(selector)?.click()
   const digits = Array.from({ length: 9 }, (_, index) => String(index + 1))
   return {
@@ -110,6 +145,11 @@ function keys(runId: string): Record<string, (key: string) => void> {
     j: () => void openNeighbour(runId, 1),
     k: () => void openNeighbour(runId, -1),
     d: () => press('[data-shortcut="d"]'),
+    '+': () => zoom(store, { factor: 0.5 }),
+    '-': () => zoom(store, { factor: 2 }),
+    '[': () => zoom(store, { shift: -0.5 }),
+    ']': () => zoom(store, { shift: 0.5 }),
+    '0': () => store.select({ range: WHOLE }),
     ...Object.fromEntries(digits.map(digit => [digit, () => press(`[data-fix="${digit}"] > summary`)])),
   }
 }

@@ -69,7 +69,7 @@ async function each(ids: readonly string[], doing: Act): Promise<{ done: string[
   return { done, failure }
 }
 
-function show(next: Notice): void {
+export function show(next: Notice): void {
   clearTimeout(timer)
   notice.value = next
   timer = setTimeout(dismiss, SHOWN_MS)

@@ -12,8 +12,18 @@ export interface StepColumns {
   /** `null`: the copy was not measured, so it is inside compute. */
   copy: Column | null
   compute: Column
+  /** Of the whole step, where they were asked for. */
+  spread: Spread | null
+  /** Share of step time in which the device idled for data, by its own clock; `null`: not measured. */
+  idle: Column | null
   /** Steps in a typical bucket; the newest may hold fewer. */
   stepsPerBucket: number
+}
+
+export interface Spread {
+  p50: Column
+  p95: Column
+  p99: Column
 }
 
 export interface LineColumns {
@@ -30,6 +40,7 @@ export const SERIES_METRICS = [
   'h2d_exposed_us',
   'queue_depth',
   'gpu_util_fraction',
+  'gpu_idle_us',
 ]
 
 function find(page: SeriesPage, metric: string): Series | null {
@@ -49,6 +60,8 @@ export function stepColumns(page: SeriesPage): StepColumns | null {
   const total = step.mean
   const wait = aligned(find(page, 'data_wait_us'), step.at_us) ?? total.map(() => null)
   const copy = aligned(find(page, 'h2d_exposed_us'), step.at_us)
+  const idle = aligned(find(page, 'gpu_idle_us'), step.at_us)
+  const { p50, p95, p99 } = step
   return {
     atS: step.at_us.map(at => at / 1e6),
     firstIndex: step.first_index,
@@ -56,8 +69,14 @@ export function stepColumns(page: SeriesPage): StepColumns | null {
     wait,
     copy,
     compute: total.map((all, index) => rest(all, wait[index] ?? null, copy?.[index] ?? 0)),
+    spread: p50 && p95 && p99 ? { p50, p95, p99 } : null,
+    idle: idle && total.map((all, index) => share(idle[index] ?? null, all)),
     stepsPerBucket: median(step.count.length > 1 ? step.count.slice(0, -1) : step.count),
   }
+}
+
+function share(part: number | null, all: number | null): number | null {
+  return part === null || !all ? null : part / all
 }
 
 function rest(total: number | null, wait: number | null, copy: number): number | null {

@@ -15,10 +15,14 @@ export type Range =
   | { kind: 'newest'; spanS: number }
   | { kind: 'steps'; from: number; to: number }
 
+/** Of a bucket's steps: their mean by parts, or the spread of their whole time. */
+export type Figures = 'mean' | 'percentiles'
+
 export interface Selection {
   rank: number | null
   loader: string | null
   range: Range
+  figures: Figures
 }
 
 /** Calmer than one bucket a pixel, which turns a stacked area into a solid block of spikes. */
@@ -40,14 +44,16 @@ export interface RunStore {
   close(): void
 }
 
-export function openRun(runId: string): RunStore {
+const EVERYTHING: Selection = { rank: null, loader: null, range: { kind: 'whole' }, figures: 'mean' }
+
+export function openRun(runId: string, first: Selection = EVERYTHING): RunStore {
   const store = {
     run: signal<Run | null>(null),
     diagnosis: signal<Diagnosis | null>(null),
     series: signal<SeriesPage | null>(null),
     workers: signal<WorkersPage | null>(null),
     timeline: signal<Timeline | null>(null),
-    selection: signal<Selection>({ rank: null, loader: null, range: { kind: 'whole' } }),
+    selection: signal<Selection>(first),
     troubles: signal<ReadonlyMap<Part, ServiceError>>(new Map()),
     isMissing: signal(false),
   }
@@ -67,11 +73,15 @@ export function openRun(runId: string): RunStore {
     diagnosis: async signal =>
       put(store.diagnosis, await asked(get('/api/v1/runs/{run_id}/diagnosis', { path }, signal))),
     series: async signal => {
+      const isFirst = overview === null
       const buckets = innerWidth < 700 ? BUCKETS_NARROW : BUCKETS
-      const query = { metric: [...SERIES_METRICS], ...chosen(), ...steps(), buckets }
+      const spread = store.selection.peek().figures === 'percentiles' ? { percentiles: true } : {}
+      const query = { metric: [...SERIES_METRICS], ...chosen(), ...steps(), ...spread, buckets }
       const page = await asked(get('/api/v1/runs/{run_id}/series', { path, query }, signal))
       put(store.series, page)
       if (page && !('from_step' in query)) overview = stepColumns(page)
+      // Opened by a link to the newest minutes: what they are is known only now.
+      if (isFirst && store.selection.peek().range.kind === 'newest') void read('series')
     },
     workers: async signal =>
       put(
@@ -142,8 +152,10 @@ export function openRun(runId: string): RunStore {
   return {
     ...store,
     select(changes) {
+      const before = store.selection.value
       store.selection.value = { ...store.selection.value, ...changes }
-      const another = 'rank' in changes || 'loader' in changes
+      const another =
+        store.selection.value.rank !== before.rank || store.selection.value.loader !== before.loader
       for (const part of another ? DRAWN : (['series'] as const)) void read(part)
     },
     close() {

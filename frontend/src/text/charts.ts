@@ -13,6 +13,18 @@ export const charts = {
   rankOption: (rank: number, straggler: boolean) => `rank ${rank}${straggler ? ', straggler' : ''}`,
   loader: 'Loader',
   range: 'Time range',
+  figures: 'Figures of a bucket',
+  meanFigures: 'mean',
+  percentiles: 'p50 – p99',
+  spread: { p50: 'median', p95: 'p95', p99: 'p99' },
+  spreadLabel: (p50: string, p99: string) =>
+    `Spread of step time over the run: median ${p50}, 99th percentile ${p99} at its end`,
+  spreadOf: (steps: number) => `spread of ${steps.toLocaleString('en')} steps a point`,
+  idle: (share: string) => `GPU idle for data ${share}`,
+  idleNow: (share: string) => `${share} idle`,
+  disagree: 'Why they disagree',
+  disagreement: (util: string, idle: string) =>
+    `GPU busy says ${util} and the device’s own clock says idle for ${idle}: together more than all of the time. Both are right. NVML counts a whole sample as busy when any kernel ran in it, however short, so gaps between kernels vanish. The device’s clock times the gaps themselves: it is what the verdict rests on.`,
   whole: 'Whole run',
   zoomed: 'Zoomed',
   crosshair: 'Position in the run: arrow keys move along all charts',
@@ -27,7 +39,9 @@ export const charts = {
   queue: (gpus: number | null) => `Batches ready when the ${waiter(gpus)} asks`,
   queueOf: (capacity: number) => `of ${capacity} prefetched`,
   gpuBusy: 'GPU busy',
-  gpuBusyDetail: (now: string) => `NVML, ${now} now; reads high, since it counts any kernel in the sample`,
+  gpuBusyIdle: 'GPU busy, and idle for data',
+  gpuBusyDetail: (now: string, hasIdle: boolean) =>
+    `NVML, ${now} now; reads high, since it counts any kernel in the sample${hasIdle ? '; dashed: idle, by the device’s clock' : ''}`,
   load: (workers: number | null) =>
     workers === 0 ? 'Time the training process takes to load one batch' : 'Time a worker takes for one batch',
   loadDetail: (gpus: number | null, limited: boolean) =>
@@ -50,7 +64,17 @@ export const charts = {
     total: 'Whole step',
     ready: 'Batches ready',
     busy: 'GPU busy',
+    idle: 'Idle for data',
   },
+  eventsTitle: 'What happened',
+  eventColumns: ['At', 'What'],
+  died: (worker: number) => `worker ${worker} died`,
+  coarser: 'single steps given up before',
+  sharedHost: (others: number, host: string) =>
+    `${others === 1 ? 'another job' : `${others} other jobs`} on ${host}`,
+  sharedMount: (others: number, mount: string) =>
+    `${others === 1 ? 'another run waits' : `${others} other runs wait`} for ${mount}`,
+  otherLoader: (loader: string, index: number) => `${loader} ${index}`,
   series: 'The charts',
 }
 

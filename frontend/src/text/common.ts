@@ -25,6 +25,16 @@ export const text = {
   loading: 'Loading',
 }
 
+export const panelMenu = {
+  title: (panel: string) => `Take out: ${panel}`,
+  picture: 'Copy as image',
+  csv: 'Save as CSV',
+  link: 'Copy link',
+  copied: 'The image is in the clipboard.',
+  saved: 'The image was saved: this browser lets no page copy one here.',
+  copiedLink: 'The link is in the clipboard.',
+}
+
 export const statusWord: Record<Status, string> = {
   running: 'running',
   finished: 'finished',
@@ -134,6 +144,8 @@ export const keys = {
     ['g t', 'go to the team'],
     ['t', 'light or dark'],
     ['?', 'this list'],
+    ['+ - 0', 'zoom the charts in, out, to the whole run'],
+    ['[ ]', 'earlier, later steps'],
     ['← →', 'move along the charts (charts focused)'],
     ['w s a d f', 'zoom, pan, fit (timeline focused)'],
   ] as const,

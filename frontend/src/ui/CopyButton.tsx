@@ -1,6 +1,7 @@
 /** Copies a text, and says so for a moment. */
 import { useSignal } from '@preact/signals'
 import { text as say } from '../text'
+import { writeClipboard } from './handOut'
 
 const SAID_MS = 1_600
 
@@ -33,20 +34,4 @@ export function CopyButton({ label, text, shortcut, small = false }: CopyButtonP
       {shortcut && <kbd>{shortcut}</kbd>}
     </button>
   )
-}
-
-/** A team's service is often plain HTTP on a host name, where browsers keep the clipboard API away. */
-async function writeClipboard(text: string): Promise<void> {
-  try {
-    return await navigator.clipboard.writeText(text)
-  } catch {
-    // No such API here, or it may not be used: the old way asks nobody.
-  }
-  const area = document.createElement('textarea')
-  area.value = text
-  area.className = 'visually-hidden'
-  document.body.append(area)
-  area.select()
-  document.execCommand('copy')
-  area.remove()
 }

@@ -1,5 +1,6 @@
 /** Which rank, which loader, how much of the run: each offered only where there is a choice. */
 import type { Run } from '../api/names'
+import { WHOLE } from '../store/permalink'
 import type { Range, RunStore } from '../store/run'
 import { charts as say } from '../text'
 import { Choice } from './Choice'
@@ -10,11 +11,9 @@ const SPANS = [
   { spanS: 3_600, label: '1 h' },
 ] as const
 const CLEARLY = 1.2
-/** Another loader counts its own steps: a range of the old one means nothing to it. */
-const WHOLE: Range = { kind: 'whole' }
 
 export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
-  const { rank, loader, range } = store.selection.value
+  const { rank, loader, range, figures } = store.selection.value
   const page = store.series.value
   const stragglers = new Set(store.diagnosis.value?.ranks.filter(one => one.straggler).map(one => one.rank))
   return (
@@ -27,6 +26,7 @@ export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
           onChoose={chosen => store.select({ rank: Number(chosen), range: WHOLE })}
         />
       )}
+      {/* Another loader counts its own steps: a range of the old one means nothing to it. */}
       {run.loaders.length > 1 && (
         <Choice
           label={say.loader}
@@ -35,6 +35,15 @@ export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
           onChoose={chosen => store.select({ loader: chosen, range: WHOLE })}
         />
       )}
+      <Choice
+        label={say.figures}
+        value={figures}
+        options={[
+          ['mean', say.meanFigures],
+          ['percentiles', say.percentiles],
+        ]}
+        onChoose={chosen => store.select({ figures: chosen === 'percentiles' ? 'percentiles' : 'mean' })}
+      />
       <Spans run={run} range={range} onChoose={chosen => store.select({ range: chosen })} />
     </>
   )

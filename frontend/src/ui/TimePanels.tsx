@@ -1,7 +1,7 @@
 /** Since when: four panels over one time axis, with one crosshair through all of them. */
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { Run, Series } from '../api/names'
+import type { Diagnosis, Run, Series } from '../api/names'
 import { type Crosshair, createCrosshair } from '../charts/crosshair'
 import { type Heatmap, mountHeatmap } from '../charts/heatmap'
 import type { TimePanel } from '../charts/panel'
@@ -13,19 +13,22 @@ import { charts as say, text } from '../text'
 import { Chart } from './Chart'
 import { CrosshairSlider } from './CrosshairSlider'
 import { Panel } from './Panel'
-import { heatmapOf, type Panels, panelsOf, readout } from './panels'
+import { disagreement, heatmapOf, type Panels, panelsOf, readout } from './panels'
 import { RangeChoice } from './RangeChoice'
-import { SeriesTable } from './SeriesTable'
+import { SeriesTable, seriesFigures } from './SeriesTable'
+
+const NOTHING_SHARED: Diagnosis['shared'] = []
 
 export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
   const page = store.series.value
   const workers = store.workers.value
   const isWhole = store.selection.value.range.kind === 'whole'
-  const { epochs, loaders } = run
+  const { run_id, started_at, epochs, loaders, died_workers } = run
+  const shared = store.diagnosis.value?.shared ?? NOTHING_SHARED
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
   const panels = useMemo(
-    () => page && panelsOf({ epochs, loaders }, page, isWhole),
-    [page, epochs, loaders, isWhole],
+    () => page && panelsOf({ run_id, started_at, epochs, loaders, died_workers, shared }, page, isWhole),
+    [page, run_id, started_at, epochs, loaders, died_workers, shared, isWhole],
   )
   const heat = useMemo(() => panels && heatmapOf(panels.frame, workers), [panels, workers])
   const crosshair = useMemo(createCrosshair, [])
@@ -39,11 +42,13 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
   return (
     <Panel
       title={say.title}
+      name="steps"
       controls={<RangeChoice store={store} run={run} />}
       table={() => <SeriesTable panels={panels} />}
+      csv={() => seriesFigures(panels)}
       class="time-panels"
     >
-      <Readout pointed={pointed} otherwise={say.mean(steps.stepsPerBucket)} />
+      <Readout pointed={pointed} otherwise={(steps.spread ? say.spreadOf : say.mean)(steps.stepsPerBucket)} />
       <KeptNote series={page.series[0]} />
       <div class="charts">
         <Chart mount={mount.time} data={panels.stepPanel} label={stepLabel(steps)} />
@@ -52,8 +57,9 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
           detail={frame.prefetchCapacity === null ? '' : say.queueOf(frame.prefetchCapacity)}
         />
         <Line mount={mount.time} columns={queue} panel={panels.queuePanel} title={queueTitle} />
-        <ChartTitle title={say.gpuBusy} detail={utilDetail(util)} />
+        <ChartTitle title={steps.idle ? say.gpuBusyIdle : say.gpuBusy} detail={utilDetail(panels)} />
         <Line mount={mount.time} columns={util} panel={panels.utilPanel} title={say.gpuBusy} />
+        <Disagreement panels={panels} />
         {heat && <Load mount={mount.heat} heat={heat} run={run} />}
         <CrosshairSlider crosshair={crosshair} frame={frame} steps={steps} pointed={pointed} />
       </div>
@@ -128,12 +134,25 @@ function Line({ mount, columns, panel, title }: LineProps) {
   if (!panel || !columns || last(columns.mean) === null) {
     return <p class="missing">{asSentence(columns?.missing ?? text.notMeasured)}</p>
   }
-  return <Chart mount={mount} data={panel} label={`${title}: ${panel.layers[0]?.label ?? ''}`} />
+  const labels = panel.layers.map(layer => layer.label).filter(Boolean)
+  return <Chart mount={mount} data={panel} label={`${title}: ${labels.join(', ')}`} />
 }
 
-function utilDetail(util: LineColumns | null): string {
+function utilDetail({ util, steps }: Panels): string {
   const now = util && last(util.mean)
-  return now === null ? '' : say.gpuBusyDetail(formatFraction(now))
+  return now === null ? '' : say.gpuBusyDetail(formatFraction(now), steps.idle !== null)
+}
+
+/** Only where both were measured and cannot both be shares of one whole: else there is nothing to explain. */
+function Disagreement({ panels: { util, steps } }: { panels: Panels }) {
+  const shares = disagreement(util, steps)
+  if (!shares) return null
+  return (
+    <details class="disagree">
+      <summary>{say.disagree}</summary>
+      <p>{say.disagreement(formatFraction(shares[0]), formatFraction(shares[1]))}</p>
+    </details>
+  )
 }
 
 function Load({ mount, heat, run }: { mount: ReturnType<typeof mounting>['heat']; heat: Heatmap; run: Run }) {
@@ -147,5 +166,7 @@ function Load({ mount, heat, run }: { mount: ReturnType<typeof mounting>['heat']
 }
 
 function stepLabel(steps: StepColumns): string {
+  if (steps.spread)
+    return say.spreadLabel(formatDuration(last(steps.spread.p50)), formatDuration(last(steps.spread.p99)))
   return say.stepLabel(formatDuration(last(steps.wait)), formatDuration(last(steps.total)))
 }

@@ -1,7 +1,7 @@
 /** What each panel of the Run page draws: columns of figures in, descriptions of charts out. */
-import type { EpochInfo, Run, SeriesPage, WorkersPage } from '../api/names'
+import type { Run, SeriesPage, WorkersPage } from '../api/names'
 import type { Heatmap } from '../charts/heatmap'
-import type { Mark, TimePanel } from '../charts/panel'
+import type { Layer, Mark, TimePanel } from '../charts/panel'
 import { durationUnit, formatDuration, formatElapsed, formatFraction, formatNumber } from '../format'
 import {
   bucketAt,
@@ -9,10 +9,12 @@ import {
   type LineColumns,
   last,
   lineColumns,
+  type Spread,
   type StepColumns,
   stepColumns,
 } from '../store/columns'
 import { charts as say } from '../text'
+import { type Happened, marksOf } from './marks'
 
 /** The time axis that all panels of a page share. */
 export interface Frame {
@@ -34,7 +36,7 @@ export interface Panels {
   utilPanel: TimePanel | null
 }
 
-type Shape = Pick<Run, 'loaders' | 'epochs'>
+export type Shape = Happened & Pick<Run, 'loaders'>
 
 /** `null`: no step was recorded yet. */
 export function panelsOf(run: Shape, page: SeriesPage, isWhole: boolean): Panels | null {
@@ -47,9 +49,9 @@ export function panelsOf(run: Shape, page: SeriesPage, isWhole: boolean): Panels
     steps,
     queue,
     util,
-    stepPanel: stepPanel(frame, steps),
+    stepPanel: steps.spread ? spreadPanel(frame, steps, steps.spread) : stepPanel(frame, steps),
     queuePanel: queue && queuePanel(frame, queue),
-    utilPanel: util && utilPanel(frame, util),
+    utilPanel: util && utilPanel(frame, util, steps),
   }
 }
 
@@ -61,25 +63,15 @@ export function frameOf(run: Shape, page: SeriesPage, steps: StepColumns, isWhol
   const fromS = isWhole ? 0 : (steps.atS[0] ?? 0)
   const settings = run.loaders.find(loader => loader.loader === page.loader)?.settings
   const workers = Number(settings?.num_workers ?? 0)
-  const marks = run.epochs
-    .filter(epoch => epoch.rank === page.rank && epoch.loader === page.loader)
-    .map(markOf)
   return {
     fromS,
     toS: Math.max(steps.atS.at(-1) ?? 0, fromS + 1),
-    marks: marks.toSorted((a, b) => a.atS - b.atS),
+    marks: marksOf(run, page),
     prefetchCapacity: workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null,
   }
 }
 
-function markOf(epoch: EpochInfo): Mark {
-  return { atS: epoch.start_us / 1e6, label: say.epoch(epoch.epoch_index) }
-}
-
 export function stepPanel(frame: Frame, steps: StepColumns): TimePanel {
-  const highest = Math.max(...measured(steps.total), 1)
-  const ordinary = quantile(measured(steps.total), 0.95)
-  const top = highest > OUTLIER * ordinary ? ordinary * 2 : highest
   const loaded = steps.copy ? add(steps.compute, steps.copy) : steps.compute
   const isCopied = steps.copy !== null
   return {
@@ -103,11 +95,37 @@ export function stepPanel(frame: Frame, steps: StepColumns): TimePanel {
         labelColour: 'compute',
       },
     ],
+    ...durationAxis(steps.total),
+    hasTimeLabels: true,
+  }
+}
+
+/** Percentiles do not add up, so there are no parts: three lines of the whole step. */
+export function spreadPanel(frame: Frame, { atS }: StepColumns, spread: Spread): TimePanel {
+  const layer = (name: keyof Spread, stroke: Layer['stroke'], isDashed: boolean): Layer => ({
+    ...line(spread[name], stroke, null, say.spread[name]),
+    isDashed,
+  })
+  return {
+    ...shared(frame),
+    height: 270,
+    atS,
+    layers: [layer('p99', 'ink-3', true), layer('p95', 'compute', true), layer('p50', 'ink', false)],
+    isOverlaid: true,
+    ...durationAxis(spread.p99),
+    hasTimeLabels: true,
+  }
+}
+
+function durationAxis(values: Column) {
+  const highest = Math.max(...measured(values), 1)
+  const ordinary = quantile(measured(values), 0.95)
+  const top = highest > OUTLIER * ordinary ? ordinary * 2 : highest
+  return {
     top: top * HEAD_ROOM,
     topLabel: top < highest ? say.highest(formatDuration(highest)) : null,
     tick: durationTick,
     ticks: null,
-    hasTimeLabels: true,
   }
 }
 
@@ -125,17 +143,45 @@ export function queuePanel(frame: Frame, queue: LineColumns): TimePanel {
   }
 }
 
-export function utilPanel(frame: Frame, util: LineColumns): TimePanel {
+/** What NVML says, at the instants of its samples, and beside it what the device's own clock says, where it was read. */
+export function utilPanel(frame: Frame, util: LineColumns, steps: StepColumns): TimePanel {
   const now = last(util.mean)
+  const busy = line(util.mean, 'compute', null, now === null ? null : say.now(formatFraction(now)))
+  const idleNow = steps.idle && last(steps.idle)
+  const idle = steps.idle && util.atS.map(atS => idleAt(steps, atS))
   return {
     ...shared(frame),
     height: 82,
     atS: util.atS,
-    layers: [line(util.mean, 'compute', null, now === null ? null : say.now(formatFraction(now)))],
+    layers: idle
+      ? [busy, { ...line(idle, 'wait', null, say.idleNow(formatFraction(idleNow))), isDashed: true }]
+      : [busy],
+    isOverlaid: idle !== null,
     top: 1,
     ticks: [0, 0.5, 1],
     tick: (value, largest) => (value === largest ? formatFraction(value) : formatNumber(value * 100)),
   }
+}
+
+function idleAt({ atS, idle }: StepColumns, instantS: number): number | null {
+  const index = bucketAt(atS, instantS)
+  return index === null ? null : (idle?.[index] ?? null)
+}
+
+/** Both, over all that is shown, where they cannot both be shares of the same time. */
+export function disagreement(
+  util: LineColumns | null,
+  steps: StepColumns,
+): [util: number, idle: number] | null {
+  const [busy, idle] = [util && mean(measured(util.mean)), steps.idle && mean(measured(steps.idle))]
+  return busy !== null && idle !== null && busy + idle > 1 + TOLERANCE ? [busy, idle] : null
+}
+
+/** Means over slightly different spans differ by so much anyway. */
+const TOLERANCE = 0.05
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 export function heatmapOf(frame: Frame, page: WorkersPage | null): Heatmap | null {
@@ -168,14 +214,20 @@ export function readout(
     column === null ? null : `${name} ${formatDuration(column[index] ?? null)}`
   const ready = valueAt(queue, atS)
   const busy = valueAt(util, atS)
+  const idle = steps.idle?.[index] ?? null
   return [
     formatElapsed(Math.round(atS), steps.atS.at(-1)),
     say.step(formatNumber(steps.firstIndex[index] ?? null)),
-    part(steps.wait, say.parts.wait),
-    part(steps.copy, say.parts.copy),
-    part(steps.compute, say.parts.compute),
+    ...(steps.spread
+      ? (['p50', 'p95', 'p99'] as const).map(name => part(steps.spread?.[name] ?? null, say.spread[name]))
+      : [
+          part(steps.wait, say.parts.wait),
+          part(steps.copy, say.parts.copy),
+          part(steps.compute, say.parts.compute),
+        ]),
     ready === null ? null : say.ready(formatNumber(rounded(ready))),
     busy === null ? null : say.busy(formatFraction(busy)),
+    idle === null ? null : say.idle(formatFraction(idle)),
   ]
     .filter(Boolean)
     .join(' · ')
@@ -191,7 +243,7 @@ function shared(frame: Frame) {
   return { fromS, toS, marks, isStepped: false, topLabel: null, hasTimeLabels: false, startLabel: say.start }
 }
 
-function line(values: Column, stroke: 'ink' | 'compute', fill: 'sunk' | null, label: string | null) {
+function line(values: Column, stroke: Layer['stroke'], fill: 'sunk' | null, label: string | null): Layer {
   return { values, stroke, fill, label, labelColour: stroke }
 }
 
