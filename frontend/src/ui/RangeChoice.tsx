@@ -1,7 +1,7 @@
 /** Which rank, which loader, how much of the run: each offered only where there is a choice. */
 import type { Run } from '../api/names'
 import { WHOLE } from '../store/permalink'
-import type { Range, RunStore } from '../store/run'
+import type { Figures, Range, RunStore } from '../store/run'
 import { charts as say } from '../text'
 import { Choice } from './Choice'
 
@@ -35,17 +35,26 @@ export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
           onChoose={chosen => store.select({ loader: chosen, range: WHOLE })}
         />
       )}
-      <Choice
-        label={say.figures}
-        value={figures}
-        options={[
-          ['mean', say.meanFigures],
-          ['percentiles', say.percentiles],
-        ]}
-        onChoose={chosen => store.select({ figures: chosen === 'percentiles' ? 'percentiles' : 'mean' })}
-      />
+      <FiguresChoice figures={figures} onChoose={chosen => store.select({ figures: chosen })} />
       <Spans run={run} range={range} onChoose={chosen => store.select({ range: chosen })} />
     </>
+  )
+}
+
+function FiguresChoice({ figures, onChoose }: { figures: Figures; onChoose(figures: Figures): void }) {
+  const offered = [
+    ['mean', say.meanFigures],
+    ['percentiles', say.percentiles],
+  ] as const
+  return (
+    <fieldset class="choices small">
+      <legend class="visually-hidden">{say.figures}</legend>
+      {offered.map(([one, label]) => (
+        <button key={one} type="button" aria-pressed={figures === one} onClick={() => onChoose(one)}>
+          {label}
+        </button>
+      ))}
+    </fieldset>
   )
 }
 
