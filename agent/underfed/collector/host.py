@@ -13,6 +13,7 @@ import psutil
 from underfed import cgroup, procfs
 from underfed.calibrate import read_cached
 from underfed.collector.samples import Row
+from underfed.collector.traffic import Traffic
 from underfed.collector.wire import HostFacts
 from underfed.rundir import SHARED_MEMORY
 
@@ -82,6 +83,7 @@ class HostSampler:
         self._cpu_group = cgroup.cpu_group(pid)
         self._memory_group = cgroup.limiting_memory_group(pid)
         self._before: dict[int, tuple[float, float]] = {}
+        self._traffic = Traffic()
 
     def sample(self) -> Row:
         shm = _shared_memory()
@@ -95,6 +97,7 @@ class HostSampler:
             "memory_used_bytes": cgroup.memory_used_bytes(self._memory_group),
             "swap_used_bytes": _swap("used"),
             "shm_free_bytes": shm[1] if shm else None,
+            **self._traffic.sample(),
         }
 
     def _busy_cores(self) -> float | None:

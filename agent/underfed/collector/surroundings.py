@@ -9,6 +9,7 @@ from underfed.collector.gpu import GpuSampler
 from underfed.collector.host import HostSampler, host_facts
 from underfed.collector.news import HostPart
 from underfed.collector.samples import Row
+from underfed.collector.traffic import Traffic
 from underfed.facts import Origin
 
 OpenGpus = Callable[[str | None, str | None], GpuSampler]
@@ -28,7 +29,7 @@ class Surroundings:
         """Found when the rank was first seen; its process may be gone meanwhile."""
         if origin.pid not in self._parts:
             gpus = self._gpu_sampler(origin)
-            reasons = {"gpu_util_fraction": gpus.missing} if gpus.missing else {}
+            reasons = Traffic().missing | ({"gpu_util_fraction": gpus.missing} if gpus.missing else {})
             facts = host_facts(origin.pid, Path(origin.data_directory))
             self._parts[origin.pid] = HostPart(facts, gpus.devices, reasons)
         return self._parts[origin.pid]

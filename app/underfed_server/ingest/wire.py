@@ -242,6 +242,10 @@ class HostSamples(Part, frozen=True, kw_only=True):
     memory_used_bytes: OptionalCounts | None = None
     swap_used_bytes: OptionalCounts | None = None
     shm_free_bytes: OptionalCounts | None = None
+    disk_read_bytes: OptionalCounts | None = None
+    disk_written_bytes: OptionalCounts | None = None
+    network_received_bytes: OptionalCounts | None = None
+    network_sent_bytes: OptionalCounts | None = None
 
 
 class GpuSamples(Part, frozen=True, kw_only=True):

@@ -21,6 +21,14 @@ TIER_ROWS = 256
 """Rows of a tier's bucket. Finer buckets are made from a chunk's rows: for N of them that is at most 256 × N rows."""
 
 COMPUTE, STALL, STALL_FRACTION = "compute_us", "stall_us", "data_stall_fraction"
+OWN_CORES = "own_cores"
+RATES = {
+    "disk_read_bytes_per_s": "disk_read_bytes",
+    "disk_written_bytes_per_s": "disk_written_bytes",
+    "network_received_bytes_per_s": "network_received_bytes",
+    "network_sent_bytes_per_s": "network_sent_bytes",
+}
+"""Measures of a host, with the columns that they are the growth of."""
 
 MEASURES = {
     "steps": (
@@ -28,8 +36,11 @@ MEASURES = {
         "h2d_exposed_us", COMPUTE, STALL, STALL_FRACTION,
     ),
     "batches": ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us", "read_bytes"),
-    "process": ("rss_bytes", "workers_rss_bytes", "threads", "open_files", "swap_bytes"),
-    "host": ("busy_cores", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes"),
+    "process": ("rss_bytes", "workers_rss_bytes", "threads", "open_files", "swap_bytes", OWN_CORES),
+    "host": (
+        "busy_cores", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes",
+        *RATES,
+    ),
     "worker": ("rss_bytes", "pss_bytes", "threads"),
     "gpu": ("util_fraction", "memory_used_bytes", "power_w", "own_process"),
 }  # fmt: skip
@@ -41,8 +52,14 @@ BINNED = {
 }
 """The measures whose roll-ups have a histogram beside them, for percentiles."""
 
-DERIVED_FROM = ("step_us", "data_wait_us", "gpu_idle_us", "queue_depth")
-"""The columns of steps that the measures which no column holds are made of."""
+_OF_STEPS = ("step_us", "data_wait_us", "gpu_idle_us", "queue_depth")
+_OF_PROCESSES = ("process_cpu_us", "workers_cpu_us", "at_us")
+DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((COMPUTE, STALL, STALL_FRACTION), _OF_STEPS),
+    OWN_CORES: _OF_PROCESSES,
+    **{rate: (total_, "at_us") for rate, total_ in RATES.items()},
+}
+"""The columns that a measure which no column holds is made of."""
 
 Starts = Sequence[int] | NDArray[np.intp]
 Figures = NDArray[np.float64]
@@ -168,16 +185,35 @@ def tier_of(lane: str, columns: Columns, index: Column) -> Rollup:
 def with_derived(lane: str, columns: Columns) -> Columns:
     """With the measures that are made of several columns, where all of these are there.
 
-    What was lost in steps that were not timed is estimated from the others: give a whole chunk, not a cut of it.
+    What was lost in steps that were not timed is estimated from the others, and what grows is told by the row before:
+    give a whole chunk, not a cut of it.
     """
-    if not columns.keys() >= set(DERIVED_FROM) or kind_of(lane) != "steps":
-        return columns
+    kind = kind_of(lane)
+    if kind == "steps":
+        return columns | _of_steps(columns) if columns.keys() >= set(_OF_STEPS) else columns
+    if kind == "host":
+        grown = {rate: columns[total_] for rate, total_ in RATES.items() if {total_, "at_us"} <= columns.keys()}
+        return columns | {rate: _per_us(column, columns["at_us"]) * 1e6 for rate, column in grown.items()}
+    if kind == "process" and columns.keys() >= set(_OF_PROCESSES):
+        cpu_us = columns["process_cpu_us"] + columns["workers_cpu_us"]
+        return columns | {OWN_CORES: _per_us(cpu_us, columns["at_us"])}
+    return columns
+
+
+def _of_steps(columns: Columns) -> Columns:
     step, wait = columns["step_us"], columns["data_wait_us"]
     stall = stall_us(wait, columns["gpu_idle_us"], columns["queue_depth"])
     stall[np.isnan(step)] = np.nan
     fraction = np.full(len(step), np.nan)
     np.divide(stall, step, out=fraction, where=step > 0)
-    return columns | {COMPUTE: step - wait, STALL: stall, STALL_FRACTION: fraction}
+    return {COMPUTE: step - wait, STALL: stall, STALL_FRACTION: fraction}
+
+
+def _per_us(grown: Column, at_us: Column) -> Column:
+    """How much it grew since the row before. Not known of the first row, and where a counter began anew."""
+    by, within_us = np.diff(grown, prepend=np.nan), np.diff(at_us, prepend=np.nan)
+    rate = np.full(len(grown), np.nan)
+    return np.divide(by, within_us, out=rate, where=(by >= 0) & (within_us > 0))
 
 
 def _reduced(column: Column, at: NDArray[np.intp], rows: Column) -> tuple[Column, Column, Column, Column]:

@@ -28,7 +28,8 @@ PROCESS_COLUMNS = (
 )  # fmt: skip
 HOST_COLUMNS = (
     "at_us", "busy_cores", "cpu_pressure_us", "io_pressure_us", "memory_pressure_us", "throttled_us",
-    "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes",
+    "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes", "disk_read_bytes",
+    "disk_written_bytes", "network_received_bytes", "network_sent_bytes",
 )  # fmt: skip
 WORKER_COLUMNS = ("at_us", "rss_bytes", "pss_bytes", "threads", "cpu_us")
 GPU_COLUMNS = ("at_us", "util_fraction", "memory_used_bytes", "power_w", "own_process")

@@ -117,6 +117,11 @@ class HostRows:
     """Of the control group where it limits memory."""
     swap_used_bytes: Column
     shm_free_bytes: Column
+    disk_read_bytes: Column
+    """Since the machine started, like the three that follow; a smaller one than before: it was started anew."""
+    disk_written_bytes: Column
+    network_received_bytes: Column
+    network_sent_bytes: Column
 
     def __len__(self) -> int:
         return len(self.at_us)

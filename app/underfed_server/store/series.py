@@ -19,10 +19,7 @@ from underfed_server.store.histograms import exact_percentiles, percentiles_of
 from underfed_server.store.instants import index_at
 from underfed_server.store.ladder import (
     BINNED,
-    COMPUTE,
     DERIVED_FROM,
-    STALL,
-    STALL_FRACTION,
     TIER_ROWS,
     Rollup,
     joined,
@@ -34,8 +31,6 @@ from underfed_server.store.lanes import instant_of, kind_of
 from underfed_server.store.lanes import joined as joined_rows
 from underfed_server.store.nodes import read_histograms, read_nodes
 from underfed_server.store.tracks import Reader, Track, cut, shifted
-
-DERIVED = {COMPUTE, STALL, STALL_FRACTION}
 
 SLACK = 1.2
 
@@ -334,9 +329,7 @@ def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> It
 
 def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
     """The columns that the measures ``names`` are made of."""
-    wanted = {instant_of(track.lane), *(name for name in names if name not in DERIVED)}
-    if DERIVED & set(names):
-        wanted |= set(DERIVED_FROM)
+    wanted = {instant_of(track.lane)}.union(*(DERIVED_FROM.get(name, (name,)) for name in names))
     return sorted(wanted)
 
 
