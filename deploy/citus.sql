@@ -11,6 +11,7 @@ SELECT create_distributed_table('loader', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('rank', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('rollup', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('storage', 'run_id', colocate_with => 'run');
+SELECT create_distributed_table('peak', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('stream', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('tag', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('track', 'run_id', colocate_with => 'run');

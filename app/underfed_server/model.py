@@ -718,6 +718,126 @@ class Team(Model):
     hosts: list[GroupHours]
 
 
+# --- hosts ----------------------------------------------------------------------------------------
+
+
+class HostRun(Model):
+    """A run on a host, as far as it is there."""
+
+    run_id: str
+    name: str
+    user: str
+    status: Status
+    bound: Bound
+    level: Level
+    cause: Cause | None
+    data_stall_fraction: float | None
+    ranks: int
+    own_cores: float | None
+    """That its processes there keep busy now."""
+    started_at: datetime
+    ended_at: datetime
+    """Or last seen."""
+
+
+class HostGpu(Model):
+    gpu_index: int
+    name: str
+    util_fraction: float | None
+    """NVML's duty cycle."""
+    memory_used_bytes: int | None
+    memory_total_bytes: int | None
+    run_id: str | None
+    """The run that computes on it; null: none of those listed, or it cannot be told."""
+    data_stall_fraction: float | None
+    """Of that run's steps: the share lost to input."""
+
+
+class HostCores(Model):
+    """Cores of a host that runs may use, and who keeps them busy now."""
+
+    usable: float | None
+    busy: float | None
+    own: float | None
+    """By the processes of the runs listed."""
+    others: float | None
+    """By anything else: what is busy and not theirs."""
+    idle: float | None
+    """What these runs could still have, within their control group's quota."""
+    missing: str | None
+    """Why a part is not known."""
+
+
+class HostFlow(Model):
+    """Bytes a second, by anyone."""
+
+    now: float | None
+    most: float | None
+    """In any second that a run saw there; null: nothing is known yet."""
+
+
+class Host(Model):
+    """One machine or container, by what runs on it say."""
+
+    hostname: str
+    is_live: bool
+    """A run on it reports."""
+    last_seen_at: datetime
+    facts: HostFacts
+    gpus: list[HostGpu]
+    runs: list[HostRun]
+    """That run there now; the one seen last, where none does."""
+    earlier_runs: int
+    """Others that were there in these days."""
+    cores: HostCores
+    memory_used_bytes: int | None
+    memory_limit_bytes: int | None
+    """The control group's, else all there is."""
+    shm_used_bytes: int | None
+    shm_total_bytes: int | None
+    disk_read: HostFlow
+    disk_written: HostFlow
+    network_received: HostFlow
+    network_sent: HostFlow
+    competing: list[str]
+    """Sentences: which runs want the same at the same time."""
+    not_measured: dict[str, str]
+
+
+class HostSeries(Model):
+    """One metric of a host, a value for each interval; null: not measured then."""
+
+    metric: str
+    unit: Unit
+    values: list[float | None]
+    missing: str | None
+
+
+class HostHistory(Model):
+    """What a host did over a stretch of time, and the runs on it."""
+
+    hostname: str
+    from_at: datetime
+    to_at: datetime
+    bucket_us: int
+    """Length of each interval."""
+    usable_cores: float | None
+    memory_limit_bytes: int | None
+    shm_total_bytes: int | None
+    runs: list[HostRun]
+    """Oldest first."""
+    series: list[HostSeries]
+
+
+class HostsPage(Model):
+    since: datetime
+    """Hosts are listed on which a run was seen since then."""
+    hosts: list[Host]
+    """Those with running runs first."""
+    history: HostHistory | None
+    """Of the one host that was asked for."""
+
+
 # --- events and service ---------------------------------------------------------------------------
 
 

@@ -28,6 +28,7 @@ ROUTES = {
     "/api/v1/projects/{project}/retention": {"get", "put"},
     "/api/v1/users": {"get"},
     "/api/v1/team": {"get"},
+    "/api/v1/hosts": {"get"},
     "/api/v1/events": {"get"},
     "/api/v1/tokens": {"get", "post"},
     "/api/v1/tokens/{token_id}": {"delete"},

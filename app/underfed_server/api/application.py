@@ -14,6 +14,7 @@ from underfed_server.api import (
     export,
     exposition,
     failures,
+    hosts,
     page,
     projects,
     retention,
@@ -106,7 +107,7 @@ def skeleton() -> FastAPI:
     )
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
-    for module in (runs, projects, retention, series, workers, timeline, export, team, events, tokens, service):
+    for module in (runs, projects, retention, series, workers, timeline, export, team, hosts, events, tokens, service):
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(service.health, responses=failures.RESPONSES)

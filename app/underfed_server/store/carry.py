@@ -12,7 +12,8 @@ from underfed_server.store import histograms, tables
 from underfed_server.store.chunks import Columns, encode
 from underfed_server.store.histograms import Counts
 from underfed_server.store.ladder import BINNED, MEASURES, Rollup, joined, tier_of, total, with_derived
-from underfed_server.store.lanes import index_of, instant_of, kind_of, length, packed
+from underfed_server.store.lanes import HOST, index_of, instant_of, kind_of, length, packed
+from underfed_server.store.peaks import note_peaks
 from underfed_server.store.records import node_to_bytes, nodes_from_bytes, tier_to_bytes, tiers_from_bytes
 from underfed_server.store.rounding import DURATIONS, rounded
 from underfed_server.store.streams import StreamKey
@@ -44,6 +45,8 @@ def add_chunk(
     }
     told_bits = precision_bits if kind_of(lane) in DURATIONS else None
     connection.execute(insert(tables.chunk), row)
+    if lane == HOST:
+        note_peaks(connection, key, tier)
     above = _climb(connection, key, lane, so_far.chunks, total(tier))
     above += _climb_binned(connection, key, lane, so_far.chunks, _histograms(lane, derived))
     bits = [each for each in (so_far.precision_bits, told_bits) if each is not None]

@@ -213,7 +213,7 @@ def _per_us(grown: Column, at_us: Column) -> Column:
     """How much it grew since the row before. Not known of the first row, and where a counter began anew."""
     by, within_us = np.diff(grown, prepend=np.nan), np.diff(at_us, prepend=np.nan)
     rate = np.full(len(grown), np.nan)
-    return np.divide(by, within_us, out=rate, where=(by >= 0) & (within_us > 0))
+    return np.asarray(np.divide(by, within_us, out=rate, where=(by >= 0) & (within_us > 0)))
 
 
 def _reduced(column: Column, at: NDArray[np.intp], rows: Column) -> tuple[Column, Column, Column, Column]:

@@ -22,6 +22,7 @@ from underfed_server.store.hosts import Samplers, read_samplers
 from underfed_server.store.keeping import Keeping, Taken, put_own, read_own, read_taken
 from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.lines import Lines, write_page
+from underfed_server.store.newest import Newest, Place, RankNow
 from underfed_server.store.news import News, read_news
 from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
 from underfed_server.store.runs import RunFilter
@@ -76,6 +77,7 @@ class Store:
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
         self._lines = Lines()
+        self._newest = Newest()
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(self.database.writing, self._appender, self._tell, is_shared=is_shared)
         self._readers = self.database.reading
@@ -341,6 +343,10 @@ class Store:
         """One run, judged or not."""
         with self._readers.begin() as connection:
             return read_sighting(connection, run_id)
+
+    def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow]:
+        """What each rank of these running runs uses now, to about two seconds, as ``connection`` sees it."""
+        return self._newest.read(connection, run_ids, self.now())
 
     def proven(self, project: str | None = None) -> list[LedgerEntry]:
         """What every run that carried an advice gained by it, or those of a project; oldest first."""

@@ -276,6 +276,19 @@ storage = Table(
     sqlite_with_rowid=False,
 )
 
+peak = Table(
+    "peak",
+    metadata,
+    # The most in a second that a rank saw of the host that it samples.
+    _key("run_id", Text),
+    _key("rank", Integer),
+    Column("disk_read_bytes_per_s", Float),
+    Column("disk_written_bytes_per_s", Float),
+    Column("network_received_bytes_per_s", Float),
+    Column("network_sent_bytes_per_s", Float),
+    sqlite_with_rowid=False,
+)
+
 hot = Table(
     "hot",
     metadata,

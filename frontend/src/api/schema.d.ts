@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 a15082bf7ce7f51cfb82fc15b529335ea080e25b27fed02da7d2c61cccbaf117. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 7ab1c7a9a4aeaf4a6b8a0790a724a1c7a7d2194c48ded2080a515749175d9e1f. Not edited by hand.
 export interface paths {
     "/api/v1/events": {
         parameters: {
@@ -12,6 +12,26 @@ export interface paths {
          * @description Server-sent events: a run has new windows, a new status or a new diagnosis; at most one a second a run.
          */
         get: operations["events_api_v1_events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hosts
+         * @description Hosts on which a run was seen in seven days: cores, memory, disks, networks and GPUs as they are used now.
+         */
+        get: operations["hosts_api_v1_hosts_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -777,6 +797,65 @@ export interface components {
             /** Proven */
             proven: number;
         };
+        /**
+         * Host
+         * @description One machine or container, by what runs on it say.
+         */
+        Host: {
+            /** Competing */
+            competing: string[];
+            cores: components["schemas"]["HostCores"];
+            disk_read: components["schemas"]["HostFlow"];
+            disk_written: components["schemas"]["HostFlow"];
+            /** Earlier Runs */
+            earlier_runs: number;
+            facts: components["schemas"]["HostFacts"];
+            /** Gpus */
+            gpus: components["schemas"]["HostGpu"][];
+            /** Hostname */
+            hostname: string;
+            /** Is Live */
+            is_live: boolean;
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Memory Limit Bytes */
+            memory_limit_bytes: number | null;
+            /** Memory Used Bytes */
+            memory_used_bytes: number | null;
+            network_received: components["schemas"]["HostFlow"];
+            network_sent: components["schemas"]["HostFlow"];
+            /** Not Measured */
+            not_measured: {
+                [key: string]: string;
+            };
+            /** Runs */
+            runs: components["schemas"]["HostRun"][];
+            /** Shm Total Bytes */
+            shm_total_bytes: number | null;
+            /** Shm Used Bytes */
+            shm_used_bytes: number | null;
+        };
+        /**
+         * HostCores
+         * @description Cores of a host that runs may use, and who keeps them busy now.
+         */
+        HostCores: {
+            /** Busy */
+            busy: number | null;
+            /** Idle */
+            idle: number | null;
+            /** Missing */
+            missing: string | null;
+            /** Others */
+            others: number | null;
+            /** Own */
+            own: number | null;
+            /** Usable */
+            usable: number | null;
+        };
         /** HostFacts */
         HostFacts: {
             /** Allowed Cpus */
@@ -813,6 +892,136 @@ export interface components {
             swap_total_bytes: number | null;
             /** Usable Cores */
             usable_cores: number | null;
+        };
+        /**
+         * HostFlow
+         * @description Bytes a second, by anyone.
+         */
+        HostFlow: {
+            /** Most */
+            most: number | null;
+            /** Now */
+            now: number | null;
+        };
+        /** HostGpu */
+        HostGpu: {
+            /** Data Stall Fraction */
+            data_stall_fraction: number | null;
+            /** Gpu Index */
+            gpu_index: number;
+            /** Memory Total Bytes */
+            memory_total_bytes: number | null;
+            /** Memory Used Bytes */
+            memory_used_bytes: number | null;
+            /** Name */
+            name: string;
+            /** Run Id */
+            run_id: string | null;
+            /** Util Fraction */
+            util_fraction: number | null;
+        };
+        /**
+         * HostHistory
+         * @description What a host did over a stretch of time, and the runs on it.
+         */
+        HostHistory: {
+            /** Bucket Us */
+            bucket_us: number;
+            /**
+             * From At
+             * Format: date-time
+             */
+            from_at: string;
+            /** Hostname */
+            hostname: string;
+            /** Memory Limit Bytes */
+            memory_limit_bytes: number | null;
+            /** Runs */
+            runs: components["schemas"]["HostRun"][];
+            /** Series */
+            series: components["schemas"]["HostSeries"][];
+            /** Shm Total Bytes */
+            shm_total_bytes: number | null;
+            /**
+             * To At
+             * Format: date-time
+             */
+            to_at: string;
+            /** Usable Cores */
+            usable_cores: number | null;
+        };
+        /**
+         * HostRun
+         * @description A run on a host, as far as it is there.
+         */
+        HostRun: {
+            /**
+             * Bound
+             * @enum {string}
+             */
+            bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /** Cause */
+            cause: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            /** Data Stall Fraction */
+            data_stall_fraction: number | null;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /** Name */
+            name: string;
+            /** Own Cores */
+            own_cores: number | null;
+            /** Ranks */
+            ranks: number;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "finished" | "crashed" | "lost";
+            /** User */
+            user: string;
+        };
+        /**
+         * HostSeries
+         * @description One metric of a host, a value for each interval; null: not measured then.
+         */
+        HostSeries: {
+            /** Metric */
+            metric: string;
+            /** Missing */
+            missing: string | null;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "us" | "fraction" | "bytes" | "bytes_per_s" | "per_s" | "count" | "cores" | "factor" | "setting" | "w";
+            /** Values */
+            values: (number | null)[];
+        };
+        /** HostsPage */
+        HostsPage: {
+            history: components["schemas"]["HostHistory"] | null;
+            /** Hosts */
+            hosts: components["schemas"]["Host"][];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
         };
         /**
          * LedgerEntry
@@ -1771,6 +1980,116 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["RunEvent"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    hosts_api_v1_hosts_get: {
+        parameters: {
+            query?: {
+                /** @description Intervals of the history */
+                buckets?: number;
+                /** @description Of the history; default: an hour before `to_at` */
+                from_at?: string | null;
+                /** @description This one alone, with its history */
+                hostname?: string | null;
+                /** @description Default: when the host was last heard of */
+                to_at?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsPage"];
                 };
             };
             /** @description Bad Request */
@@ -3029,7 +3348,7 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more of: step_us, data_wait_us, compute_us, sampler_us, h2d_us, h2d_exposed_us, gpu_idle_us, gpu_work_us, queue_depth, data_stall_fraction, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads */
+                /** @description One or more of: step_us, data_wait_us, compute_us, sampler_us, h2d_us, h2d_exposed_us, gpu_idle_us, gpu_work_us, queue_depth, data_stall_fraction, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, own_cores, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;

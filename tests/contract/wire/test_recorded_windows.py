@@ -46,7 +46,8 @@ FREE = ("not_measured", "tags", "config", "overrides")
 
 OF_A_MACHINE = ("quota_cores", "memory_limit_bytes", "cpu_slowdown", "cpu_pressure_us", "io_pressure_us",
                 "throttled_us", "swap_used_bytes", "devices", "gpus", "numa_nodes", "memory_pressure_us",
-                "memory_used_bytes", "storage")  # fmt: skip
+                "memory_used_bytes", "storage", "disk_read_bytes", "disk_written_bytes", "network_received_bytes",
+                "network_sent_bytes")  # fmt: skip
 """There where the kernel, the container or the hardware has them."""
 
 NEUTRAL = {"user": "ada", "hostname": "gpu-03", "command": ["python", "train.py"], "script": "train.py"}

@@ -1,0 +1,51 @@
+"""``/hosts``: each machine with what its runs use of it, and one of them over time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
+
+from underfed_server.api.given import ALLOWED, GivenGrant, GivenStore
+from underfed_server.errors import InvalidError
+from underfed_server.model import HostsPage
+from underfed_server.team.history import read_history
+from underfed_server.team.machines import read_hosts
+
+router = APIRouter(tags=["team"], dependencies=ALLOWED)
+
+MOST_BUCKETS = 1_000
+SHOWN = timedelta(hours=1)
+"""Of a host, where nothing else is asked for."""
+
+LONGEST = timedelta(days=31)
+
+
+@router.get("/hosts")
+def hosts(
+    store: GivenStore,
+    grant: GivenGrant,
+    hostname: Annotated[str | None, Query(description="This one alone, with its history")] = None,
+    from_at: Annotated[
+        AwareDatetime | None, Query(description="Of the history; default: an hour before `to_at`")
+    ] = None,
+    to_at: Annotated[AwareDatetime | None, Query(description="Default: when the host was last heard of")] = None,
+    buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Intervals of the history")] = 240,
+) -> HostsPage:
+    """Hosts on which a run was seen in seven days: cores, memory, disks, networks and GPUs as they are used now."""
+    page = read_hosts(store, grant.project, hostname)
+    if hostname is None:
+        return page
+    end = to_at or page.hosts[0].last_seen_at
+    start = from_at or end - SHOWN
+    _require_span(start, end)
+    return page.model_copy(update={"history": read_history(store, hostname, start, end, buckets, grant.project)})
+
+
+def _require_span(start: datetime, end: datetime) -> None:
+    if not timedelta() < end - start <= LONGEST:
+        raise InvalidError(
+            f"from_at: it lies at most {LONGEST.days} days before to_at, and not after it", field="from_at"
+        )
