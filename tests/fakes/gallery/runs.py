@@ -85,7 +85,7 @@ def _ended() -> list[Job]:
         ),
         Job(
             "whisper-sm-common17", [gpu(9, cores=16)],
-            _steady(Load(2_300, 10, runqueue_ms=1_300, collate_ms=10), 380, num_workers=8), "jonas", project="speech",
+            _steady(Load(2_900, 10, runqueue_ms=1_100, collate_ms=10), 380, num_workers=8), "jonas", project="speech",
             tags={"audio": ""}, ended_h=7, end=FINISHED, busy_cores=15.8, mount=NVME,
         ),
         Job(
