@@ -1,89 +1,83 @@
-/** What is written over a panel: epochs as lines, and each layer's name beside its newest value. */
-import type uPlot from 'uplot'
+/** What is written over a panel: epochs and events as lines, and each layer's name beside its newest value. */
+import { line, type Scale } from './axes'
 import { spread } from './frame'
 import { FONT, LABEL_FONT, palette } from './palette'
-import type { TimePanel } from './panel'
+import type { Mark, TimePanel } from './panel'
 
 const LABEL_ROOM = 15
-/** Between two epoch names. */
-const MARK_ROOM = 64
+/** Between two names of marks. */
+const MARK_GAP = 12
 /** Lines this close are a texture: they step back. */
 const MANY_MARKS = 30
 
-export function annotate(plot: uPlot, panel: TimePanel): void {
-  const context = plot.ctx
-  context.save()
-  context.scale(devicePixelRatio, devicePixelRatio)
-  const box = {
-    left: plot.bbox.left / devicePixelRatio,
-    top: plot.bbox.top / devicePixelRatio,
-    width: plot.bbox.width / devicePixelRatio,
-    height: plot.bbox.height / devicePixelRatio,
-  }
-  drawMarks(context, plot, panel, box)
-  drawLabels(context, plot, panel, box)
-  context.restore()
-}
-
-interface Box {
-  left: number
-  top: number
-  width: number
-  height: number
-}
-
-function drawMarks(context: CanvasRenderingContext2D, plot: uPlot, panel: TimePanel, box: Box): void {
-  context.strokeStyle = palette()['ink-2']
-  context.fillStyle = palette()['ink-2']
-  context.font = FONT
+export function annotate(context: CanvasRenderingContext2D, panel: TimePanel, scale: Scale): void {
   context.textAlign = 'left'
-  context.textBaseline = 'alphabetic'
   context.lineWidth = 1
-  context.setLineDash([2, 2])
-  let free = box.left
-  for (const mark of panel.marks) {
-    const left = box.left + plot.valToPos(mark.atS, 'x')
-    if (left < box.left || left > box.left + box.width) continue
-    context.globalAlpha = panel.marks.length > MANY_MARKS ? 0.3 : 0.7
-    context.beginPath()
-    context.moveTo(left, box.top)
-    context.lineTo(left, box.top + box.height)
-    context.stroke()
-    context.globalAlpha = 1
-    if (!panel.hasTimeLabels || left < free || left > box.left + box.width - 30) continue
-    context.fillText(mark.label, left, box.top - 7)
-    free = left + MARK_ROOM
-  }
-  context.setLineDash([])
-  if (panel.topLabel) {
-    context.textAlign = 'right'
-    context.fillText(panel.topLabel, box.left + box.width, box.top - 7)
-    context.textAlign = 'left'
-  }
+  context.font = FONT
+  drawMarks(context, panel, scale)
+  if (panel.hasTimeLabels) nameMarks(context, panel, scale)
+  context.font = LABEL_FONT
+  drawLabels(context, panel, scale)
 }
 
-function drawLabels(context: CanvasRenderingContext2D, plot: uPlot, panel: TimePanel, box: Box): void {
+function drawMarks(context: CanvasRenderingContext2D, panel: TimePanel, scale: Scale): void {
+  context.strokeStyle = palette()['ink-2']
+  for (const mark of shown(panel, scale)) {
+    context.globalAlpha = panel.marks.length > MANY_MARKS && !mark.isEvent ? 0.3 : 0.7
+    context.setLineDash(mark.isEvent ? [] : [2, 2])
+    line(context, scale.x(mark.atS), scale.top, scale.x(mark.atS), scale.bottom)
+  }
+  context.globalAlpha = 1
+  context.setLineDash([])
+}
+
+function shown({ marks }: TimePanel, { x, left, right }: Scale): readonly Mark[] {
+  return marks.filter(mark => x(mark.atS) >= left && x(mark.atS) <= right)
+}
+
+/** Events first, then epochs from the left: a name that would run into another is left out. */
+function nameMarks(context: CanvasRenderingContext2D, panel: TimePanel, scale: Scale): void {
+  context.fillStyle = palette()['ink-2']
+  const taken: [number, number][] = []
+  const place = (text: string, left: number) => {
+    const right = left + context.measureText(text).width
+    const isFree = taken.every(([from, to]) => right + MARK_GAP <= from || left >= to + MARK_GAP)
+    if (!isFree || right > scale.right) return
+    taken.push([left, right])
+    context.fillText(text, left, scale.top - 7)
+  }
+  if (panel.topLabel) place(panel.topLabel, scale.right - context.measureText(panel.topLabel).width)
+  const marks = shown(panel, scale).toSorted(
+    (a, b) => Number(b.isEvent ?? false) - Number(a.isEvent ?? false),
+  )
+  for (const mark of marks) place(mark.label, scale.x(mark.atS))
+}
+
+function drawLabels(
+  context: CanvasRenderingContext2D,
+  panel: TimePanel,
+  { y, right, top, bottom }: Scale,
+): void {
   const named = panel.layers.flatMap((layer, index) => {
     const value = labelHeight(panel, index)
-    return layer.label === null || value === null ? [] : [{ layer, top: plot.valToPos(value, 'y') }]
+    return layer.label === null || value === null ? [] : [{ layer, at: y(value) }]
   })
-  const tops = spread(
-    named.map(({ top }) => Math.min(Math.max(top, 6), box.height - 4)),
+  const places = spread(
+    named.map(({ at }) => Math.min(Math.max(at, top + 6), bottom - 4)),
     LABEL_ROOM,
   )
-  context.font = LABEL_FONT
   named.forEach(({ layer }, index) => {
     context.fillStyle = palette()[layer.labelColour]
-    context.fillText(layer.label ?? '', box.left + box.width + 8, box.top + (tops[index] ?? 0) + 4)
+    context.fillText(layer.label ?? '', right + 8, (places[index] ?? 0) + 4)
   })
 }
 
 /** A line is named at its last value, a stacked layer in the middle of its own part. */
-function labelHeight(panel: TimePanel, index: number): number | null {
-  const at = panel.layers[index]?.values.findLastIndex(value => value !== null) ?? -1
+function labelHeight({ layers, top, isOverlaid }: TimePanel, index: number): number | null {
+  const at = layers[index]?.values.findLastIndex(value => value !== null) ?? -1
   if (at < 0) return null
-  const own = Math.min(panel.layers[index]?.values[at] ?? 0, panel.top)
-  if (panel.layers.length === 1) return own
-  const below = panel.layers[index + 1]?.values[at] ?? 0
-  return (own + Math.min(below, panel.top)) / 2
+  const own = Math.min(layers[index]?.values[at] ?? 0, top)
+  if (layers.length === 1 || isOverlaid) return own
+  const below = layers[index + 1]?.values[at] ?? 0
+  return (own + Math.min(below, top)) / 2
 }

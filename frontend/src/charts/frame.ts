@@ -22,7 +22,7 @@ const SECONDS = [
   0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600,
 ]
 const DAY_S = 86_400
-/** Steps between time ticks, in seconds; uPlot picks the finest that fits. */
+/** Steps between time ticks, in seconds: the finest that fits is taken. */
 export const TIME_STEPS: readonly number[] = [...SECONDS, 43_200, DAY_S, 2 * DAY_S, 7 * DAY_S, 28 * DAY_S]
 /** A time label and the air around it, in CSS pixels. */
 export const TIME_SPACE = 76

@@ -60,7 +60,10 @@ function hatch(fill: string, line: string): CanvasPattern | string {
     context.lineTo(shift + size, 0)
   }
   context.stroke()
-  return context.createPattern(tile, 'repeat') ?? fill
+  const pattern = context.createPattern(tile, 'repeat')
+  // Charts count in CSS pixels.
+  pattern?.setTransform(new DOMMatrix().scale(1 / scale))
+  return pattern ?? fill
 }
 
 /** The theme changed: drawn things know only when told. */
