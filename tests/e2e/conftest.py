@@ -17,6 +17,7 @@ import underfed_server.demo
 from tests.app.serving import Service, judged, start_service
 from tests.fakes.chromium import chromium
 from tests.fakes.environment import clean_environment
+from tests.fakes.gallery.filling import fill
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
@@ -83,6 +84,15 @@ def mended(starved: Diagnosis, data: Path, service: Service, client: Client) -> 
     assert isinstance(advised.to, int)
     with training(data, service, num_workers=advised.to, seconds=12) as job:
         return finished(client, job)
+
+
+@pytest.fixture(scope="session")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the made runs of a team: every cause, state and kind of machine."""
+    served = start_service(tmp_path_factory.mktemp("gallery") / "underfed.db")
+    fill(served.address)
+    yield served
+    served.kill()
 
 
 @pytest.fixture(scope="module")
