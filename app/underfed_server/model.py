@@ -838,6 +838,84 @@ class HostsPage(Model):
     """Of the one host that was asked for."""
 
 
+# --- comparison -----------------------------------------------------------------------------------
+
+
+MOST_COMPARED = 8
+"""As many as colours and columns can be told apart."""
+
+
+class Speed(Model):
+    """How many times as fast as the first run, with the 95 % interval of the ratio."""
+
+    factor: float
+    low: float
+    high: float
+    is_told: bool
+    """The interval does not hold 1, and the difference is 2 % at least."""
+
+
+class EpochStart(Model):
+    epoch_index: int
+    first_step_index: int
+
+
+class ComparedRun(Model):
+    """Figures are of the compared steps; ``None`` where ``why_not`` says why there are none."""
+
+    run: RunSummary
+    label: str
+    """The name, told apart from the others' where they share it."""
+    verdict: str
+    sentence: str | None
+    """How fast against the first run, and why; ``None`` for that one."""
+    speed: Speed | None
+    why_not: str | None
+    """Why it has no figures."""
+    anatomy: Anatomy | None
+    steps_per_s: float | None
+    samples_per_s: float | None
+    batch_samples: float | None
+    """In a step of the judged rank."""
+    epochs: list[EpochStart]
+    """Of the judged rank and loader, the newest that are known: by them steps become epochs."""
+
+
+class ComparedSetting(Model):
+    """One value a run, in their order; ``None``: not set, or not known."""
+
+    name: str
+    group: Literal["loader", "data", "machine", "software", "config", "tags", "command"]
+    unit: Unit
+    values: list[Setting]
+    differs: bool
+    matters: bool
+    """Known to matter for how fast batches are loaded."""
+
+
+class Caution(Model):
+    """Something besides the loader differs, so that the ratio may not be of the loader."""
+
+    of: Literal["batch_size", "model", "gpu", "world_size", "compute"]
+    sentence: str
+
+
+class Comparison(Model):
+    """Several runs against the first of them."""
+
+    sentence: str
+    basis: Literal["epochs", "steps"]
+    """Whole epochs, starting and stopping workers included, where all runs have two; else the steps within epochs."""
+    per: Literal["steps", "samples"]
+    """What is counted a second: samples where batch sizes differ."""
+    runs: list[ComparedRun]
+    cautions: list[Caution]
+    settings: list[ComparedSetting]
+    """Also those that are equal."""
+    ledger: list[LedgerEntry]
+    """Where one of the runs carries the advice of another."""
+
+
 # --- events and service ---------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ SERVER_LINE = (
     ("facts",),
     ("diagnosis",),
     ("advice",),
-    ("team",),
+    ("team", "comparison"),
     ("proof", "replayed"),
     ("judgement",),
     ("export",),

@@ -24,6 +24,7 @@ ROUTES = {
     "/api/v1/runs/{run_id}/workers": {"get"},
     "/api/v1/runs/{run_id}/timeline": {"get"},
     "/api/v1/runs/{run_id}/export": {"get"},
+    "/api/v1/compare": {"get"},
     "/api/v1/projects": {"get"},
     "/api/v1/projects/{project}/retention": {"get", "put"},
     "/api/v1/users": {"get"},

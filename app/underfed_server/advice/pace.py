@@ -10,7 +10,7 @@ import numpy as np
 
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.ranks import judged_rank
-from underfed_server.facts.record import Column, RunFacts, StepColumns
+from underfed_server.facts.record import Column, Places, RunFacts, StepColumns
 from underfed_server.model import Change
 
 BLOCKS = 8
@@ -18,6 +18,9 @@ BLOCKS = 8
 
 T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36)
 """Two-sided 95 % of Student's t with 1 … 7 degrees of freedom: one less than there are blocks."""
+
+Blocks = list[Places]
+"""Places of steps, block by block."""
 
 OF_EPOCHS: frozenset[Change] = frozenset({"persistent_workers", "multiprocessing_context"})
 """Changes of what happens between epochs: compared by whole ones only (CONTRACT)."""
@@ -47,7 +50,36 @@ def paces_of(facts: RunFacts) -> Paces:
     if facts.judged_steps < LIMITS.needed_steps:
         return Paces(None, None)
     steps = judged_rank(facts).steps
-    return Paces(_of_epochs(steps), _of_steps(steps))
+    epochs, within = epoch_blocks(steps), step_blocks(steps)
+    return Paces(pace(steps, epochs) if epochs else None, pace(steps, within) if within else None)
+
+
+def step_blocks(steps: StepColumns) -> Blocks | None:
+    """Of steps within epochs: the first of an epoch holds its start, and is left out. ``None``: there are too few."""
+    within = np.flatnonzero(~steps.is_epoch_start)
+    return np.array_split(within, BLOCKS) if len(within) >= 2 * BLOCKS else None
+
+
+def epoch_blocks(steps: StepColumns) -> Blocks | None:
+    """A block is one or more whole epochs: from a first step, in which workers are started, to another one.
+
+    ``None``: there are fewer than two.
+    """
+    starts = np.flatnonzero(steps.is_epoch_start)
+    if len(starts) < 3:
+        return None
+    cuts = starts[np.linspace(0, len(starts) - 1, min(BLOCKS, len(starts) - 1) + 1).astype(int)]
+    return [np.arange(start, end) for start, end in pairwise(cuts)]
+
+
+def pace(steps: StepColumns, blocks: Blocks) -> Pace:
+    means = np.array([np.mean(steps.step_us[block]) for block in blocks])
+    return Pace(float(np.mean(steps.step_us[np.concatenate(blocks)])), standard_error(means), len(blocks))
+
+
+def standard_error(means: Column) -> float:
+    """Of the mean of block ``means``."""
+    return float(np.std(means, ddof=1)) / math.sqrt(len(means))
 
 
 def comparable(earlier: Paces, later: Paces, change: Change) -> tuple[Pace, Pace] | None:
@@ -62,28 +94,11 @@ def comparable(earlier: Paces, later: Paces, change: Change) -> tuple[Pace, Pace
 def speedup(earlier: Pace, later: Pace) -> tuple[float, float, float]:
     """Ratio of the mean steps with its 95 % interval. How far a repeated run would stray is not in it."""
     spread = math.hypot(earlier.error_us / earlier.step_us, later.error_us / later.step_us)
-    reach = T_95[min(earlier.blocks, later.blocks) - 2] * spread
+    reach = t_95(earlier, later) * spread
     ratio = earlier.step_us / later.step_us
     return ratio, ratio * math.exp(-reach), ratio * math.exp(reach)
 
 
-def _of_steps(steps: StepColumns) -> Pace | None:
-    """The first step of an epoch holds its start, and is left out."""
-    within = steps.step_us[~steps.is_epoch_start]
-    if len(within) < 2 * BLOCKS:
-        return None
-    return _pace(np.array([np.mean(block) for block in np.array_split(within, BLOCKS)]), float(np.mean(within)))
-
-
-def _of_epochs(steps: StepColumns) -> Pace | None:
-    """A block is one or more whole epochs: from a first step, in which workers are started, to another one."""
-    starts = np.flatnonzero(steps.is_epoch_start)
-    if len(starts) < 3:
-        return None
-    cuts = starts[np.linspace(0, len(starts) - 1, min(BLOCKS, len(starts) - 1) + 1).astype(int)]
-    means = [np.mean(steps.step_us[start:end]) for start, end in pairwise(cuts)]
-    return _pace(np.array(means), float(np.mean(steps.step_us[starts[0] : starts[-1]])))
-
-
-def _pace(means: Column, mean: float) -> Pace:
-    return Pace(mean, float(np.std(means, ddof=1)) / math.sqrt(len(means)), len(means))
+def t_95(earlier: Pace, later: Pace) -> float:
+    """Student's t for the difference of the two: of the one with fewer blocks, which is the wider."""
+    return T_95[min(earlier.blocks, later.blocks) - 2]

@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from underfed_server.api import (
+    compare,
     docs,
     events,
     export,
@@ -107,7 +108,10 @@ def skeleton() -> FastAPI:
     )
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
-    for module in (runs, projects, retention, series, workers, timeline, export, team, hosts, events, tokens, service):
+    asked = (
+        runs, projects, retention, series, workers, timeline, export, compare, team, hosts, events, tokens, service,
+    )  # fmt: skip
+    for module in asked:
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(service.health, responses=failures.RESPONSES)

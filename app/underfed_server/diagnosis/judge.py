@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
+from underfed_server.diagnosis.anatomy import anatomy_of
 from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes
 from underfed_server.diagnosis.judged import examine
 from underfed_server.diagnosis.limits import LIMITS, Limits
-from underfed_server.diagnosis.measures import exposed_copy_us, mean
+from underfed_server.diagnosis.measures import mean
 from underfed_server.diagnosis.ranks import judged_rank, stragglers
 from underfed_server.diagnosis.rules import Rule, all_rules
 from underfed_server.diagnosis.signals import read_signals
 from underfed_server.diagnosis.verdict import Verdict
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import Anatomy, Bound, Cause, ClockName, Confidence, Diagnosis, RankDiagnosis
+from underfed_server.model import Bound, Cause, ClockName, Confidence, Diagnosis, RankDiagnosis
 
 US_PER_HOUR = 3.6e9
 
@@ -69,7 +70,7 @@ def judge(
         hours_lost=lost,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
         hours_used=used,
-        anatomy=_anatomy(rank),
+        anatomy=anatomy_of(rank),
         causes=causes,
         signals=read_signals(judged, causes, limits),
         ranks=_ranks(facts, limits),
@@ -130,20 +131,6 @@ def _device_share(rank: RankFacts) -> float:
     if not rank.has_device_clock or rank.data_wait_us <= 0:
         return 1.0
     return min(1.0, rank.stall_us / rank.data_wait_us)
-
-
-def _anatomy(rank: RankFacts) -> Anatomy:
-    step, wait, sampler = round(rank.step_us), round(rank.data_wait_us), mean(rank.steps.sampler_us)
-    copy = exposed_copy_us(rank)
-    exposed = None if copy is None else min(step - wait, round(copy))
-    return Anatomy(
-        step_us=step,
-        data_wait_us=wait,
-        h2d_exposed_us=exposed,
-        compute_us=step - wait - (exposed or 0),
-        gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
-        sampler_us=None if sampler is None else round(sampler),
-    )
 
 
 def _ranks(facts: RunFacts, limits: Limits) -> tuple[RankDiagnosis, ...]:

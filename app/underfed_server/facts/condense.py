@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -107,6 +107,20 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
     )
 
 
+def condense_steps(store: Store, asked: Asked, rank: int) -> RankFacts:
+    """One rank's judged steps as in :func:`condense`, and nothing of what lay behind them."""
+    rows, keep, outside = _judged(store, asked, rank)
+    none: dict[str, Any] = {each.name: np.empty(0) for each in fields(BatchColumns)}
+    return RankFacts(rank=rank, steps=_steps(rows, keep, outside), batches=BatchColumns(**none))
+
+
+def _judged(store: Store, asked: Asked, rank: int) -> tuple[StepRows, Mask, Column]:
+    """The newest steps, which of them are judged, and what their epochs cost beside them."""
+    rows = store.steps(asked.run.run_id, rank, asked.loader, last=asked.judged_steps + 1)
+    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= asked.warmup_steps)
+    return rows, keep, _outside_us(rows, asked.epochs(rank))
+
+
 def _loader(info: LoaderInfo) -> LoaderFacts:
     return LoaderFacts(
         name=info.loader,
@@ -187,11 +201,8 @@ def _host(hosts: Hosts, run: Run) -> HostShare:
 
 def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
     store, run_id, rank = hosts.store, hosts.run_id, totals.rank
-    rows = store.steps(run_id, rank, asked.loader, last=asked.judged_steps + 1)
-    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= asked.warmup_steps)
+    rows, keep, outside = _judged(store, asked, rank)
     span = _span(rows, keep)
-    epochs = asked.epochs(rank)
-    outside = _outside_us(rows, epochs)
     # With workers, batches run ahead of the steps by the queue's length: twice as many surely hold all of the span.
     batches = store.batches(run_id, rank, asked.loader, last=2 * asked.judged_steps)
     steps = _steps(rows, keep, outside)
@@ -206,7 +217,7 @@ def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
         uses_gpu=bool(np.isfinite(steps.gpu_idle_us).any()) or _uses_gpu(hosts, rank),
         gpu_util=_gpu_util(hosts, rank, span),
         hostname=hosts.samplers.hostnames.get(rank),
-        epochs=tuple(_epoch(each) for each in epochs),
+        epochs=tuple(_epoch(each) for each in asked.epochs(rank)),
         workers=worker_facts(store.workers(run_id, rank, asked.loader), (span.start_us, span.end_us) if span else None),
         host=_host_columns(hosts, rank, span),
     )

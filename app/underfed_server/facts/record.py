@@ -6,7 +6,7 @@ Arrays hold microseconds as ``float64`` with NaN for "not measured". A field tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from underfed_server.store.stall import has_device_clock, stall_us
 
 Column = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,10 @@ class StepColumns:
 
     def __len__(self) -> int:
         return len(self.step_us)
+
+    def at(self, places: Places) -> StepColumns:
+        """Those alone."""
+        return StepColumns(**{each.name: getattr(self, each.name)[places] for each in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
 from underfed_server.errors import UnderfedError
-from underfed_server.model import Diagnosis, Run, RunsPage, RunSummary, TokenList, TokenMade, WorkersPage
+from underfed_server.model import Comparison, Diagnosis, Run, RunsPage, RunSummary, TokenList, TokenMade, WorkersPage
 
 DEFAULT_URL = "http://127.0.0.1:7077"
 TIMEOUT_S = 10.0
@@ -55,6 +55,10 @@ class Client:
     def workers(self, run_id: str) -> WorkersPage:
         return WorkersPage.model_validate(self._get(f"/runs/{quote(run_id, safe='')}/workers", {}))
 
+    def comparison(self, run_ids: Sequence[str]) -> Comparison:
+        """The first is the baseline."""
+        return Comparison.model_validate(self._get("/compare", {"run_id": list(run_ids)}))
+
     def find(self, wanted: str) -> RunSummary:
         """The run that ``wanted`` names: an id, a unique beginning of one, or ``latest``.
 
@@ -92,8 +96,8 @@ class Client:
         with self._asked("GET", path) as answer:
             shutil.copyfileobj(answer, file)
 
-    def _get(self, path: str, query: Mapping[str, str]) -> Any:
-        return self._ask("GET", path + (f"?{urlencode(query)}" if query else ""))
+    def _get(self, path: str, query: Mapping[str, str | list[str]]) -> Any:
+        return self._ask("GET", path + (f"?{urlencode(query, doseq=True)}" if query else ""))
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         with self._asked(method, path, body) as answer:

@@ -1,4 +1,4 @@
-"""``underfed runs`` and ``underfed show``: the runs table and one run's diagnosis in the terminal."""
+"""``underfed runs``, ``show`` and ``compare``: the runs table, one run's diagnosis, several side by side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pydantic import BaseModel
 from rich.console import RenderableType
 
 from underfed_server.errors import UnderfedError
+from underfed_server.model import MOST_COMPARED
 from underfed_server.terminal.client import RefusedError, client_from_environment
+from underfed_server.terminal.comparison import render_comparison
 from underfed_server.terminal.console import PlainConsole, json_of
 from underfed_server.terminal.rendering import render_runs
 from underfed_server.terminal.surroundings import render_run
@@ -78,6 +80,23 @@ def show(argv: Sequence[str]) -> int:
         run_id = client.find(arguments.run).run_id
         diagnosis = client.diagnosis(run_id)
         return diagnosis, lambda: render_run(diagnosis, client.run(run_id), client.workers(run_id))
+
+    return _print(answer, as_json=arguments.json)
+
+
+def compare(argv: Sequence[str]) -> int:
+    """Compare two to eight runs with the first of them: how fast, why, and what else differs."""
+    parser = argparse.ArgumentParser(prog="underfed compare", description=compare.__doc__)
+    parser.add_argument("run", metavar="RUN", nargs="+", help="a run id, a unique beginning of one, or latest")
+    parser.add_argument("--json", action="store_true", help="print the API's object")
+    arguments = parser.parse_args(argv)
+    if not MOST_COMPARED >= len(arguments.run) >= 2:
+        parser.error(f"two to {MOST_COMPARED} runs can be compared, not {len(arguments.run)}")
+
+    def answer() -> Answer:
+        client = client_from_environment()
+        found = client.comparison([client.find(wanted).run_id for wanted in arguments.run])
+        return found, lambda: render_comparison(found)
 
     return _print(answer, as_json=arguments.json)
 

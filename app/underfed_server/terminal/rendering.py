@@ -40,7 +40,7 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
     if diagnosis.ledger:
-        parts += ["", _ledger(diagnosis.ledger)]
+        parts += ["", render_ledger(diagnosis.ledger)]
     return Group(*parts)
 
 
@@ -97,12 +97,12 @@ def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for _column in range(4):
         table.add_column(no_wrap=True)
-    table.add_row("Mean step", _bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), "")
+    table.add_row("Mean step", bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), "")
     if advice and advice.anatomy:
         then, gain = advice.anatomy, figures.factor(advice.predicted_speedup)
         total = Text(figures.duration(then.step_us), LOUD)
         table.add_row(
-            "Predicted", _bar(then, now.step_us), total, Text(f"{gain} with {advice.change}={advice.to}", WAIT)
+            "Predicted", bar(then, now.step_us), total, Text(f"{gain} with {advice.change}={advice.to}", WAIT)
         )
     return Group(table, Padding(_parts(now), (0, 0, 0, len("Mean step") + 2)))
 
@@ -118,9 +118,10 @@ def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:
     return Text.assemble(line, (now, QUIET))
 
 
-def _bar(anatomy: Anatomy, scale_us: int) -> Text:
-    wait = round(BAR_COLUMNS * anatomy.data_wait_us / scale_us)
-    work = round(BAR_COLUMNS * anatomy.compute_us / scale_us)
+def bar(anatomy: Anatomy, scale_us: float, columns: int = BAR_COLUMNS) -> Text:
+    """The step's parts; ``scale_us`` is as long as all the ``columns``."""
+    wait = round(columns * anatomy.data_wait_us / scale_us)
+    work = round(columns * anatomy.compute_us / scale_us)
     return Text.assemble(("▨" * wait, WAIT), ("█" * work, WORK))
 
 
@@ -189,7 +190,7 @@ def _refusal(refusal: Refusal) -> RenderableType:
     return Text.assemble(("Would not help: ", QUIET), (refusal.title, LOUD), f". {refusal.why}")
 
 
-def _ledger(entries: Sequence[LedgerEntry]) -> RenderableType:
+def render_ledger(entries: Sequence[LedgerEntry]) -> RenderableType:
     parts: list[RenderableType] = [Text("Predicted and observed", LOUD)]
     for entry in entries:
         settings = ", ".join(f"{name}={value}" for name, value in entry.settings.items())

@@ -1,5 +1,29 @@
+<<<<<<< HEAD
 // Made by `npm run codegen` from openapi.json, SHA-256 7ab1c7a9a4aeaf4a6b8a0790a724a1c7a7d2194c48ded2080a515749175d9e1f. Not edited by hand.
+=======
+// Made by `npm run codegen` from openapi.json, SHA-256 ff5b6741d9ec3981df274a291c2325f14412248d39868266bb53f5c151efe623. Not edited by hand.
+>>>>>>> 69587f4 (Compare: two to eight runs against the first, in a sentence with ratio, interval and reason, over HTTP and in the terminal)
 export interface paths {
+    "/api/v1/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare
+         * @description How fast each run is against the first, why, which settings differ, and what makes them hard to compare.
+         */
+        get: operations["compare_api_v1_compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -562,6 +586,94 @@ export interface components {
             /** Hours Lost */
             hours_lost: number;
         };
+        /**
+         * Caution
+         * @description Something besides the loader differs, so that the ratio may not be of the loader.
+         */
+        Caution: {
+            /**
+             * Of
+             * @enum {string}
+             */
+            of: "batch_size" | "model" | "gpu" | "world_size" | "compute";
+            /** Sentence */
+            sentence: string;
+        };
+        /**
+         * ComparedRun
+         * @description Figures are of the compared steps; ``None`` where ``why_not`` says why there are none.
+         */
+        ComparedRun: {
+            anatomy: components["schemas"]["Anatomy"] | null;
+            /** Batch Samples */
+            batch_samples: number | null;
+            /** Epochs */
+            epochs: components["schemas"]["EpochStart"][];
+            /** Label */
+            label: string;
+            run: components["schemas"]["RunSummary"];
+            /** Samples Per S */
+            samples_per_s: number | null;
+            /** Sentence */
+            sentence: string | null;
+            speed: components["schemas"]["Speed"] | null;
+            /** Steps Per S */
+            steps_per_s: number | null;
+            /** Verdict */
+            verdict: string;
+            /** Why Not */
+            why_not: string | null;
+        };
+        /**
+         * ComparedSetting
+         * @description One value a run, in their order; ``None``: not set, or not known.
+         */
+        ComparedSetting: {
+            /** Differs */
+            differs: boolean;
+            /**
+             * Group
+             * @enum {string}
+             */
+            group: "loader" | "data" | "machine" | "software" | "config" | "tags" | "command";
+            /** Matters */
+            matters: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "us" | "fraction" | "bytes" | "bytes_per_s" | "per_s" | "count" | "cores" | "factor" | "setting" | "w";
+            /** Values */
+            values: (boolean | number | string | null)[];
+        };
+        /**
+         * Comparison
+         * @description Several runs against the first of them.
+         */
+        Comparison: {
+            /**
+             * Basis
+             * @enum {string}
+             */
+            basis: "epochs" | "steps";
+            /** Cautions */
+            cautions: components["schemas"]["Caution"][];
+            /** Ledger */
+            ledger: components["schemas"]["LedgerEntry"][];
+            /**
+             * Per
+             * @enum {string}
+             */
+            per: "steps" | "samples";
+            /** Runs */
+            runs: components["schemas"]["ComparedRun"][];
+            /** Sentence */
+            sentence: string;
+            /** Settings */
+            settings: components["schemas"]["ComparedSetting"][];
+        };
         /** DayHours */
         DayHours: {
             /** Day */
@@ -705,6 +817,13 @@ export interface components {
             startup_us: number | null;
             /** Steps */
             steps: number | null;
+        };
+        /** EpochStart */
+        EpochStart: {
+            /** Epoch Index */
+            epoch_index: number;
+            /** First Step Index */
+            first_step_index: number;
         };
         /**
          * ErrorBody
@@ -1648,6 +1767,20 @@ export interface components {
             /** Signal */
             signal: string;
         };
+        /**
+         * Speed
+         * @description How many times as fast as the first run, with the 95 % interval of the ratio.
+         */
+        Speed: {
+            /** Factor */
+            factor: number;
+            /** High */
+            high: number;
+            /** Is Told */
+            is_told: boolean;
+            /** Low */
+            low: number;
+        };
         /** StatusCounts */
         StatusCounts: {
             /** All */
@@ -1958,6 +2091,110 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    compare_api_v1_compare_get: {
+        parameters: {
+            query: {
+                /** @description The first is the baseline of all others */
+                run_id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     events_api_v1_events_get: {
         parameters: {
             query: {

@@ -1,4 +1,4 @@
-"""``underfed runs`` and ``underfed show`` against a real service: what they print, and how they say they cannot."""
+"""``underfed runs``, ``show`` and ``compare`` against a real service: what they print, and how they say they cannot."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post
+from underfed_server.judgement import Judgement
 from underfed_server.main import create_app
-from underfed_server.model import Diagnosis, RunsPage
+from underfed_server.model import Comparison, Diagnosis, RunsPage
 from underfed_server.store.store import Store
-from underfed_server.terminal.commands import runs, show
+from underfed_server.terminal.commands import compare, runs, show
 
 Capture = pytest.CaptureFixture[str]
 TOKEN = "a-token-of-the-tests"
@@ -121,6 +122,27 @@ def test_an_expression_that_cannot_be_understood_is_said_with_its_place(three: S
 def test_what_cannot_be_an_id_is_no_run(three: Store, capsys: Capture, wanted: str) -> None:
     assert show([wanted]) == 1
     assert "no run begins with" in capsys.readouterr().err
+
+
+def test_runs_are_compared_by_their_beginnings_with_the_first(store: Store, capsys: Capture) -> None:
+    for seed, (run_id, workers) in enumerate((("slow", 2), ("quick", 8))):
+        loader = {"loader": "train", "settings": {"num_workers": workers, "batch_size": 32}}
+        windows = list(made_stream(20, run_id=run_id, seed=seed))
+        windows[0] |= {"loaders": [loader], "run": RUN | {"name": f"[red]{run_id}"}}
+        post(store, windows)
+        Judgement()(store, run_id)
+    assert compare(["slo", "quick"]) == 0
+    said = capsys.readouterr().out
+    assert "[red]slow" in said and "baseline" in said
+    assert "◆ num_workers  2" in said
+    assert compare(["quick", "slow", "--json"]) == 0
+    found = Comparison.model_validate_json(capsys.readouterr().out)
+    assert [run.run.run_id for run in found.runs] == ["quick", "slow"]
+    assert compare(["quick", "qui"]) == 1
+    assert "a run was given twice" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        compare(["quick"])
+    assert "two to 8 runs" in capsys.readouterr().err
 
 
 def test_what_the_service_refuses_is_said(store: Store, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

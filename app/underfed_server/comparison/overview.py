@@ -1,0 +1,108 @@
+"""Reads runs from the store and sets them against the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from underfed_server.comparison import sentence
+from underfed_server.comparison.against import Against
+from underfed_server.comparison.cautions import cautions_of
+from underfed_server.comparison.headline import Compared, headline
+from underfed_server.comparison.labels import labels_of
+from underfed_server.comparison.settings import settings_of
+from underfed_server.comparison.side import Side, common_basis, measure
+from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.sentence import no_verdict
+from underfed_server.facts.condense import Asked, condense_steps
+from underfed_server.model import ComparedRun, Comparison, Diagnosis, EpochStart, LedgerEntry, Run, RunSummary
+from underfed_server.store.store import Store
+
+
+def read_comparison(store: Store, run_ids: Sequence[str]) -> Comparison:
+    """Of at least two runs, each once.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    runs = [store.run(run_id) for run_id in run_ids]
+    return compare_sides([_read_side(store, run, label) for run, label in zip(runs, labels_of(runs), strict=True)])
+
+
+def compare_sides(sides: Sequence[Side]) -> Comparison:
+    """Every run is measured by the same kind of steps, so that all figures can be held against each other."""
+    basis = common_basis([side.steps for side in sides if side.steps])
+    measured = [measure(side.steps, basis) if side.steps else None for side in sides]
+    per: sentence.Per = "samples" if len({side.batch_size for side in sides} - {None}) > 1 else "steps"
+    all_of_them = [Compared(side, each, per) for side, each in zip(sides, measured, strict=True)]
+    baseline, others = all_of_them[0], all_of_them[1:]
+    found = [each.against(baseline) for each in others]
+    return Comparison(
+        sentence=headline(baseline, list(zip(others, found, strict=True))),
+        basis=basis,
+        per=per,
+        runs=[_told(each, baseline, one) for each, one in zip(all_of_them, [None, *found], strict=True)],
+        cautions=cautions_of(sides, found),
+        settings=settings_of(sides),
+        ledger=_ledger(sides),
+    )
+
+
+def _read_side(store: Store, run: Run, label: str) -> Side:
+    diagnosis = store.diagnosis(run.run_id)
+    loader = diagnosis.loader if diagnosis else None
+    if diagnosis is None or diagnosis.bound == "unknown" or loader is None:
+        return Side(run, label, diagnosis, None, _unjudged(run, diagnosis))
+    rank = _judged_rank(diagnosis, run)
+    asked = Asked(run, loader, LIMITS.warmup_steps, LIMITS.judged_steps)
+    steps = condense_steps(store, asked, rank)
+    epochs = tuple(
+        EpochStart(epoch_index=each.epoch_index, first_step_index=each.first_step_index) for each in asked.epochs(rank)
+    )
+    why_not = None
+    if len(steps.steps) < LIMITS.needed_steps:
+        given_up = store.given_up_at(run.run_id) is not None
+        why_not = "its single steps were given up by retention" if given_up else "it has too few steps"
+    return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs)
+
+
+def _unjudged(run: Run, diagnosis: Diagnosis | None) -> str:
+    reason = diagnosis.reason if diagnosis else None
+    return reason or f"it has no verdict after {run.steps:,} steps"
+
+
+def _judged_rank(diagnosis: Diagnosis, run: Run) -> int:
+    """The one that the verdict is of: the worst straggler, else the median."""
+    known = [each for each in diagnosis.ranks if each.data_stall_fraction is not None]
+    ranks = sorted(known, key=lambda each: each.data_stall_fraction or 0.0)
+    if not ranks:
+        return min(run.ranks, default=0)
+    slow = [each for each in ranks if each.straggler]
+    return slow[-1].rank if slow else ranks[(len(ranks) - 1) // 2].rank
+
+
+def _told(one: Compared, baseline: Compared, found: Against | None) -> ComparedRun:
+    side, measured = one.side, one.measured
+    step_s = measured.pace.step_us / 1e6 if measured else None
+    batch = side.batch
+    return ComparedRun(
+        # Of the whole run there is more than a comparison needs.
+        run=RunSummary.model_validate(side.run.model_dump(include=set(RunSummary.model_fields), by_alias=True)),
+        label=side.label,
+        verdict=side.diagnosis.sentence if side.diagnosis else no_verdict(side.run.status != "running"),
+        sentence=None if one is baseline else one.sentence(baseline, found),
+        speed=found.speed if found else None,
+        why_not=one.why_not,
+        anatomy=measured.anatomy if measured else None,
+        steps_per_s=1 / step_s if step_s else None,
+        samples_per_s=batch / step_s if step_s and batch else None,
+        batch_samples=batch,
+        epochs=list(side.epochs),
+    )
+
+
+def _ledger(sides: Sequence[Side]) -> list[LedgerEntry]:
+    """Each once, though both of the runs tell it."""
+    ids = {side.run.run_id for side in sides}
+    told = [entry for side in sides if side.diagnosis for entry in side.diagnosis.ledger]
+    among = [entry for entry in told if {entry.run_id, entry.advice_of} <= ids]
+    return list({(entry.advice_of, entry.run_id, entry.change): entry for entry in among}.values())

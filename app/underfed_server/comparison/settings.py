@@ -1,0 +1,98 @@
+"""What runs were set up with, row by row: where it differs, and whether that is known to matter for loading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from underfed_server.advice.traits import SETTINGS
+from underfed_server.comparison.side import Side
+from underfed_server.model import ComparedSetting, LoaderInfo, Run, Setting, Unit
+
+Group = Literal["loader", "data", "machine", "software", "config", "tags", "command"]
+
+MATTERS: Mapping[str, frozenset[str]] = {
+    "loader": frozenset(SETTINGS) | {"shuffle"},
+    "data": frozenset({"dataset", "samples", "sampler", "collate", "transforms", "storage", "batch_tensors", "batch"}),
+    "machine": frozenset({"cpu", "usable_cores", "host_memory", "shm", "world_size", "launcher"}),
+}
+"""Of the groups that have any: rules of diagnosis and advice look at them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    group: Group
+    name: str
+    unit: Unit = "setting"
+
+
+def settings_of(sides: Sequence[Side]) -> list[ComparedSetting]:
+    """In groups; within one those that matter first, as they are told."""
+    told = [dict(_of_run(side)) for side in sides]
+    rows = dict.fromkeys(row for each in told for row in each)
+    found = [_compared(row, [each.get(row) for each in told]) for row in rows]
+    groups: tuple[Group, ...] = ("loader", "data", "machine", "config", "tags", "software", "command")
+    return sorted(found, key=lambda one: (groups.index(one.group), not one.matters))
+
+
+def _compared(row: _Row, values: list[Setting]) -> ComparedSetting:
+    return ComparedSetting(
+        name=row.name,
+        group=row.group,
+        unit=row.unit,
+        values=values,
+        # True and 1 are equal in Python, and not the same setting.
+        differs=len({(type(value), value) for value in values}) > 1,
+        matters=row.name in MATTERS.get(row.group, ()),
+    )
+
+
+def _of_run(side: Side) -> Iterator[tuple[_Row, Setting]]:
+    run = side.run
+    loader = _judged_loader(side)
+    settings = {**run.overrides, **(loader.settings if loader else {})}
+    yield from ((_Row("loader", name), value) for name, value in settings.items())
+    yield from _of_data(run, loader)
+    yield from _of_machine(run)
+    yield from ((_Row("config", name), value) for name, value in run.config.items())
+    yield from ((_Row("tags", name), value) for name, value in run.tags.items())
+    yield _Row("software", "python"), run.python_version
+    yield _Row("software", "torch"), run.torch_version
+    yield _Row("software", "agent"), run.agent_version
+    yield _Row("command", "job"), run.job
+    yield _Row("command", "script"), run.script
+    yield _Row("command", "command"), " ".join(run.command) or None
+
+
+def _judged_loader(side: Side) -> LoaderInfo | None:
+    name = side.diagnosis.loader if side.diagnosis else None
+    loaders = side.run.loaders
+    return next((each for each in loaders if each.loader == name), loaders[0] if loaders else None)
+
+
+def _of_data(run: Run, loader: LoaderInfo | None) -> Iterator[tuple[_Row, Setting]]:
+    if loader is None:
+        return
+    yield _Row("data", "dataset"), loader.dataset_type
+    yield _Row("data", "samples", "count"), loader.dataset_length
+    yield _Row("data", "sampler"), loader.sampler_type
+    yield _Row("data", "collate"), loader.collate_type
+    yield _Row("data", "transforms"), ", ".join(loader.transforms or ()) or None
+    yield _Row("data", "batch_tensors", "count"), loader.batch_tensors
+    yield _Row("data", "batch", "bytes"), loader.batch_bytes
+    places = {f"{place.mount} ({place.kind})" for place in run.storage if place.loader == loader.loader}
+    yield _Row("data", "storage"), ", ".join(sorted(places)) or None
+
+
+def _of_machine(run: Run) -> Iterator[tuple[_Row, Setting]]:
+    host = run.hosts[0] if run.hosts else None
+    yield _Row("machine", "hosts"), ", ".join(sorted(run.hostnames)) or None
+    yield _Row("machine", "world_size", "count"), run.world_size
+    yield _Row("machine", "launcher"), run.launcher
+    yield _Row("machine", "gpu"), run.gpu_name
+    yield _Row("machine", "cpu"), host.cpu_model if host else None
+    yield _Row("machine", "usable_cores", "cores"), host.usable_cores if host else None
+    memory_bytes = (host.memory_limit_bytes or host.memory_total_bytes) if host else None
+    yield _Row("machine", "host_memory", "bytes"), memory_bytes
+    yield _Row("machine", "shm", "bytes"), host.shm_total_bytes if host else None

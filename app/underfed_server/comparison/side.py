@@ -1,0 +1,96 @@
+"""One run as it is compared: its pace and the parts of its mean step, each with how surely it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from underfed_server.advice.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
+from underfed_server.diagnosis.anatomy import anatomy_of
+from underfed_server.facts.record import RankFacts
+from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
+
+Basis = Literal["epochs", "steps"]
+Part = Literal["wait", "copy", "compute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What is known of a run, before it is set against another. ``steps`` is ``None`` where ``why_not`` says why."""
+
+    run: Run
+    label: str
+    diagnosis: Diagnosis | None
+    steps: RankFacts | None
+    why_not: str | None
+    epochs: tuple[EpochStart, ...] = ()
+
+    @property
+    def batch(self) -> float | None:
+        """Samples in a step of the judged rank, as counted; else as set."""
+        known = self.diagnosis
+        if known is None or not known.samples_per_s or not known.steps_per_s:
+            return self._set_batch_size
+        return known.samples_per_s / known.steps_per_s
+
+    @property
+    def batch_size(self) -> int | None:
+        """As it was set, else as counted: a last batch that is smaller makes no other size."""
+        return self._set_batch_size or (None if self.batch is None else round(self.batch))
+
+    @property
+    def _set_batch_size(self) -> int | None:
+        name = self.diagnosis.loader if self.diagnosis else None
+        size = next((each.settings.get("batch_size") for each in self.run.loaders if each.loader == name), None)
+        return size if isinstance(size, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of the mean step, and its standard error."""
+
+    us: float
+    error_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Over the blocks of steps that all runs are compared by."""
+
+    pace: Pace
+    anatomy: Anatomy
+    parts: Mapping[Part, Share]
+    """Without ``copy`` where it was not seen: it lies within compute."""
+
+
+def common_basis(sides: Sequence[RankFacts]) -> Basis:
+    """Whole epochs where every run has some, as predictions count them."""
+    return "epochs" if sides and all(epoch_blocks(each.steps) for each in sides) else "steps"
+
+
+def measure(rank: RankFacts, basis: Basis) -> Measured | None:
+    """``None``: it has too few steps for that."""
+    blocks = epoch_blocks(rank.steps) if basis == "epochs" else step_blocks(rank.steps)
+    if blocks is None:
+        return None
+    whole = _anatomy(rank, [np.concatenate(blocks)])[0]
+    return Measured(pace(rank.steps, blocks), whole, _parts(whole, _anatomy(rank, blocks)))
+
+
+def _anatomy(rank: RankFacts, blocks: Blocks) -> list[Anatomy]:
+    return [anatomy_of(replace(rank, steps=rank.steps.at(block))) for block in blocks]
+
+
+def _parts(whole: Anatomy, blocks: Sequence[Anatomy]) -> dict[Part, Share]:
+    known: list[tuple[Part, str]] = [("wait", "data_wait_us"), ("compute", "compute_us")]
+    known += [("copy", "h2d_exposed_us")] if whole.h2d_exposed_us is not None else []
+    return {part: _share(getattr(whole, name), [getattr(each, name) for each in blocks]) for part, name in known}
+
+
+def _share(whole_us: int, blocks_us: Sequence[int | None]) -> Share:
+    """A block in which nothing was looked at says nothing."""
+    seen = np.array([each for each in blocks_us if each is not None], dtype=np.float64)
+    return Share(float(whole_us), standard_error(seen) if len(seen) > 1 else float("inf"))
