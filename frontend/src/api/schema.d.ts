@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-// Made by `npm run codegen` from openapi.json, SHA-256 7ab1c7a9a4aeaf4a6b8a0790a724a1c7a7d2194c48ded2080a515749175d9e1f. Not edited by hand.
-=======
-// Made by `npm run codegen` from openapi.json, SHA-256 ff5b6741d9ec3981df274a291c2325f14412248d39868266bb53f5c151efe623. Not edited by hand.
->>>>>>> 69587f4 (Compare: two to eight runs against the first, in a sentence with ratio, interval and reason, over HTTP and in the terminal)
+// Made by `npm run codegen` from openapi.json, SHA-256 b3917aa49d63a824b1c0ab39ac12916624bee6e2fb4619495a4dc4b0dd514912. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
