@@ -274,6 +274,8 @@ class BestAdvice(Model):
     from_: Annotated[Setting, Field(alias="from")]
     to: Setting
     predicted_speedup: float | None
+    low: float | None = None
+    high: float | None = None
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -701,9 +703,20 @@ class HitRate(Model):
 
 
 class GroupHours(Model):
+    """Rank-hours of the runs that have something in common."""
+
     name: str
+    """Empty: not known."""
+    runs: int
     hours_lost: float
     hours_used: float
+    hours_recoverable: float | None
+    """Of those lost: what the best advice of each run would have saved; null where no gain was predicted."""
+    hours_recoverable_low: float | None
+    hours_recoverable_high: float | None
+    """By the ends of the advices' intervals; null where one has none."""
+    search: str | None
+    """Finds its runs in the list (docs/search.md); null: its name cannot be written there."""
 
 
 class Team(Model):
@@ -711,10 +724,17 @@ class Team(Model):
 
     since: datetime
     """Of the hours and the shared causes; hit rates are of all time."""
+    on_gpu: bool
+    """Every rank counted computes on a GPU, so hours are GPU-hours."""
+    hours: GroupHours
+    """Of all runs."""
     hit_rates: list[HitRate]
     shared_causes: list[SharedCause]
     projects: list[GroupHours]
     users: list[GroupHours]
+    datasets: list[GroupHours]
+    """By the data set's type and where most of its files lie."""
+    mounts: list[GroupHours]
     hosts: list[GroupHours]
 
 

@@ -86,6 +86,7 @@ def _best(diagnosis: Diagnosis) -> dict[str, Any] | None:
         return None
     advice = diagnosis.advice[0]
     best = BestAdvice(
-        change=advice.change, from_=advice.from_, to=advice.to, predicted_speedup=advice.predicted_speedup
-    )
+        change=advice.change, from_=advice.from_, to=advice.to, predicted_speedup=advice.predicted_speedup,
+        low=advice.low, high=advice.high,
+    )  # fmt: skip
     return best.model_dump(by_alias=True)

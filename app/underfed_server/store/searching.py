@@ -17,8 +17,9 @@ from underfed_server.store.tags import has_tag
 
 Condition = ColumnElement[bool]
 
-_run, _rank, _loader, _track, _tag = (table.c for table in (tables.run, tables.rank, tables.loader, tables.track,
-                                                            tables.tag))  # fmt: skip
+_run, _rank, _loader, _track, _tag, _storage = (
+    table.c for table in (tables.run, tables.rank, tables.loader, tables.track, tables.tag, tables.storage)
+)
 NAME: ColumnElement[str] = func.coalesce(_run.edited_name, _run.name)
 """What the run is called, whoever named it."""
 
@@ -142,6 +143,20 @@ def _with_loader(operator: str, value: Any) -> Condition:
     return _any_of(tables.loader, _loader.loader, operator, value)
 
 
+def _of_dataset(operator: str, value: Any) -> Condition:
+    """Of the loader that was judged; of any before a judgement."""
+    judged = or_(_run.loader.is_(None), _loader.loader == _run.loader)
+    same = _text(_loader.info["dataset_type"].as_string(), "=" if operator == "!=" else operator, value)
+    found = exists().where(_loader.run_id == _run.run_id, judged, same)
+    return not_(found) if operator == "!=" else found
+
+
+def _on_mount(operator: str, value: Any) -> Condition:
+    """By where it is mounted, or by what is mounted there."""
+    places = [_any_of(tables.storage, column, operator, value) for column in (_storage.mount, _storage.device)]
+    return and_(*places) if operator == "!=" else or_(*places)
+
+
 def _any_of(table: Any, column: ColumnElement[Any], operator: str, value: Any) -> Condition:
     """One of the run's rows in ``table`` says so; with ``!=`` none of them is it."""
     found = exists().where(table.c.run_id == _run.run_id, _text(column, "=" if operator == "!=" else operator, value))
@@ -169,6 +184,8 @@ _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
     "host": _on_host,
     "gpu": _on_gpu,
     "loader": _with_loader,
+    "dataset": _of_dataset,
+    "mount": _on_mount,
     "num_workers": _workers,
     "step": _steps,
 }

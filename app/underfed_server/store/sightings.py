@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, and_, func, select
 
-from underfed_server.model import Cause, LedgerEntry, StorageKind
+from underfed_server.model import BestAdvice, Cause, LedgerEntry, StorageKind
 from underfed_server.store import tables
 from underfed_server.store.summaries import run_row
 
@@ -35,6 +35,7 @@ class MountSeen:
     mount: str
     device: str | None
     kind: StorageKind
+    files_seen: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ class Sighting:
     """Or last seen."""
     hosts: tuple[HostSeen, ...]
     mounts: tuple[MountSeen, ...]
+    dataset_type: str | None = None
+    """Of the judged loader."""
+    best_advice: BestAdvice | None = None
+    on_gpu: bool = False
+    """Its ranks compute on GPUs."""
 
 
 def read_sightings(connection: Connection, since: datetime, cause: Cause | None) -> list[Sighting]:
@@ -92,7 +98,18 @@ def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry
 def _sightings(connection: Connection, rows: Sequence[RowMapping]) -> list[Sighting]:
     run_ids = [row["run_id"] for row in rows]
     ranks, places = (_by_run(connection, table, run_ids) for table in (tables.rank, tables.storage))
-    return [_sighting(row, ranks.get(row["run_id"], []), places.get(row["run_id"], [])) for row in rows]
+    loaders = _by_run(connection, tables.loader, run_ids)
+    return [
+        replace(
+            _sighting(row, ranks.get(row["run_id"], []), places.get(row["run_id"], [])),
+            dataset_type=_dataset_type(row, loaders.get(row["run_id"], [])),
+        )
+        for row in rows
+    ]
+
+
+def _dataset_type(row: RowMapping, loaders: Sequence[RowMapping]) -> str | None:
+    return next((each["info"].get("dataset_type") for each in loaders if each["loader"] == row["loader"]), None)
 
 
 def _by_run(connection: Connection, table: Any, run_ids: Iterable[str]) -> Mapping[str, list[RowMapping]]:
@@ -105,7 +122,7 @@ def _by_run(connection: Connection, table: Any, run_ids: Iterable[str]) -> Mappi
 def _sighting(row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[RowMapping]) -> Sighting:
     hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
     mounts = (
-        MountSeen(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"])
+        MountSeen(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"], place["files_seen"])
         for place in places
         if place["loader"] == row["loader"]
     )
@@ -121,6 +138,8 @@ def _sighting(row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[Row
         ended_at=row["ended_at"] or row["last_seen_at"],
         hosts=_hosts(ranks),
         mounts=tuple(dict.fromkeys(mounts)),
+        best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
+        on_gpu=row["gpu_hours_lost"] is not None,
     )
 
 

@@ -1,20 +1,31 @@
-"""The team at a glance: what runs lose together, who loses most, and how advice has come true."""
+"""The team at a glance: what runs lose together, who loses most, what advice would save, and how it has come true."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, time, timedelta, timezone
+from typing import NamedTuple
 
 from underfed_server.model import GroupHours, Team
-from underfed_server.store.sightings import Sighting
+from underfed_server.store.sightings import MountSeen, Sighting
 from underfed_server.store.store import Store
 from underfed_server.team.hits import hit_rates
-from underfed_server.team.shared import shared_causes
+from underfed_server.team.recoverable import recoverable, together
+from underfed_server.team.shared import mount_name, shared_causes
 
 DAYS = 7
-Shares = Iterator[tuple[str, float]]
-"""Names, with the share of a run that is theirs."""
+
+
+class Group(NamedTuple):
+    """What runs have in common: its name, and how a search finds them."""
+
+    name: str
+    search: str | None
+
+
+Shares = Iterator[tuple[Group, float]]
+"""Groups, with the share of a run that is theirs."""
 
 
 def read_team(store: Store, project: str | None = None) -> Team:
@@ -24,13 +35,22 @@ def read_team(store: Store, project: str | None = None) -> Team:
     """
     since = week_start(store.now())
     sightings = [run for run in store.sightings(since) if project is None or run.project == project]
+
+    def grouped(shares: Callable[[Sighting], Shares]) -> list[GroupHours]:
+        return group_hours(sightings, since, shares)
+
+    total = grouped(lambda _: iter([(Group("", ""), 1.0)]))
     return Team(
         since=since,
+        on_gpu=bool(sightings) and all(run.on_gpu for run in sightings),
+        hours=total[0] if total else _hours(Group("", ""), []),
         hit_rates=hit_rates(store.proven(project)),
         shared_causes=shared_causes(sightings),
-        projects=group_hours(sightings, since, lambda run: iter([(run.project, 1.0)])),
-        users=group_hours(sightings, since, lambda run: iter([(run.user, 1.0)])),
-        hosts=group_hours(sightings, since, _host_shares),
+        projects=grouped(lambda run: iter([(_named("project", run.project), 1.0)])),
+        users=grouped(lambda run: iter([(_named("user", run.user), 1.0)])),
+        datasets=grouped(lambda run: iter([(_dataset(run), 1.0)])),
+        mounts=grouped(_mount_shares),
+        hosts=grouped(_host_shares),
     )
 
 
@@ -42,20 +62,73 @@ def group_hours(
     sightings: Sequence[Sighting], since: datetime, shares: Callable[[Sighting], Shares]
 ) -> list[GroupHours]:
     """Most hours lost first. A run's hours are spread evenly over its life; what was before ``since`` is left out."""
-    lost: dict[str, float] = defaultdict(float)
-    used: dict[str, float] = defaultdict(float)
+    members: dict[Group, list[tuple[Sighting, float]]] = defaultdict(list)
     for run in sightings:
         recent = _share_since(run, since)
-        for name, share in shares(run):
-            lost[name] += share * recent * run.hours_lost
-            used[name] += share * recent * run.hours_used
-    groups = [GroupHours(name=name, hours_lost=lost[name], hours_used=used[name]) for name in used]
+        for group, share in shares(run):
+            members[group].append((run, share * recent))
+    groups = [_hours(group, runs) for group, runs in members.items()]
     return sorted(groups, key=lambda group: -group.hours_lost)
+
+
+def _hours(group: Group, runs: Sequence[tuple[Sighting, float]]) -> GroupHours:
+    saved = together((share, recoverable(run)) for run, share in runs)
+    return GroupHours(
+        name=group.name,
+        runs=len({run.run_id for run, _ in runs}),
+        hours_lost=sum(share * run.hours_lost for run, share in runs),
+        hours_used=sum(share * run.hours_used for run, share in runs),
+        hours_recoverable=saved.hours if saved else None,
+        hours_recoverable_low=saved.low if saved else None,
+        hours_recoverable_high=saved.high if saved else None,
+        search=group.search,
+    )
+
+
+def _named(key: str, name: str) -> Group:
+    return Group(name, written(key, name))
+
+
+def written(key: str, value: str) -> str | None:
+    """As a term of a search expression (docs/search.md). ``None``: a quote cannot be written between quotes."""
+    return None if '"' in value else f'{key}="{value}"'
+
+
+def _dataset(run: Sighting) -> Group:
+    """By its type, and by where most of its files were seen: the same class reads many data sets."""
+    mount = max(run.mounts, key=lambda mount: mount.files_seen, default=None)
+    kind = run.dataset_type
+    if kind is None and mount is None:
+        return Group("", None)
+    place = None if mount is None else _lies_at(mount)
+    terms = [written("dataset", kind) if kind else "", written("mount", place) if place else ""]
+    search = None if None in terms else " ".join(term for term in terms if term)
+    return Group(" at ".join(filter(None, (kind or "data", place))), search)
+
+
+def _lies_at(mount: MountSeen) -> str:
+    """What is mounted, where that is the same on every host; else where."""
+    return mount.device or mount.mount if mount.kind == "network" else mount.mount
+
+
+def _mount_shares(run: Sighting) -> Shares:
+    """By the files seen on each. Data in memory lie on none that others would meet."""
+    named = [(name, mount) for mount in run.mounts if (name := mount_name(mount))]
+    files = sum(max(1, mount.files_seen) for _, mount in named)
+    for name, mount in named:
+        yield Group(name, _found_at(mount)), max(1, mount.files_seen) / files
+
+
+def _found_at(mount: MountSeen) -> str | None:
+    terms = [written("mount", _lies_at(mount))]
+    if mount.kind != "network" and mount.hostname is not None:
+        terms.append(written("host", mount.hostname))
+    return None if None in terms else " ".join(term for term in terms if term)
 
 
 def _host_shares(run: Sighting) -> Shares:
     ranks = sum(host.ranks for host in run.hosts)
-    return ((host.hostname, host.ranks / ranks) for host in run.hosts)
+    return ((_named("host", host.hostname), host.ranks / ranks) for host in run.hosts)
 
 
 def _share_since(run: Sighting, since: datetime) -> float:

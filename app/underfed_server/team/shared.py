@@ -61,7 +61,7 @@ def shared_with(one: Sighting, others: Iterable[Sighting]) -> list[SharedCause]:
 def places(one: Sighting) -> Iterator[Place]:
     """Where others would meet the run's cause; nowhere for causes that are its own."""
     if one.cause == "storage_wait":
-        yield from dict.fromkeys(("mount", name) for mount in one.mounts if (name := _mount_name(mount)))
+        yield from dict.fromkeys(("mount", name) for mount in one.mounts if (name := mount_name(mount)))
     for host in one.hosts:
         if (one.cause == "cpu_limited" and host.shares_cores) or (
             one.cause == "memory_pressure" and host.shares_memory
@@ -76,7 +76,7 @@ def is_together(one: Sighting, other: Sighting) -> bool:
     return both > timedelta() and both >= TOGETHER_FRACTION * shorter
 
 
-def _mount_name(mount: MountSeen) -> str | None:
+def mount_name(mount: MountSeen) -> str | None:
     """``None``: in memory, or on a host that is not known."""
     if mount.kind == "network":
         return mount.device or mount.mount

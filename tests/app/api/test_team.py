@@ -19,5 +19,6 @@ def test_the_team_is_told_what_its_advice_gained(client: TestClient, recorded: S
 def test_a_service_without_a_run_has_a_team_with_nothing_to_tell(client: TestClient) -> None:
     team = client.get("/api/v1/team").json()
     assert team.pop("since")
-    assert set(team) == {"hit_rates", "shared_causes", "projects", "users", "hosts"}
+    assert team.pop("hours")["hours_recoverable"] is None
+    assert set(team) == {"on_gpu", "hit_rates", "shared_causes", "projects", "users", "datasets", "mounts", "hosts"}
     assert not any(team.values())

@@ -29,7 +29,9 @@ def three(store: Store, clock: WallClock) -> Store:
     ended, crashed = {"status": "finished"}, {"status": "crashed", "exit_reason": "CUDA out of memory"}
     old = (clock.now - timedelta(days=8)).isoformat()
     told = {"name": "alpha", "hostname": "node-1", "tags": {"team": "vision", "imagenet": ""}, "world_size": 8}
-    post(store, list(made_stream(3, run_id="alpha", run=RUN | told, started_at=old, loaders=[workers(4)])))
+    loader = workers(4) | {"dataset_type": "ImageFolder"}
+    place = {"loader": "train", "mount": "/data", "device": "nas:/imagenet", "kind": "network"}
+    post(store, list(made_stream(3, run_id="alpha", run=RUN | told, started_at=old, loaders=[loader], storage=[place])))
     post(store, [made_window(3, run_id="alpha", started_at=old, end_us=3_600_000_000, end=ended)])
     told = {"name": "beta", "hostname": "gpu-03", "tags": {"team": "my vision"}, "user": "Grace", "devices": [DEVICE]}
     post(store, [made_window(0, run_id="beta", run=RUN | told, loaders=[workers(0), workers(16, "val")], end=crashed)])
@@ -68,6 +70,13 @@ def found(store: Store, q: str) -> str:
         ("id:et", "b"),
         ("job=vision/resnet", "abg"),
         ("loader:val", "b"),
+        ("dataset:folder", "a"),
+        ("dataset=ImageFolder", "a"),
+        ("-dataset:folder", "bg"),
+        ("mount:imagenet", "a"),
+        ("mount=nas:/imagenet", "a"),
+        ("mount=/data", "a"),
+        ("mount!=/data", "bg"),
         ("gpu:h100", "b"),
         ("-gpu:h100", "ag"),
         ("notes:again", "b"),

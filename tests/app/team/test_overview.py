@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.app.made_diagnosis import made_cause, made_diagnosis, made_entry
-from tests.app.made_windows import RUN, made_window
+from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
+from tests.app.made_windows import LOADER, RUN, made_window
 from tests.app.store.clock import WallClock
+from tests.app.store.listing import listed
 from tests.app.store.posting import post
 from underfed_server.store.store import Store
-from underfed_server.team.overview import read_team
+from underfed_server.team.overview import read_team, written
 from underfed_server.team.shared import read_shared
 
 PLACE = {
@@ -24,6 +25,7 @@ PLACE = {
     "files_seen": 3,
     "example": None,
 }
+NOTHING: dict[str, float | None] = {"low": None, "high": None}
 STEPS = {
     "loader": "train", "epoch_index": 0, "first_step_index": 0, "first_batch_index": 0, "start_us": 0,
     "step_us": [3_000_000_000] * 2, "data_wait_us": [0] * 2,
@@ -37,13 +39,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def judge(store: Store, run_id: str, *, cause: str = "storage_wait", **said: Any) -> None:
-    """A run from 10 to 12 o'clock on a network mount, judged."""
+def judge(
+    store: Store, run_id: str, *, cause: str = "storage_wait", speedup: float | None = None,
+    interval: dict[str, float | None] = NOTHING, **said: Any,
+) -> None:  # fmt: skip
+    """A run from 10 to 12 o'clock on a network mount, judged: it lost 2 of 5 hours."""
     window = made_window(0, run_id=run_id, end_us=6_000_000_000, steps=[STEPS])
     window["run"] = RUN | said
     window["storage"] = [{"loader": "train", **PLACE}]
+    window["loaders"] = [LOADER | {"dataset_type": "ImageFolder"}]
     post(store, [window])
-    store.save_diagnosis(made_diagnosis(run_id, causes=[made_cause(cause)]))
+    advice = [] if speedup is None else [made_advice(speedup).model_copy(update=interval)]
+    store.save_diagnosis(made_diagnosis(run_id, causes=[made_cause(cause)], advice=advice))
 
 
 def test_what_several_runs_lost_is_told_together(store: Store) -> None:
@@ -86,3 +93,49 @@ def test_hours_of_before_this_week_are_left_out(store: Store) -> None:
     assert isinstance(clock, WallClock)
     clock.advance(days=8)
     assert (read_team(store).users, read_team(store).shared_causes) == ([], [])
+
+
+def test_recoverable_is_what_the_best_advice_would_have_saved(store: Store) -> None:
+    judge(store, "a", user="ada", speedup=1.25, interval={"low": 1.1, "high": 1.3})
+    judge(store, "b", user="bob", speedup=5.0, interval={"low": 4.0, "high": 6.0})
+    judge(store, "c", user="cy")
+    team = read_team(store)
+    users = {group.name: group for group in team.users}
+    ada, bob = users["ada"], users["bob"]
+    assert ada.hours_recoverable == pytest.approx(5.0 * (1 - 1 / 1.25))
+    assert ada.hours_recoverable_low == pytest.approx(5.0 * (1 - 1 / 1.1))
+    assert (bob.hours_recoverable, bob.hours_recoverable_high) == (2.0, 2.0), "never more than was lost"
+    assert users["cy"].hours_recoverable is None, "nothing was predicted, which is not nothing to gain"
+    assert (team.hours.runs, team.hours.hours_lost) == (3, 6.0)
+    assert team.hours.hours_recoverable == pytest.approx(3.0)
+
+
+def test_an_advice_without_an_interval_leaves_none_to_the_sum(store: Store) -> None:
+    judge(store, "a", speedup=1.2, interval={"low": 1.1, "high": 1.3})
+    judge(store, "b", speedup=1.2)
+    hours = read_team(store).hours
+    assert hours.hours_recoverable == pytest.approx(2 * 5.0 * (1 - 1 / 1.2))
+    assert (hours.hours_recoverable_low, hours.hours_recoverable_high) == (None, None)
+
+
+def test_a_gain_below_one_saves_nothing(store: Store) -> None:
+    judge(store, "a", speedup=1.05, interval={"low": 0.9, "high": 1.2})
+    assert read_team(store).hours.hours_recoverable_low == 0.0
+
+
+def test_data_sets_and_mounts_have_their_hours_and_each_group_is_found_by_its_search(store: Store) -> None:
+    judge(store, "a", user="ada", hostname="node-1")
+    judge(store, "b", user="bob", hostname="node-2")
+    team = read_team(store)
+    assert [(group.name, group.runs, group.hours_lost) for group in team.datasets] == [
+        ("ImageFolder at nas:/x", 2, 4.0)
+    ]
+    assert [(group.name, group.hours_lost) for group in team.mounts] == [("nas:/x", 4.0)]
+    for groups in (team.projects, team.users, team.datasets, team.mounts, team.hosts):
+        for group in groups:
+            assert group.search is not None
+            assert len(listed(store, q=group.search).runs) == group.runs, group.search
+
+
+def test_a_name_with_a_quote_has_no_search() -> None:
+    assert (written("user", 'a"b'), written("user", "a, b")) == (None, 'user="a, b"')
