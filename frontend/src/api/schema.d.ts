@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 b3917aa49d63a824b1c0ab39ac12916624bee6e2fb4619495a4dc4b0dd514912. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 f3ae808c4e0f967eb0b2bcf4b9bf8da227b0e3dba6c0602c3c1b6bdae282c5b2. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -556,6 +556,10 @@ export interface components {
             change: "num_workers" | "prefetch_factor" | "persistent_workers" | "pin_memory" | "non_blocking" | "in_order" | "threads_per_worker" | "tmpfs" | "shm_size" | "cpu_allocation" | "prefetcher" | "gpu_decode" | "vectorize_collate" | "vectorize_getitem" | "faster_sampler" | "shard_iterable" | "multiprocessing_context" | "sharing_strategy" | "fewer_tensors" | "fix_rank";
             /** From */
             from: boolean | number | string | null;
+            /** High */
+            high?: number | null;
+            /** Low */
+            low?: number | null;
             /** Predicted Speedup */
             predicted_speedup: number | null;
             /** To */
@@ -856,14 +860,27 @@ export interface components {
             /** What */
             what: string;
         };
-        /** GroupHours */
+        /**
+         * GroupHours
+         * @description Rank-hours of the runs that have something in common.
+         */
         GroupHours: {
             /** Hours Lost */
             hours_lost: number;
+            /** Hours Recoverable */
+            hours_recoverable: number | null;
+            /** Hours Recoverable High */
+            hours_recoverable_high: number | null;
+            /** Hours Recoverable Low */
+            hours_recoverable_low: number | null;
             /** Hours Used */
             hours_used: number;
             /** Name */
             name: string;
+            /** Runs */
+            runs: number;
+            /** Search */
+            search: string | null;
         };
         /**
          * Handover
@@ -1820,10 +1837,17 @@ export interface components {
          * @description What only several runs together show.
          */
         Team: {
+            /** Datasets */
+            datasets: components["schemas"]["GroupHours"][];
             /** Hit Rates */
             hit_rates: components["schemas"]["HitRate"][];
             /** Hosts */
             hosts: components["schemas"]["GroupHours"][];
+            hours: components["schemas"]["GroupHours"];
+            /** Mounts */
+            mounts: components["schemas"]["GroupHours"][];
+            /** On Gpu */
+            on_gpu: boolean;
             /** Projects */
             projects: components["schemas"]["GroupHours"][];
             /** Shared Causes */
