@@ -525,6 +525,23 @@ class Losses(Model):
     agent_errors: int
 
 
+class Outlook(Model):
+    """What lies ahead of a running run, if it goes on as it was judged."""
+
+    last_step: int | None
+    """Steps that it will have taken; ``None``: not known."""
+    basis: str | None
+    """What tells ``last_step``: ``90 epochs of 5,004 steps: --epochs=90``."""
+    hours_to_lose: float | None
+    """Σ over ranks of time that will be stalled until then."""
+    hours_lost_per_hour: float
+    """The same in each further hour of training."""
+    saved_fraction: float | None
+    """Of the time ahead, with the first advice from now on; never more than is stalled."""
+    saved_s: float | None
+    """Sooner done with it; a restart itself, and steps since the last checkpoint, are not counted."""
+
+
 class Run(RunSummary):
     """One run with everything that does not change from step to step."""
 
@@ -553,6 +570,7 @@ class Run(RunSummary):
     overhead_us: float | None
     not_measured: dict[str, str]
     notes: str
+    outlook: Outlook | None = None
 
 
 # --- series, workers, timeline --------------------------------------------------------------------

@@ -1,16 +1,21 @@
 import { signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ServiceError } from '../src/api/client'
 import type { HostFacts, SharedCause, Week, WorkerInfo } from '../src/api/names'
+import { navigate } from '../src/router'
 import { service } from '../src/store/connection'
 import { AdviceList } from '../src/ui/AdviceList'
 import { AnatomyBars } from '../src/ui/AnatomyBars'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../src/ui/Banner'
+import { tagsOf, tagsText } from '../src/ui/EditDialog'
 import { Empty } from '../src/ui/Empty'
 import { Footnote } from '../src/ui/Footnote'
+import { stretchText } from '../src/ui/GanttPanel'
 import { Ledger } from '../src/ui/Ledger'
 import { LoaderSettings } from '../src/ui/LoaderSettings'
+import { RanksPanel } from '../src/ui/RanksPanel'
+import { RunFacts } from '../src/ui/RunFacts'
 import { RunHead } from '../src/ui/RunHead'
 import { RunRow } from '../src/ui/RunRow'
 import { SignalsPanel } from '../src/ui/SignalsPanel'
@@ -19,7 +24,10 @@ import { WeekHead } from '../src/ui/WeekHead'
 import { WorkersPanel } from '../src/ui/WorkersPanel'
 import { advice, diagnosis, run, summary, undecided, week, worker, workersPage } from './made'
 
-afterEach(cleanup)
+afterEach(() => {
+  cleanup()
+  navigate('/', 'replace')
+})
 const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
 
 describe('the verdict', () => {
@@ -29,6 +37,26 @@ describe('the verdict', () => {
     expect(seen()).toContain('9.4 GPU-hourslost to waiting so far, of 21.9 GPU-hours used')
     expect(seen()).toContain('621 samples/snow; 1,089 if no step waited')
     expect(seen()).toContain('8.4 GPU-hoursless for the same steps')
+  })
+
+  test('of a run whose length is known says what will be lost until its end, and how much sooner it could be', () => {
+    const outlook = {
+      last_step: 56_250,
+      basis: '90 epochs of 625 steps: --epochs=90',
+      hours_to_lose: 10.6,
+      hours_lost_per_hour: 0.43,
+      saved_fraction: 0.38,
+      saved_s: 4_260,
+    }
+    const { rerender } = render(<Verdict run={run({ outlook })} diagnosis={diagnosis()} />)
+    expect(seen()).toContain(
+      '10.6 GPU-hoursmore will be lost by step 56,25090 epochs of 625 steps: --epochs=90',
+    )
+    expect(seen()).toContain('1 h 11 minsooner done')
+    const open = { ...outlook, last_step: null, basis: null, hours_to_lose: null, saved_s: null }
+    rerender(<Verdict run={run({ outlook: open })} diagnosis={diagnosis()} />)
+    expect(seen()).toContain('26 GPU-minuteswill be lost in each further hour')
+    expect(seen()).toContain('22 minof each further hour saved')
   })
 
   test('without a GPU speaks of no GPU', () => {
@@ -279,9 +307,67 @@ test('signals say what a figure is a share of, and what could not be measured', 
 })
 
 test('settings that the advice would change are marked', () => {
-  render(<LoaderSettings run={run()} diagnosis={diagnosis()} chosen={null} />)
+  render(<LoaderSettings previous={null} run={run()} diagnosis={diagnosis()} chosen={null} />)
   expect(document.querySelector('.advised')?.textContent).toContain('4')
   expect(seen()).toContain('pin_memoryFalse')
+})
+
+test('what differs from the run before is marked, and only that', () => {
+  const before = run()
+  const settings = { ...before.loaders[0]?.settings, num_workers: 8 }
+  const loaders = before.loaders.map(loader => ({ ...loader, settings, dataset_length: 7 }))
+  render(<LoaderSettings previous={{ ...before, loaders }} run={run()} diagnosis={null} chosen={null} />)
+  expect([...document.querySelectorAll('.was')].map(one => one.textContent)).toEqual([
+    'was 8 in the run before',
+    'was ImageFolder, 7 samples in the run before',
+  ])
+})
+
+test('command, versions and configuration are told, and what was set otherwise before', () => {
+  const previous = run({ torch_version: '2.12.0', config: { lr: 0.1 } })
+  render(<RunFacts run={run({ config: { lr: 0.2, seed: 7 } })} previous={previous} />)
+  expect(seen()).toContain('python train.py')
+  expect(seen()).toContain('torch2.13.0was 2.12.0 in the run before')
+  expect(seen()).toContain('config.lr0.2was 0.1')
+  expect(seen()).toContain('config.seed7was not set')
+})
+
+describe('ranks', () => {
+  const show = (count: number) => {
+    const ranks = Array.from({ length: count }, (_, rank) => ({
+      rank,
+      data_stall_fraction: rank === 5 ? 0.4 : 0.1,
+      straggler: rank === 5,
+    }))
+    const store = { selection: signal({ rank: null }), series: signal({ rank: 0 }), select: vi.fn() }
+    render(<RanksPanel store={store as never} diagnosis={diagnosis({ ranks })} />)
+    return store
+  }
+  test('the straggler is named, and a rank is chosen from them', () => {
+    const store = show(8)
+    expect(seen()).toContain('Rank 5: much slower than the others')
+    fireEvent.click(screen.getByRole('radio', { name: 'rank 5, straggler: 40%' }))
+    expect(store.select).toHaveBeenCalledWith({ rank: 5, range: { kind: 'whole' } })
+  })
+  test('sixty-four of them are a field of cells, each with its share in words', () => {
+    show(64)
+    expect(screen.getAllByRole('radio')).toHaveLength(64)
+    expect(document.querySelectorAll('.rank-cells label')).toHaveLength(64)
+    expect(screen.getByRole('radio', { name: 'rank 63: 10%' })).toBeTruthy()
+  })
+})
+
+test('a stretch of the timeline is summed up, steps cut where it cuts them', () => {
+  const step = (start_us: number, data_wait_us: number) => ({ start_us, data_wait_us })
+  const timeline = { steps: [step(0, 400_000), step(1_000_000, 300_000)], to_us: 2_000_000 }
+  expect(stretchText(timeline as never, { fromUs: 200_000, toUs: 1_200_000 }, 1)).toContain(
+    'In these 1 s: the GPU waits 400 ms (40%); 1 step begins.',
+  )
+})
+
+test('tags are written as they are read', () => {
+  expect(tagsOf('imagenet, lr=3e-4 ,, a=b=c')).toEqual({ imagenet: '', lr: '3e-4', a: 'b=c' })
+  expect(tagsText({ imagenet: '', lr: '3e-4' })).toBe('imagenet, lr=3e-4')
 })
 
 test('the footnote tells cost, losses and what was not measured', () => {
@@ -300,7 +386,8 @@ describe('workers', () => {
   test('can be read as a table', () => {
     show(worker({ rss_bytes: 2 ** 30, rss_bytes_per_hour: -(2 ** 20), threads: 4, died: 1 }))
     expect(seen()).toContain('Above 900 µs a batch the training loop waits.')
-    fireEvent.click(screen.getByRole('button'))
+    fireEvent.click(screen.getByRole('button', { name: /As table/ }))
+    expect(location.search).toBe('?table=workers')
     const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
     expect(cells.slice(0, 8)).toEqual(['10', '1 ms', '2 ms', '3 ms', '–', '2.0%', '4.0%', '–'])
     expect(cells.slice(8)).toEqual(['1 GiB', '–', '−1 MiB', '4', '1', '0'])
@@ -417,7 +504,7 @@ test('settings say where the data lie, the place with most files first', () => {
     },
     { ...place, mount: '/other', kind: 'ssd' as const, files_seen: 9, loader: 'val' },
   ]
-  render(<LoaderSettings run={run({ storage })} diagnosis={null} chosen={null} />)
+  render(<LoaderSettings previous={null} run={run({ storage })} diagnosis={null} chosen={null} />)
   expect(seen()).toContain(
     'storage/dataext4 on nvme0n1, NVMe, 1,204 files seenstorage/fewnfs4, network, 1 file seen',
   )

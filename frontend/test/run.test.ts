@@ -22,6 +22,7 @@ let failing: string | null
 let store: RunStore
 
 function body(path: string): unknown {
+  if (path === '/api/v1/runs') return { runs: [] }
   if (path.endsWith('/diagnosis')) return diagnosis()
   if (path.endsWith('/series')) return seriesPage(series('step_us', Array(4_000).fill(400)))
   if (path.endsWith('/workers'))
@@ -56,7 +57,8 @@ afterEach(() => {
 })
 
 test('everything is read once at first', () => {
-  expect(asked).toHaveLength(5)
+  expect(asked).toHaveLength(6)
+  expect(asked.filter(url => url.startsWith('/api/v1/runs?'))).toHaveLength(1)
   expect(store.run.value?.run_id).toBe('run-1')
   expect(store.diagnosis.value?.level).toBe('bound')
 })
@@ -80,13 +82,13 @@ test('a new verdict is read when the service says that there is one', async () =
 test('a run that ended is read once more, as a whole', async () => {
   StreamOfOurs.newest.tell({ status: 'finished' })
   await vi.advanceTimersByTimeAsync(0)
-  expect(asked).toHaveLength(10)
+  expect(asked).toHaveLength(11)
 })
 
 test('events of other runs are not ours', async () => {
   StreamOfOurs.newest.tell({ run_id: 'other', steps: 1 })
   await vi.advanceTimersByTimeAsync(3_000)
-  expect(asked).toHaveLength(5)
+  expect(asked).toHaveLength(6)
 })
 
 test('the newest minutes are asked for by step', async () => {
@@ -98,11 +100,27 @@ test('the newest minutes are asked for by step', async () => {
 test('another rank is read in all its charts, another range only in the series', async () => {
   store.select({ rank: 3 })
   await vi.advanceTimersByTimeAsync(0)
-  expect(asked.slice(5).every(url => url.includes('rank=3'))).toBe(true)
-  expect(asked).toHaveLength(8)
+  expect(asked.slice(6).every(url => url.includes('rank=3'))).toBe(true)
+  expect(asked).toHaveLength(9)
   store.select({ range: { kind: 'steps', from: 10, to: 20 } })
   await vi.advanceTimersByTimeAsync(0)
-  expect(asked).toHaveLength(9)
+  expect(asked).toHaveLength(10)
+})
+
+test('the spread is asked for with the series, and only there', async () => {
+  store.select({ figures: 'percentiles' })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked.slice(6)).toHaveLength(1)
+  expect(asked.at(-1)).toContain('percentiles=true')
+})
+
+test('a link to the newest minutes finds them once the run is known', async () => {
+  store.close()
+  asked = []
+  const newest = { kind: 'newest', spanS: 900 } as const
+  store = openRun('run-1', { rank: null, loader: null, range: newest, figures: 'mean' })
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(asked.filter(url => url.includes('/series')).at(-1)).toContain('from_step=30990')
 })
 
 test('a part that fails is named, what was read before stays, and it heals', async () => {

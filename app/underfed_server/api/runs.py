@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
+from underfed_server.advice.outlook import outlook
 from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, GivenStore
 from underfed_server.api.unjudged import unjudged
 from underfed_server.api.within import told_to
@@ -61,8 +62,11 @@ def runs(
 
 @router.get("/runs/{run_id}")
 def run(run_id: str, store: GivenStore) -> Run:
-    """One run with everything that does not change from step to step."""
-    return store.run(run_id)
+    """One run with everything that does not change from step to step, and what lies ahead of it while it runs."""
+    found = store.run(run_id)
+    if found.status != "running":
+        return found
+    return found.model_copy(update={"outlook": outlook(found, store.diagnosis(run_id))})
 
 
 @router.patch("/runs/{run_id}")

@@ -15,6 +15,13 @@ export interface Gantt {
 
 export interface GanttDeps {
   onPoint(target: TimelineBatch | TimelineStep | null): void
+  /** A stretch of time was drawn over; `null`: it was let go. */
+  onSelect(stretch: Stretch | null): void
+}
+
+export interface Stretch {
+  fromUs: number
+  toUs: number
 }
 
 export interface GanttHandle extends Mounted<Gantt> {
@@ -22,6 +29,8 @@ export interface GanttHandle extends Mounted<Gantt> {
   /** By shares of what is visible. */
   pan(share: number): void
   fit(): void
+  /** To the batch of which loading began next, or before: it is pointed at. */
+  step(by: 1 | -1): void
 }
 
 const LANE = 26
@@ -32,11 +41,16 @@ const BOTTOM = 26
 /** Narrower bars carry no number. */
 const NUMBER_ROOM = 44
 const NARROWEST_US = 20_000
+/** A shorter drag is a click. */
+const DRAG_PX = 5
 
 export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps): GanttHandle {
   let data = first
   /** `null`: everything, and it moves on with new data. */
   let view: { fromUs: number; toUs: number } | null = null
+  let selected: Stretch | null = null
+  let dragFromUs: number | null = null
+  let pointed: TimelineBatch | null = null
   const surface = createSurface(element, height, draw)
 
   function height(): number {
@@ -63,6 +77,23 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     for (const batch of data.timeline.batches)
       if (data.lanes.includes(batch.worker)) drawBatch(context, batch)
     for (const step of data.timeline.steps) drawStep(context, step)
+    if (selected) drawStretch(context, selected)
+    if (pointed) drawOutline(context, pointed)
+  }
+
+  function drawStretch(context: CanvasRenderingContext2D, { fromUs, toUs }: Stretch): void {
+    context.fillStyle = palette().ink
+    context.globalAlpha = 0.12
+    context.fillRect(x(fromUs), 0, x(toUs) - x(fromUs), height() - BOTTOM)
+    context.globalAlpha = 1
+  }
+
+  function drawOutline(context: CanvasRenderingContext2D, batch: TimelineBatch): void {
+    const from = x(batch.start_us)
+    context.strokeStyle = palette().ink
+    context.lineWidth = 1.6
+    context.strokeRect(from, laneTop(batch), x(batch.start_us + batch.load_us) - from - 1, BAR)
+    context.lineWidth = 1
   }
 
   function drawAxis(context: CanvasRenderingContext2D): void {
@@ -144,9 +175,14 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     context.lineWidth = 1
   }
 
-  function target(offsetX: number, offsetY: number): TimelineBatch | TimelineStep | null {
+  function instant(offsetX: number): number {
     const { fromUs, toUs } = visible()
-    const us = fromUs + ((offsetX - left()) / (element.clientWidth - left() - 2)) * (toUs - fromUs)
+    const share = (offsetX - left()) / (element.clientWidth - left() - 2)
+    return fromUs + Math.max(0, Math.min(1, share)) * (toUs - fromUs)
+  }
+
+  function target(offsetX: number, offsetY: number): TimelineBatch | TimelineStep | null {
+    const us = instant(offsetX)
     if (offsetX < left()) return null
     if (offsetY >= loopTop() && offsetY <= loopTop() + LOOP_BAR) {
       return (
@@ -168,13 +204,37 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     draw()
   }
 
-  surface.canvas.onpointermove = event => deps.onPoint(target(event.offsetX, event.offsetY))
-  surface.canvas.onpointerleave = () => deps.onPoint(null)
+  function select(stretch: Stretch | null): void {
+    selected = stretch
+    deps.onSelect(stretch)
+    draw()
+  }
+
+  const { canvas } = surface
+  let dragFromX = 0
+  canvas.onpointerdown = event => {
+    if (event.offsetX < left() || event.button !== 0) return
+    canvas.setPointerCapture(event.pointerId)
+    dragFromX = event.offsetX
+    dragFromUs = instant(event.offsetX)
+    if (selected) select(null)
+  }
+  canvas.onpointermove = event => {
+    if (dragFromUs === null) return deps.onPoint(target(event.offsetX, event.offsetY))
+    const here = instant(event.offsetX)
+    if (Math.abs(event.offsetX - dragFromX) >= DRAG_PX)
+      select({ fromUs: Math.min(dragFromUs, here), toUs: Math.max(dragFromUs, here) })
+  }
+  canvas.onpointerup = () => {
+    dragFromUs = null
+  }
+  canvas.onpointerleave = () => deps.onPoint(null)
   draw()
 
   return {
     update(next) {
-      if (view === null) data = next
+      // What is looked at stays where it is.
+      if (view === null && selected === null && pointed === null) data = next
       draw()
     },
     zoom(factor) {
@@ -188,7 +248,18 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     },
     fit() {
       view = null
-      draw()
+      pointed = null
+      select(null)
+    },
+    step(by) {
+      const batches = data.timeline.batches.toSorted((a, b) => a.start_us - b.start_us)
+      const here = pointed ? batches.indexOf(pointed) + by : by > 0 ? 0 : batches.length - 1
+      pointed = batches[Math.max(0, Math.min(batches.length - 1, here))] ?? null
+      deps.onPoint(pointed)
+      const { fromUs, toUs } = visible()
+      if (pointed && (pointed.start_us < fromUs || pointed.start_us > toUs))
+        show(pointed.start_us - (toUs - fromUs) / 2, pointed.start_us + (toUs - fromUs) / 2)
+      else draw()
     },
     destroy: surface.destroy,
   }

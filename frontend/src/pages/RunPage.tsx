@@ -18,6 +18,7 @@ import { GanttPanel } from '../ui/GanttPanel'
 import { Ledger } from '../ui/Ledger'
 import { LoaderSettings } from '../ui/LoaderSettings'
 import { RanksPanel } from '../ui/RanksPanel'
+import { RunFacts } from '../ui/RunFacts'
 import { RunHead } from '../ui/RunHead'
 import { SignalsPanel } from '../ui/SignalsPanel'
 import { RunSkeleton } from '../ui/Skeleton'
@@ -86,11 +87,17 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Run; diagno
         <div class="seen">
           <TimePanels store={store} run={run} />
           {diagnosis && diagnosis.signals.length > 0 && <SignalsPanel signals={diagnosis.signals} />}
-          <LoaderSettings run={run} diagnosis={diagnosis} chosen={store.selection.value.loader} />
+          <LoaderSettings
+            run={run}
+            previous={store.previous.value}
+            diagnosis={diagnosis}
+            chosen={store.selection.value.loader}
+          />
+          <RunFacts run={run} previous={store.previous.value} />
         </div>
         <div class="compared">
           <WorkersPanel page={store.workers.value} run={run} />
-          {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel ranks={diagnosis.ranks} />}
+          {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel store={store} diagnosis={diagnosis} />}
         </div>
       </div>
       <GanttPanel timeline={store.timeline.value} run={run} />

@@ -28,6 +28,16 @@ const takeOut: Act = runId => change('PATCH', at(runId), { archived: false })
 const erase: Act = runId => change('DELETE', at(runId))
 const restore: Act = runId => change('POST', `${at(runId)}/restore`)
 
+/** `null` gives a name back to what the agent says. */
+export interface Changes {
+  name?: string | null
+  tags?: Record<string, string>
+  notes?: string
+}
+
+/** Raises: ServiceError, NoAnswer. */
+export const edit = (runId: string, changes: Changes) => change('PATCH', at(runId), changes)
+
 export const archive = (ids: readonly string[]) => act(ids, putAway, takeOut, say.archived)
 export const unarchive = (ids: readonly string[]) => act(ids, takeOut, putAway, say.unarchived)
 export const remove = (ids: readonly string[]) => act(ids, erase, restore, say.deleted)

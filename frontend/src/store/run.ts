@@ -36,6 +36,8 @@ export interface RunStore {
   series: Signal<SeriesPage | null>
   workers: Signal<WorkersPage | null>
   timeline: Signal<Timeline | null>
+  /** The run of the same job that began last before this one. */
+  previous: Signal<Run | null>
   selection: Signal<Selection>
   /** Parts whose last reading failed; what was read before stays. */
   troubles: Signal<ReadonlyMap<Part, ServiceError>>
@@ -53,6 +55,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
     series: signal<SeriesPage | null>(null),
     workers: signal<WorkersPage | null>(null),
     timeline: signal<Timeline | null>(null),
+    previous: signal<Run | null>(null),
     selection: signal<Selection>(first),
     troubles: signal<ReadonlyMap<Part, ServiceError>>(new Map()),
     isMissing: signal(false),
@@ -69,7 +72,11 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
   }
 
   const readers: Record<Part, (signal: AbortSignal) => Promise<void>> = {
-    run: async signal => put(store.run, await asked(get('/api/v1/runs/{run_id}', { path }, signal))),
+    run: async signal => {
+      const isFirst = store.run.peek() === null
+      put(store.run, await asked(get('/api/v1/runs/{run_id}', { path }, signal)))
+      if (isFirst && store.run.value) readPrevious(store.run.value).catch(() => undefined)
+    },
     diagnosis: async signal =>
       put(store.diagnosis, await asked(get('/api/v1/runs/{run_id}/diagnosis', { path }, signal))),
     series: async signal => {
@@ -93,6 +100,15 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
         store.timeline,
         await asked(get('/api/v1/runs/{run_id}/timeline', { path, query: chosen() }, signal)),
       ),
+  }
+
+  /** Once: what came before does not change. Without it there is nothing to compare, and nothing is wrong. */
+  async function readPrevious({ job, started_at }: Run): Promise<void> {
+    const q = `job=${JSON.stringify(job)} started<${started_at.slice(0, 16)}`
+    const query = { q, sort: '-started_at', limit: 1 }
+    const found = await get('/api/v1/runs', { query })
+    const run_id = found.runs[0]?.run_id
+    if (run_id) store.previous.value = await get('/api/v1/runs/{run_id}', { path: { run_id } })
   }
 
   function steps(): { from_step?: number; to_step?: number } {

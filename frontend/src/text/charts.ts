@@ -104,6 +104,12 @@ export const workers = {
     raised: 'Raised',
   },
   noBatch: 'no batch',
+  above: (slow: readonly string[], all: number) =>
+    slow.length === 0
+      ? 'No worker’s median lies above it.'
+      : slow.length === all
+        ? 'All medians lie above it: it is not one worker alone.'
+        : `Of ${all} medians ${slow.length} ${slow.length === 1 ? 'lies' : 'lie'} above it: ${slow.join(', ')}.`,
   memory: (size: string, own: string | null, threads: string | null) =>
     `${size} of memory each${own ? ` (${own} unshared)` : ''}${threads ? `, ${threads}` : ''}.`,
   threads: (low: number, high: number) =>
@@ -131,6 +137,9 @@ export const gantt = {
   zoom: 'zoom',
   pan: 'pan',
   fit: 'all',
+  nextBatch: 'batch',
+  stretch: (span: string, steps: number, wait: string, share: string, gpus: number | null) =>
+    `In these ${span}: the ${waiter(gpus)} waits ${wait} (${share}); ${plural(steps, 'step')} ${steps === 1 ? 'begins' : 'begin'}. f shows all again.`,
   more: (hidden: number) => `${plural(hidden, 'more worker')} not drawn.`,
   pinned: (us: string) => `then pinned in ${us}`,
   idle: (us: string) => `the GPU idle for ${us} of it`,

@@ -148,6 +148,7 @@ export const keys = {
     ['[ ]', 'earlier, later steps'],
     ['← →', 'move along the charts (charts focused)'],
     ['w s a d f', 'zoom, pan, fit (timeline focused)'],
+    [', .', 'the batch before, the next one (timeline focused)'],
   ] as const,
 }
 

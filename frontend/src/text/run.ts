@@ -3,7 +3,8 @@ import type { Setting, Status } from '../api/names'
 import { formatSetting, plural } from '../format'
 
 export const run = {
-  steps: (steps: string, isRunning: boolean) => (isRunning ? `step ${steps}` : `${steps} steps`),
+  steps: (steps: string, isRunning: boolean, end: string | null) =>
+    isRunning ? `step ${steps}${end ? ` of ${end}` : ''}` : `${steps} steps`,
   after: (status: Status, age: string) =>
     ({
       running: `running ${age}`,
@@ -34,9 +35,31 @@ export const run = {
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured by a replay of ${batches} batches`,
   saved: 'less for the same steps, with the first fix',
+  ahead: (lastStep: string) => `more will be lost by step ${lastStep}`,
+  aheadAnHour: 'will be lost in each further hour of training',
+  sooner: 'sooner done, if it were restarted now with the first fix',
+  soonerAnHour: 'of each further hour saved, if it were restarted now with the first fix',
   facts: 'The run',
   verdict: 'The verdict',
 }
+
+export const edit = {
+  button: 'Edit',
+  title: 'Name, tags and notes',
+  name: 'Name',
+  tags: 'Tags, divided by commas: imagenet, lr=3e-4',
+  notes: 'Notes',
+}
+
+export const exportMenu = {
+  button: 'Export',
+  formats: {
+    trace: ['Trace', 'opens in Perfetto'],
+    csv: ['CSV', 'a row a step'],
+    parquet: ['Parquet', 'the same, for programs'],
+    json: ['JSON', 'with the run’s facts'],
+  },
+} as const
 
 export const advice = {
   title: 'Fixes, largest gain first',
@@ -111,13 +134,25 @@ export const settings = {
     unknown: '',
   },
   files: (count: number) => `${plural(count, 'file')} seen`,
+  was: (value: string) => `was ${value} in the run before`,
   batchOf: (tensors: string | null, bytes: string) => (tensors ? `${tensors}, ${bytes}` : bytes),
+}
+
+export const runFacts = {
+  title: 'Command, versions and configuration',
+  compared: 'compared with the run before of this job,',
+  copy: 'Copy',
+  unset: 'not set',
 }
 
 export const ranks = {
   title: 'Rank by rank',
   detail: 'data wait',
-  others: (count: number) => `${plural(count, 'rank')} wait less than these.`,
+  choose: 'Rank whose charts are shown',
+  cells: 'A cell a rank, filled by the share it waits. Choose one to see its charts.',
+  columns: ['Rank', 'Data wait'],
+  stragglers: (slow: readonly number[]) =>
+    `${slow.length === 1 ? 'Rank' : 'Ranks'} ${slow.join(', ')}: much slower than the others, who wait for the slowest in every step.`,
 }
 
 export const footnote = {

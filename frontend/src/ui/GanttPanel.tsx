@@ -2,8 +2,9 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { Run, Timeline, TimelineBatch, TimelineStep } from '../api/names'
-import { type Gantt, type GanttHandle, mountGantt } from '../charts/gantt'
-import { asSentence, formatDuration, formatNumber } from '../format'
+import { type Gantt, type GanttHandle, mountGantt, type Stretch } from '../charts/gantt'
+import type { Table } from '../csv'
+import { asSentence, formatDuration, formatFraction, formatNumber } from '../format'
 import { gantt as say, workers } from '../text'
 import { Chart } from './Chart'
 import { DataTable } from './DataTable'
@@ -16,10 +17,14 @@ const TABLE_ROWS = 40
 export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: Run }) {
   const handle = useRef<GanttHandle | null>(null)
   const pointed = useSignal<TimelineBatch | TimelineStep | null>(null)
+  const selected = useSignal<Stretch | null>(null)
   const mount = useMemo(
     () => (element: HTMLElement, data: Gantt) =>
-      mountGantt(element, data, { onPoint: target => (pointed.value = target) }),
-    [pointed],
+      mountGantt(element, data, {
+        onPoint: target => (pointed.value = target),
+        onSelect: stretch => (selected.value = stretch),
+      }),
+    [pointed, selected],
   )
   const workersSeen = useMemo(() => lanesOf(timeline), [timeline])
   const data = useMemo(
@@ -41,7 +46,9 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
       title={say.title(span)}
       detail={<Legend gpus={run.gpus} />}
       controls={<Keys />}
+      name="timeline"
       table={() => <TimelineTable timeline={timeline} />}
+      csv={() => figures(timeline)}
       class="timeline"
     >
       {/* biome-ignore lint/a11y/useSemanticElements: no element means "keys move what is drawn here" */}
@@ -60,7 +67,13 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
           onMounted={mounted => (handle.current = mounted)}
         />
       </div>
-      <p class="detail readout">{pointed.value ? pointedText(pointed.value) : rest}</p>
+      <p class="detail readout" aria-live="polite">
+        {selected.value
+          ? stretchText(timeline, selected.value, run.gpus)
+          : pointed.value
+            ? pointedText(pointed.value)
+            : rest}
+      </p>
     </Panel>
   )
 }
@@ -91,11 +104,27 @@ function press(event: KeyboardEvent, handle: GanttHandle | null): void {
     a: () => handle?.pan(-0.2),
     d: () => handle?.pan(0.2),
     f: () => handle?.fit(),
+    '.': () => handle?.step(1),
+    ',': () => handle?.step(-1),
   }
   const action = keys[event.key]
   if (!action || event.ctrlKey || event.metaKey || event.altKey) return
   event.preventDefault()
   action()
+}
+
+/** What was drawn over, in figures: steps are cut where the stretch cuts them. */
+export function stretchText(
+  timeline: Pick<Timeline, 'steps' | 'to_us'>,
+  { fromUs, toUs }: Stretch,
+  gpus: number | null,
+): string {
+  const cut = (from: number, to: number) => Math.max(0, Math.min(to, toUs) - Math.max(from, fromUs))
+  const waits = timeline.steps.map(step => cut(step.start_us, step.start_us + step.data_wait_us))
+  const begun = timeline.steps.filter(step => step.start_us >= fromUs && step.start_us < toUs).length
+  const waitUs = waits.reduce((sum, us) => sum + us, 0)
+  const share = formatFraction(waitUs / (toUs - fromUs))
+  return say.stretch(formatDuration(toUs - fromUs), begun, formatDuration(waitUs), share, gpus)
 }
 
 function pointedText(target: TimelineBatch | TimelineStep): string {
@@ -138,9 +167,23 @@ function Legend({ gpus }: { gpus: number | null }) {
 function Keys() {
   return (
     <span class="detail wide-only">
-      <kbd>w</kbd> <kbd>s</kbd> {say.zoom} <kbd>a</kbd> <kbd>d</kbd> {say.pan} <kbd>f</kbd> {say.fit}
+      <kbd>w</kbd> <kbd>s</kbd> {say.zoom} <kbd>a</kbd> <kbd>d</kbd> {say.pan} <kbd>,</kbd> <kbd>.</kbd>{' '}
+      {say.nextBatch} <kbd>f</kbd> {say.fit}
     </span>
   )
+}
+
+function figures({ batches, steps }: Timeline): Table {
+  const used = new Map(steps.map(step => [`${step.epoch_index}/${step.batch_index}`, step]))
+  const columns = [
+    ...(['epoch_index', 'batch_index', 'worker', 'start_us', 'load_us'] as const),
+    ...(['cpu_us', 'runqueue_us', 'blocked_us', 'collate_us', 'pin_us', 'received_us'] as const),
+  ] as const
+  const rows = batches.map(batch => {
+    const step = used.get(`${batch.epoch_index}/${batch.batch_index}`)
+    return [...columns.map(name => batch[name]), step?.step_index ?? null, step?.data_wait_us ?? null]
+  })
+  return { columns: [...columns, 'step_index', 'data_wait_us'], rows }
 }
 
 function TimelineTable({ timeline }: { timeline: Timeline }) {

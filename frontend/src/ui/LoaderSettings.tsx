@@ -1,25 +1,41 @@
 /** The judged loader as it was found in the process; what the advice would change is marked. */
 import type { Diagnosis, LoaderInfo, Run, StoragePlace } from '../api/names'
-import { formatBytes, formatNumber, formatSetting, plural } from '../format'
+import { formatBytes, formatNumber, formatSetting, NOT_MEASURED, plural } from '../format'
 import { settings as say } from '../text'
 import { Diamond } from './Glyph'
 import { Panel } from './Panel'
 
 interface LoaderSettingsProps {
   run: Run
+  /** The run of the same job before this one. */
+  previous: Run | null
   diagnosis: Diagnosis | null
   chosen: string | null
 }
 
-export function LoaderSettings({ run, diagnosis, chosen }: LoaderSettingsProps) {
+export function LoaderSettings({ run, previous, diagnosis, chosen }: LoaderSettingsProps) {
   const wanted = chosen ?? diagnosis?.loader
   const loader = run.loaders.find(one => one.loader === wanted) ?? run.loaders[0]
   if (!loader) return null
   const advised = new Set<string>(
     diagnosis?.loader === loader.loader ? diagnosis.advice.map(one => one.change) : [],
   )
+  const before = previous?.loaders.find(one => one.loader === loader.loader)
+  const described = rowsOf(loader)
+  const earlier = new Map(before ? rowsOf(before) : [])
   return (
-    <Panel title={say.title} detail={`${loader.loader}, ${say.detail}`}>
+    <Panel
+      title={say.title}
+      name="settings"
+      detail={`${loader.loader}, ${say.detail}`}
+      csv={() => ({
+        columns: ['setting', 'value'],
+        rows: [...Object.entries(loader.settings), ...described].map(([key, value]) => [
+          key,
+          formatSetting(value),
+        ]),
+      })}
+    >
       <dl class="settings">
         {Object.entries(loader.settings).map(([key, value]) => (
           <div key={key}>
@@ -33,13 +49,19 @@ export function LoaderSettings({ run, diagnosis, chosen }: LoaderSettingsProps) 
                   <span class="visually-hidden">{say.advised}</span>
                 </>
               )}
+              {before && before.settings[key] !== value && (
+                <Was value={formatSetting(before.settings[key])} />
+              )}
             </dd>
           </div>
         ))}
-        {described(loader).map(([key, value]) => (
+        {described.map(([key, value]) => (
           <div key={key}>
             <dt>{key}</dt>
-            <dd>{value}</dd>
+            <dd>
+              {value}
+              {before && earlier.get(key) !== value && <Was value={earlier.get(key) ?? NOT_MEASURED} />}
+            </dd>
           </div>
         ))}
         {placesOf(run, loader).map(place => (
@@ -54,6 +76,11 @@ export function LoaderSettings({ run, diagnosis, chosen }: LoaderSettingsProps) 
       </dl>
     </Panel>
   )
+}
+
+/** What differs from the run of the job before this one. */
+export function Was({ value }: { value: string }) {
+  return <small class="was">{say.was(value)}</small>
 }
 
 /** Where most files were seen comes first. */
@@ -74,7 +101,7 @@ function placeDetail(place: StoragePlace, hasHosts: boolean): string {
 }
 
 /** Only what is known: an absent row is better than one that says nothing. */
-function described(loader: LoaderInfo): readonly (readonly [string, string])[] {
+function rowsOf(loader: LoaderInfo): readonly (readonly [string, string])[] {
   const count = loader.dataset_length === null ? null : formatNumber(loader.dataset_length)
   const tensors = loader.batch_tensors === null ? null : plural(loader.batch_tensors, 'tensor')
   const rows: (readonly [string, string | null])[] = [

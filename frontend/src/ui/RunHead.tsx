@@ -1,12 +1,15 @@
 /** Which run this is: name, state, where and whose. */
+import { useSignal } from '@preact/signals'
 import { Fragment } from 'preact'
 import type { Run } from '../api/names'
 import { formatAge, formatNumber, formatSetting } from '../format'
 import { navigate, runHref, runsHref } from '../router'
 import { archive, mayChange, remove, unarchive } from '../store/actions'
-import { actions, run as say } from '../text'
+import { actions, edit, exportMenu, run as say } from '../text'
 import { ageS } from './age'
+import { EditDialog } from './EditDialog'
 import { StatusGlyph } from './Glyph'
+import { Menu } from './Menu'
 
 export function RunHead({ run }: { run: Run }) {
   const overrides = Object.entries(run.overrides)
@@ -18,7 +21,7 @@ export function RunHead({ run }: { run: Run }) {
           <StatusGlyph status={run.status} />
           {say.after(run.status, formatAge(ageS(run)))}
         </span>
-        <span>{say.steps(formatNumber(run.steps), run.status === 'running')}</span>
+        <span>{stepsOf(run)}</span>
         <span>
           {run.hostnames.join(', ')}, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
         </span>
@@ -54,20 +57,33 @@ export function RunHead({ run }: { run: Run }) {
           )}
         </span>
       )}
-      {mayChange.value && <Actions run={run} />}
+      <span class="actions">
+        {run.no_loader === null && <ExportMenu run={run} />}
+        {mayChange.value && <Actions run={run} />}
+      </span>
       {run.notes && <p class="notes">{run.notes}</p>}
     </div>
   )
 }
 
+function stepsOf({ steps, status, outlook }: Run): string {
+  const end = outlook?.last_step ? formatNumber(outlook.last_step) : null
+  return say.steps(formatNumber(steps), status === 'running', end)
+}
+
 /** A run that goes on cannot be deleted: its next steps would have nothing to follow. */
 function Actions({ run }: { run: Run }) {
+  const isEdited = useSignal(false)
   const isAway = run.archived_at !== null
   async function removeAndLeave(): Promise<void> {
     if ((await remove([run.run_id])).length > 0) navigate(runsHref())
   }
   return (
-    <span class="actions">
+    <>
+      <button type="button" class="button small" onClick={() => (isEdited.value = true)}>
+        {edit.button}
+      </button>
+      {isEdited.value && <EditDialog run={run} onClose={() => (isEdited.value = false)} />}
       <button
         type="button"
         class="button small"
@@ -80,6 +96,17 @@ function Actions({ run }: { run: Run }) {
           {actions.delete}
         </button>
       )}
-    </span>
+    </>
   )
+}
+
+/** Every recorded step, as `underfed export` writes it. */
+function ExportMenu({ run }: { run: Run }) {
+  const path = `/api/v1/runs/${encodeURIComponent(run.run_id)}/export?format=`
+  const items = Object.entries(exportMenu.formats).map(([format, [label, detail]]) => ({
+    label,
+    detail,
+    href: path + format,
+  }))
+  return <Menu label={exportMenu.button} items={items} small />
 }

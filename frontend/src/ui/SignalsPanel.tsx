@@ -1,5 +1,6 @@
 /** Why we say so: every signal that was looked at, also those that were ruled out. */
 import type { Signal } from '../api/names'
+import type { Table } from '../csv'
 import { formatEvidence } from '../format'
 import { signals as say } from '../text'
 import { DataTable } from './DataTable'
@@ -16,10 +17,17 @@ export function SignalsPanel({ signals }: { signals: readonly Signal[] }) {
     <Reading key="reading" signal={signal} />,
   ])
   return (
-    <Panel title={say.title}>
+    <Panel title={say.title} name="signals" csv={() => figures(signals)}>
       <DataTable caption={say.title} columns={COLUMNS} rows={rows} />
     </Panel>
   )
+}
+
+function figures(signals: readonly Signal[]): Table {
+  const rows = signals.map(({ signal, measured: { value, unit, what }, healthy, reading, says }) => [
+    ...[signal, value, unit, what, healthy, reading, says],
+  ])
+  return { columns: ['signal', 'value', 'unit', 'what', 'healthy', 'reading', 'says'], rows }
 }
 
 /** What it is a share of belongs to the figure; a setting's name is the row's already. */

@@ -1,6 +1,6 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
-import type { Diagnosis, Run, SharedCause } from '../api/names'
-import { asSentence, capital, formatHours, formatNumber } from '../format'
+import type { Diagnosis, Outlook, Run, SharedCause } from '../api/names'
+import { asSentence, capital, formatAge, formatHours, formatNumber } from '../format'
 import { runHref } from '../router'
 import { empty, hourNoun, run as say, shared as sayShared } from '../text'
 import { isOpen, verdictTone, verdictWord } from '../verdict'
@@ -40,7 +40,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
         )}
         {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
       </div>
-      {!isUndecided && <Cost diagnosis={diagnosis} />}
+      {!isUndecided && <Cost run={run} diagnosis={diagnosis} />}
     </section>
   )
 }
@@ -92,13 +92,13 @@ function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
   return <progress class="progress" value={value} max={diagnosis.needed_steps} aria-label={label} />
 }
 
-/** Only what follows from the run's own figures: what was lost, how fast it is and could be, what a fix saves. */
-function Cost({ diagnosis }: { diagnosis: Diagnosis }) {
-  const onGpu = diagnosis.gpu_hours_lost !== null
+/** Only what follows from the run's own figures: what was lost, what lies ahead, how fast it is, what a fix saves. */
+function Cost({ run, diagnosis }: VerdictProps) {
+  const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
-  const noun = hourNoun(onGpu)
   const { now, unit } = rates(diagnosis)
   const saved = savedHours(diagnosis, lost)
+  const { outlook } = run
   return (
     <div class="cost">
       {lost !== null && (
@@ -108,19 +108,41 @@ function Cost({ diagnosis }: { diagnosis: Diagnosis }) {
             say.lost(formatHours(diagnosis.hours_used, noun), diagnosis.status === 'running')}
         </p>
       )}
-      {now !== null && (
+      {outlook && diagnosis.bound === 'data' && <Ahead outlook={outlook} noun={noun} />}
+      {now !== null && (!outlook?.saved_fraction || diagnosis.replay) && (
         <p>
           <b>{`${formatNumber(now)} ${unit}`}</b>
           {rateDetail(diagnosis, now)}
         </p>
       )}
-      {saved !== null && (
+      {!outlook && saved !== null && (
         <p>
           <b>{formatHours(saved, noun)}</b>
           {say.saved}
         </p>
       )}
     </div>
+  )
+}
+
+/** Until the last step where it is known, else in each further hour. */
+function Ahead({ outlook, noun }: { outlook: Outlook; noun: ReturnType<typeof hourNoun> }) {
+  const { last_step, basis, hours_to_lose, hours_lost_per_hour, saved_s, saved_fraction } = outlook
+  const isKnown = last_step !== null
+  return (
+    <>
+      <p>
+        <b>{formatHours(isKnown ? hours_to_lose : hours_lost_per_hour, noun)}</b>
+        {isKnown ? say.ahead(formatNumber(last_step)) : say.aheadAnHour}
+        {basis && <small>{basis}</small>}
+      </p>
+      {saved_fraction !== null && (
+        <p>
+          <b>{formatAge(isKnown ? (saved_s ?? 0) : saved_fraction * 3_600)}</b>
+          {isKnown ? say.sooner : say.soonerAnHour}
+        </p>
+      )}
+    </>
   )
 }
 

@@ -1,5 +1,6 @@
 /** Is one worker to blame? Load times side by side, with the limit above which training waits; and their processes. */
 import type { Run, WorkerInfo, WorkersPage } from '../api/names'
+import type { Table } from '../csv'
 import {
   asSentence,
   formatBytes,
@@ -19,6 +20,8 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run
     <Panel
       title={isAlone(page) ? say.titleAlone : say.title}
       detail={say.detail}
+      name="workers"
+      csv={page.workers.length > 0 ? () => figures(page) : undefined}
       table={page.workers.length > 0 ? () => <WorkersTable page={page} /> : undefined}
     >
       {page.missing !== null && <p class="missing">{asSentence(page.missing)}</p>}
@@ -63,8 +66,21 @@ function Strips({ page, run }: { page: WorkersPage; run: Run }) {
           </span>
         ))}
       </div>
-      {limitUs !== null && <figcaption>{say.limit(formatDuration(limitUs), run.gpus)}</figcaption>}
+      {limitUs !== null && (
+        <figcaption>
+          {say.limit(formatDuration(limitUs), run.gpus)} {loaded.length > 1 && aboveLimit(loaded, limitUs)}
+        </figcaption>
+      )}
     </figure>
+  )
+}
+
+/** Is one to blame? Only told by which lie on which side of the limit. */
+function aboveLimit(loaded: readonly Loaded[], limitUs: number): string {
+  const slow = loaded.filter(one => one.load_us_p50 > limitUs)
+  return say.above(
+    slow.map(one => say.name(one.worker)),
+    loaded.length,
   )
 }
 
@@ -99,6 +115,16 @@ function hasLoaded(worker: WorkerInfo): worker is Loaded {
 function axisEnd(us: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, us)))
   return [1, 2, 4, 8, 10].map(factor => factor * power).find(end => end >= us) ?? us
+}
+
+const FIGURES = [
+  ...(['worker', 'batches', 'load_us_p5', 'load_us_p50', 'load_us_p95', 'load_us_mean'] as const),
+  ...(['cpu_fraction', 'runqueue_fraction', 'blocked_fraction', 'collate_fraction'] as const),
+  ...(['read_bytes_per_s', 'rss_bytes', 'pss_bytes', 'threads', 'died', 'raised'] as const),
+] as const
+
+function figures({ workers }: WorkersPage): Table {
+  return { columns: FIGURES, rows: workers.map(worker => FIGURES.map(name => worker[name])) }
 }
 
 function WorkersTable({ page }: { page: WorkersPage }) {

@@ -53,6 +53,7 @@ def _live() -> list[Job]:
         Job(
             "vit-b16-in1k-aug2", [gpu(3)], [*[(500, quick)] * 5, *[(500, slow)] * 9], "mira", ranks_a_host=4,
             tags={"imagenet": "", "pretrain": ""}, busy_cores=38, mount=NVME,
+            run={"config": {"lr": 0.0003, "seed": 7, "amp": "bf16", "epochs": 90}},
         ),
         Job(
             "clip-b32-cc12m-web", [gpu(7), gpu(8)], _steady(READING, 130), "arjun", project="multimodal",

@@ -1,0 +1,77 @@
+"""What lies ahead of a running run, if it goes on as it was judged: how far it will go, and what that will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from underfed_server.model import Diagnosis, LoaderInfo, Outlook, Run, Setting
+
+EPOCHS = {"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "train_epochs", "num_train_epochs"}
+"""How scripts call the epochs they train for."""
+RESUMED = {"resume", "resume_from", "resume_from_checkpoint", "start_epoch", "initial_epoch", "ckpt_path"}
+"""What says that epochs of another run count, too: then it is not known how many are left."""
+S_PER_HOUR = 3_600.0
+
+
+def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
+    """``None``: it is over, or was not judged, or its ranks do not say how fast they are."""
+    if run.status != "running" or diagnosis is None or diagnosis.bound == "unknown":
+        return None
+    stall, steps_per_s = diagnosis.data_stall_fraction, diagnosis.steps_per_s
+    if stall is None or not steps_per_s:
+        return None
+    ranks = max(1, len(run.ranks))
+    last_step, basis = _last_step(run, diagnosis.loader)
+    left_s = None if last_step is None else (last_step - run.steps) / steps_per_s
+    gain = diagnosis.advice[0].predicted_speedup if diagnosis.advice else None
+    saved = None if gain is None or gain <= 1 else min(stall, 1 - 1 / gain)
+    return Outlook(
+        last_step=last_step,
+        basis=basis,
+        hours_to_lose=None if left_s is None else left_s * stall * ranks / S_PER_HOUR,
+        hours_lost_per_hour=stall * ranks,
+        saved_fraction=saved,
+        saved_s=None if left_s is None or saved is None else left_s * saved,
+    )
+
+
+def _last_step(run: Run, judged: str | None) -> tuple[int | None, str | None]:
+    """Steps of all epochs, and what it was told by. Epochs that ended say how many steps one has; else its loader."""
+    loader = next((one for one in run.loaders if one.loader == judged), None)
+    told = _told_epochs(run)
+    steps = None if loader is None else _steps_per_epoch(run, loader)
+    if told is None or not steps or (run.restart_count or 0) > 0:
+        return None, None
+    epochs, where = told
+    if epochs * steps <= run.steps:
+        return None, None
+    return epochs * steps, f"{epochs} epochs of {steps:,} steps: {where}"
+
+
+def _steps_per_epoch(run: Run, loader: LoaderInfo) -> int | None:
+    ended = [each.steps for each in run.epochs if each.loader == loader.loader and each.ended and each.steps]
+    return round(median(ended)) if ended else loader.batches_per_epoch
+
+
+def _told_epochs(run: Run) -> tuple[int, str] | None:
+    """By the config that was given to ``underfed.init``, else by the command."""
+    given = [*((key, value, f"config {key}={value}") for key, value in run.config.items()), *_options(run.command)]
+    if any(key in RESUMED and value not in (None, False, "", "0", 0, "false", "False") for key, value, _ in given):
+        return None
+    for key, value, where in given:
+        if key in EPOCHS and not isinstance(value, bool) and str(value).isdecimal() and int(str(value)) > 0:
+            return int(str(value)), where
+    return None
+
+
+def _options(command: list[str]) -> Iterator[tuple[str, Setting, str]]:
+    """``--epochs 90``, ``--max-epochs=90`` and ``trainer.max_epochs=90``, as name, value and words."""
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        name, is_set, value = word.partition("=")
+        if not is_set and not name.startswith("--"):
+            continue
+        key = name.lstrip("-").rpartition(".")[2].replace("-", "_")
+        # A bare option with no value after it is a switch.
+        found = value if is_set else ("true" if following.startswith("-") or not following else following)
+        yield key, found, word if is_set else f"{word} {following}".strip()
