@@ -27,6 +27,8 @@ export const charts = {
     `GPU busy says ${util} and the device’s own clock says idle for ${idle}: together more than all of the time. Both are right. NVML counts a whole sample as busy when any kernel ran in it, however short, so gaps between kernels vanish. The device’s clock times the gaps themselves: it is what the verdict rests on.`,
   whole: 'Whole run',
   zoomed: 'Zoomed',
+  ofRank: (rank: number) => `This is rank ${rank}, which waits for the straggler.`,
+  showRank: (rank: number) => `Show rank ${rank}`,
   crosshair: 'Position in the run: arrow keys move along all charts',
   start: 'start',
   epoch: (index: number) => `epoch ${index}`,
@@ -80,7 +82,7 @@ export const charts = {
 
 export const workers = {
   title: 'Worker by worker',
-  detail: '5th, median, 95th percentile',
+  detail: 'p5, median, p95',
   titleAlone: 'Loading one batch',
   name: (worker: number | null) => (worker === null ? 'in training' : `worker ${worker}`),
   limit: (limit: string, gpus: number | null) => `Above ${limit} a batch the ${waiter(gpus)} waits.`,

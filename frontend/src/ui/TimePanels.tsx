@@ -8,6 +8,7 @@ import type { TimePanel } from '../charts/panel'
 import { mountTime } from '../charts/time'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../format'
 import { type LineColumns, last, type StepColumns, stepAt, stepColumns } from '../store/columns'
+import { WHOLE } from '../store/permalink'
 import type { RunStore } from '../store/run'
 import { charts as say, text } from '../text'
 import { Chart } from './Chart'
@@ -50,6 +51,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
     >
       <Readout pointed={pointed} otherwise={(steps.spread ? say.spreadOf : say.mean)(steps.stepsPerBucket)} />
       <KeptNote series={page.series[0]} />
+      <StragglerNote store={store} shown={page.rank} />
       <div class="charts">
         <Chart mount={mount.time} data={panels.stepPanel} label={stepLabel(steps)} />
         <ChartTitle
@@ -70,6 +72,21 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
 /** The only part that follows every move of the pointer. */
 function Readout({ pointed, otherwise }: { pointed: Signal<string | null>; otherwise: string }) {
   return <p class="detail readout">{pointed.value ?? otherwise}</p>
+}
+
+/** The verdict is about a straggler, and its charts say why: the others' show next to nothing. */
+function StragglerNote({ store, shown }: { store: RunStore; shown: number }) {
+  const slow = store.diagnosis.value?.ranks.filter(one => one.straggler).map(one => one.rank) ?? []
+  const [worst] = slow
+  if (worst === undefined || slow.includes(shown)) return null
+  return (
+    <p class="missing">
+      {say.ofRank(shown)}{' '}
+      <button type="button" class="button small" onClick={() => store.select({ rank: worst, range: WHOLE })}>
+        {say.showRank(worst)}
+      </button>
+    </p>
+  )
 }
 
 /** What no zoom brings back. */
