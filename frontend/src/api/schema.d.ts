@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 f3ae808c4e0f967eb0b2bcf4b9bf8da227b0e3dba6c0602c3c1b6bdae282c5b2. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 aa2b66b9543913b498c9da01132e4d741279d7550642488133c64a02638163cd. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * Run
-         * @description One run with everything that does not change from step to step.
+         * @description One run with everything that does not change from step to step, and what lies ahead of it while it runs.
          */
         get: operations["run_api_v1_runs__run_id__get"];
         put?: never;
@@ -1283,6 +1283,24 @@ export interface components {
             scopes: ("ingest" | "view" | "admin")[];
         };
         /**
+         * Outlook
+         * @description What lies ahead of a running run, if it goes on as it was judged.
+         */
+        Outlook: {
+            /** Basis */
+            basis: string | null;
+            /** Hours Lost Per Hour */
+            hours_lost_per_hour: number;
+            /** Hours To Lose */
+            hours_to_lose: number | null;
+            /** Last Step */
+            last_step: number | null;
+            /** Saved Fraction */
+            saved_fraction: number | null;
+            /** Saved S */
+            saved_s: number | null;
+        };
+        /**
          * ProjectInfo
          * @description A project by its runs; hours are of all time and of runs that were judged.
          */
@@ -1456,6 +1474,7 @@ export interface components {
             num_workers: number | null;
             /** Observed Speedup */
             observed_speedup: number | null;
+            outlook?: components["schemas"]["Outlook"] | null;
             /** Overhead Us */
             overhead_us: number | null;
             /** Overrides */
