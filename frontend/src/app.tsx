@@ -12,7 +12,7 @@ import { navigate, route } from './router'
 import { bind } from './shortcuts'
 import { signInNeeded } from './store/connection'
 import { text } from './text'
-import { toggleTheme } from './theme'
+import { nextTheme } from './theme'
 import { GoneBanner, StumbleBanner } from './ui/Banner'
 import { KeysDialog } from './ui/KeysDialog'
 import { Toast } from './ui/Toast'
@@ -25,7 +25,7 @@ export function App() {
   useLayoutEffect(
     () =>
       bind({
-        t: toggleTheme,
+        t: nextTheme,
         '?': () => {
           showsKeys.value = true
         },

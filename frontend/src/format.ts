@@ -142,6 +142,12 @@ export function formatEvidence({ value, unit }: Evidence): string {
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const CLOCK_S = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
+const WEEKDAY_DATE = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+})
 const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const DATE_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
@@ -152,6 +158,11 @@ export function formatDay(at: Date, now: Date): string {
   if (days === 1) return `yesterday ${CLOCK.format(at)}`
   if (days > 1 && days < 7) return `${WEEKDAY.format(at)} ${CLOCK.format(at)}`
   return (at.getFullYear() === now.getFullYear() ? DATE : DATE_YEAR).format(at)
+}
+
+/** Of a UTC day: `"2026-11-20"` → `"Fri 20 Nov"`. */
+export function formatWeekday(day: string): string {
+  return WEEKDAY_DATE.format(new Date(day)).replace(',', '')
 }
 
 export function formatClock(at: Date | number): string {

@@ -34,7 +34,7 @@ let prefixAt = 0
 function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
   if (event.key !== 'Escape' && (isTyping(event.target) || !shortcutsAreOn.value)) return
-  if (document.querySelector('dialog[open]')) return
+  if (document.querySelector('dialog[open], :popover-open')) return
   const fresh = performance.now() - prefixAt < SEQUENCE_MS
   const name = fresh && prefix ? `${prefix} ${event.key}` : event.key
   prefix = event.key === 'g' ? 'g' : ''

@@ -12,19 +12,21 @@ function stored(): Theme | null {
 }
 
 /** `null`: as the system says. */
-const chosen = signal<Theme | null>(stored())
+export const chosenTheme = signal<Theme | null>(stored())
 const system = signal<Theme>(systemIsDark.matches ? 'dark' : 'light')
 /** Paper is white whatever the screen shows. */
 const printing = signal(false)
 
 function currentTheme(): Theme {
-  return printing.value ? 'light' : (chosen.value ?? system.value)
+  return printing.value ? 'light' : (chosenTheme.value ?? system.value)
 }
 
-export function toggleTheme(): void {
-  const next = currentTheme() === 'dark' ? 'light' : 'dark'
-  chosen.value = next === system.value ? null : next
-  if (chosen.value) localStorage.setItem(KEY, chosen.value)
+/** The other one, that of the system held fast, and back to following the system. */
+export function nextTheme(): void {
+  const other = system.value === 'dark' ? 'light' : 'dark'
+  const next = chosenTheme.value === null ? other : chosenTheme.value === other ? system.value : null
+  chosenTheme.value = next
+  if (next) localStorage.setItem(KEY, next)
   else localStorage.removeItem(KEY)
 }
 

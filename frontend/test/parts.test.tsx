@@ -9,6 +9,7 @@ import { AdviceList } from '../src/ui/AdviceList'
 import { AnatomyBars } from '../src/ui/AnatomyBars'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../src/ui/Banner'
 import { tagsOf, tagsText } from '../src/ui/EditDialog'
+import { COLUMNS } from '../src/ui/columns'
 import { Empty } from '../src/ui/Empty'
 import { Footnote } from '../src/ui/Footnote'
 import { stretchText } from '../src/ui/GanttPanel'
@@ -178,7 +179,7 @@ describe('a row of the table', () => {
     render(
       <table>
         <tbody>
-          <RunRow row={signal(summary(changes))} query={new URLSearchParams()} index={0} />
+          <RunRow row={signal(summary(changes))} columns={COLUMNS} query={new URLSearchParams()} index={0} />
         </tbody>
       </table>,
     )
@@ -210,7 +211,7 @@ describe('a row of the table', () => {
   })
   test('of a run that carried advice says what it gained', () => {
     show({ observed_speedup: 1.71 })
-    expect(seen()).toContain('gained × 1.71')
+    expect(seen()).toContain('gained✓ × 1.71')
   })
   test('between five and ten percent is some wait, not compute-bound', () => {
     show({ bound: 'compute', level: 'watch', data_stall_fraction: 0.07, cause: null })
@@ -221,7 +222,7 @@ describe('a row of the table', () => {
 describe('the week', () => {
   const sentence = (changes: Partial<Week>) => {
     cleanup()
-    render(<WeekHead week={week(changes)} />)
+    render(<WeekHead week={week(changes)} query={new URLSearchParams()} />)
     return screen.getByRole('heading').textContent
   }
   test('is a sentence', () => {

@@ -7,6 +7,7 @@ export type Advice = Shapes['Advice']
 export type Anatomy = Shapes['Anatomy']
 export type Bound = Shapes['RunSummary']['bound']
 export type Cause = NonNullable<Shapes['RunSummary']['cause']>
+export type CauseHours = Shapes['CauseHours']
 export type DiedWorker = Shapes['DiedWorker']
 export type Diagnosis = Shapes['Diagnosis']
 export type EpochInfo = Shapes['EpochInfo']

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { navigate } from '../router'
 import { bind } from '../shortcuts'
 import { follow } from '../store/connection'
-import { isFiltered, parseQuery } from '../store/query'
+import { isFiltered, parseQuery, type RunsQuery } from '../store/query'
 import {
   catchUp,
   counts,
@@ -20,6 +20,7 @@ import { runs, text } from '../text'
 import { TroubleBanner } from '../ui/Banner'
 import { Empty } from '../ui/Empty'
 import { Filters } from '../ui/Filters'
+import { NoMatch } from '../ui/NoMatch'
 import { RunsTable } from '../ui/RunsTable'
 import { SelectionBar } from '../ui/SelectionBar'
 import { RunsSkeleton } from '../ui/Skeleton'
@@ -48,10 +49,15 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
   return (
     <>
       {trouble.value && <TroubleBanner what={runs.list} error={trouble.value} />}
-      {week.value && <WeekHead week={week.value} />}
+      {week.value && <WeekHead week={week.value} query={query} />}
       <Filters asking={asking} query={query} />
-      <SelectionBar />
-      {isLoaded.value ? <RunsTable asking={asking} query={query} /> : !trouble.value && <RunsSkeleton />}
+      <SelectionBar asking={asking} />
+      <List asking={asking} query={query} isEmpty={isEmpty} />
     </>
   )
+}
+
+function List({ asking, query, isEmpty }: { asking: RunsQuery; query: URLSearchParams; isEmpty: boolean }) {
+  if (!isLoaded.value) return trouble.value ? null : <RunsSkeleton />
+  return isEmpty ? <NoMatch asking={asking} query={query} /> : <RunsTable asking={asking} query={query} />
 }

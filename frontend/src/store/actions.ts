@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals'
 import { change, NoAnswer, ServiceError } from '../api/client'
 import { actions as say } from '../text'
 import { service } from './connection'
-import { changed } from './runs'
+import { changed, rows } from './runs'
 import { clearSelection } from './selection'
 
 export interface Notice {
@@ -38,36 +38,61 @@ export interface Changes {
 /** Raises: ServiceError, NoAnswer. */
 export const edit = (runId: string, changes: Changes) => change('PATCH', at(runId), changes)
 
-export const archive = (ids: readonly string[]) => act(ids, putAway, takeOut, say.archived)
-export const unarchive = (ids: readonly string[]) => act(ids, takeOut, putAway, say.unarchived)
-export const remove = (ids: readonly string[]) => act(ids, erase, restore, say.deleted)
+/** Undone, each has the tags that it has now. */
+export function retag(
+  ids: readonly string[],
+  added: Readonly<Record<string, string>>,
+  removed: readonly string[],
+): Promise<readonly string[]> {
+  const had = new Map(ids.map(id => [id, rows.get(id)?.peek().tags ?? {}]))
+  const give = (id: string, tags: Record<string, string>) => edit(id, { tags })
+  const wanted = (id: string) => {
+    const kept = Object.entries(had.get(id) ?? {}).filter(([key]) => !removed.includes(key))
+    return { ...Object.fromEntries(kept), ...added }
+  }
+  return act(
+    ids,
+    id => give(id, wanted(id)),
+    id => give(id, had.get(id) ?? {}),
+    { done: say.tagged, isKept: true },
+  )
+}
+
+export const archive = (ids: readonly string[]) => act(ids, putAway, takeOut, { done: say.archived })
+export const unarchive = (ids: readonly string[]) => act(ids, takeOut, putAway, { done: say.unarchived })
+export const remove = (ids: readonly string[]) => act(ids, erase, restore, { done: say.deleted })
+
+interface Told {
+  done(count: number): string
+  /** The runs stay in the list, and chosen. */
+  isKept?: boolean
+}
 
 /** Returns the runs it was done to. */
-async function act(
-  ids: readonly string[],
-  doing: Act,
-  undoing: Act,
-  told: (count: number) => string,
-): Promise<readonly string[]> {
+async function act(ids: readonly string[], doing: Act, undoing: Act, told: Told): Promise<readonly string[]> {
   const { done, failure } = await each(ids, doing)
-  clearSelection()
-  changed(done)
+  if (!told.isKept) clearSelection()
+  changed(told.isKept ? [] : done)
   const undo = async () => {
     const back = await each(done, undoing)
     changed()
     if (back.failure) show({ text: back.failure, undo: null })
     else dismiss()
   }
-  const words = [done.length > 0 ? told(done.length) : '', failure ?? ''].filter(Boolean)
+  const words = [done.length > 0 ? told.done(done.length) : '', failure ?? ''].filter(Boolean)
   show({ text: words.join(' '), undo: done.length > 0 ? undo : null })
   return done
 }
+
+/** From so many on, how far it is is told. */
+const MANY = 10
 
 /** One after the other: each is on disk before the next. What fails does not keep the others from being done. */
 async function each(ids: readonly string[], doing: Act): Promise<{ done: string[]; failure: string | null }> {
   const done: string[] = []
   let failure: string | null = null
-  for (const id of ids) {
+  for (const [index, id] of ids.entries()) {
+    if (ids.length >= MANY) show({ text: say.progress(index, ids.length), undo: null })
     try {
       await doing(id)
       done.push(id)

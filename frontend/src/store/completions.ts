@@ -1,5 +1,6 @@
 /** What the last term of a search may go on with: keys, then the words that a key takes. */
 import { BOUNDS, STATUSES } from './query'
+import { quoted } from './terms'
 
 const LEVELS = ['healthy', 'watch', 'limited', 'bound', 'unknown']
 /** Keys with the sign that mostly follows them; docs/search.md has them all. */
@@ -39,8 +40,4 @@ export function completions(typed: string, { projects, users, causes }: Choices)
 /** Whether it is still being written: the service would only say what is missing. */
 export function isUnfinished(typed: string): boolean {
   return /(^|\s)-$|\w(!|[:=<>,])$/.test(typed) || (typed.match(/"/g) ?? []).length % 2 === 1
-}
-
-function quoted(name: string): string {
-  return /[\s,]/.test(name) ? `"${name}"` : name
 }

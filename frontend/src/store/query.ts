@@ -36,6 +36,11 @@ export function parseQuery(query: URLSearchParams): RunsQuery {
   }
 }
 
+/** As the service takes it. */
+export function requested({ q, ...rest }: RunsQuery, limit: number, cursor: string | null) {
+  return { ...rest, q: q || null, limit, cursor }
+}
+
 export function isFiltered(query: RunsQuery): boolean {
   return Boolean(query.q || query.status || query.bound || query.project || query.tag || query.archived)
 }

@@ -1,15 +1,17 @@
 /** The list of runs: rows that change in place, and an order that never changes under the pointer. */
-import { batch, type Signal, signal } from '@preact/signals'
+import { batch, computed, type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
 import type { ProjectInfo, RunEvent, RunSummary, RunsPage, StatusCounts, UserInfo, Week } from '../api/names'
 import { asked } from './connection'
 import { movedRows, sortedIds } from './order'
-import type { RunsQuery } from './query'
+import { type RunsQuery, requested } from './query'
 import { throttled } from './throttle'
 
 const PAGE = 200
 /** The service answers with no more at once. */
 const MOST = 5_000
+/** A menu holds no more; the search finds any. */
+const MOST_TAGS = 100
 /** Counts and the week's sentence are of all runs: read again this often while runs report. */
 const SUMMARY_MS = 30_000
 /** A new run needs the service to say whether it matches and where it stands. */
@@ -20,6 +22,8 @@ export const order = signal<readonly string[]>([])
 export const counts = signal<StatusCounts | null>(null)
 export const week = signal<Week | null>(null)
 export const isLoaded = signal(false)
+/** More runs match than were read: scrolling reads on. */
+export const isPartial = signal(false)
 export const trouble = signal<ServiceError | null>(null)
 /** Why the service does not understand the search; the rows of the last one that it did stay. */
 export const refusal = signal<string | null>(null)
@@ -28,6 +32,16 @@ export const pending = signal<{ moves: number; fresh: number }>({ moves: 0, fres
 /** What runs can be chosen by. */
 export const projects = signal<readonly string[]>([])
 export const users = signal<readonly string[]>([])
+/** Hosts and tags of what is listed. They are read when the list changes, not when a run ticks. */
+export const listed = computed(() => {
+  const [hosts, tags] = [new Set<string>(), new Set<string>()]
+  for (const id of order.value) {
+    const run = rows.get(id)?.peek()
+    for (const host of run?.hostnames ?? []) hosts.add(host)
+    for (const [key, value] of Object.entries(run?.tags ?? {})) tags.add(value ? `${key}=${value}` : key)
+  }
+  return { hosts: [...hosts].sort(), tags: [...tags].sort().slice(0, MOST_TAGS) }
+})
 
 let query: RunsQuery | null = null
 let cursor: string | null = null
@@ -43,9 +57,7 @@ const elsewhere = new Set<string>()
 function request(asking: RunsQuery, from: string | null, limit: number): Promise<RunsPage | null> {
   inFlight?.abort()
   inFlight = new AbortController()
-  const { q, ...rest } = asking
-  const parameters = { ...rest, q: q || null, limit, cursor: from }
-  return asked(get('/api/v1/runs', { query: parameters }, inFlight.signal))
+  return asked(get('/api/v1/runs', { query: requested(asking, limit, from) }, inFlight.signal))
 }
 
 function keep(runs: readonly RunSummary[]): readonly string[] {
@@ -65,6 +77,7 @@ function take(page: RunsPage, before: readonly string[]): void {
     counts.value = page.counts
     week.value = page.week
     cursor = page.next_cursor
+    isPartial.value = cursor !== null
     trouble.value = refusal.value = null
     isLoaded.value = true
   })
@@ -115,6 +128,15 @@ export async function more(): Promise<void> {
   const from = cursor
   cursor = null
   await read(query, from, order.value)
+}
+
+/** All that match, however many: for what is done to all of them. */
+export async function readRest(): Promise<void> {
+  while (query && cursor) {
+    const from: string = cursor
+    cursor = null
+    await read(query, from, order.value, MOST)
+  }
 }
 
 /** Everything that is shown, read again; beyond the most that one answer holds, scrolling reads on. */

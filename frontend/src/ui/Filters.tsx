@@ -5,16 +5,21 @@ import type { StatusCounts } from '../api/names'
 import { capital } from '../format'
 import { navigate, withQuery } from '../router'
 import { completions, isUnfinished } from '../store/completions'
-import { ARCHIVED, BOUNDS, type RunsQuery, STATUSES } from '../store/query'
-import { counts, order, projects, refusal, users } from '../store/runs'
+import { BOUNDS, type RunsQuery, STATUSES } from '../store/query'
+import { counts, listed, order, projects, refusal, users } from '../store/runs'
+import { choosing, chosenIn } from '../store/terms'
 import { causeWord, runs, statusWord } from '../text'
-import { verdictWord } from '../verdict'
+import { boundWord } from '../verdict'
+import { activeFilters } from './activeFilters'
 import { Choice } from './Choice'
-import { KeepingButton } from './KeepingDialog'
+import { ColumnsMenu } from './ColumnsMenu'
+import { MoreMenu } from './MoreMenu'
 
 const CAUSES = Object.keys(causeWord)
 /** Typing pauses this long before the service is asked. */
 const TYPING_MS = 200
+/** As ages of the search language. */
+const TIMES: readonly string[] = ['1d', '7d', '30d']
 
 interface FilterProps {
   asking: RunsQuery
@@ -24,56 +29,138 @@ interface FilterProps {
 export function Filters({ asking, query }: FilterProps) {
   const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
     navigate(`/${withQuery(query, changes)}`, how)
-  const kept = asking.project ?? (projects.value.length === 1 ? projects.value[0] : null)
+  const term = (key: string, operator?: string) => (value: string | null) =>
+    set({ q: choosing(asking.q, key, value, operator) })
   return (
     <search class="filters">
       <SearchField asked={asking.q} onSearch={q => set({ q }, 'replace')} />
       <StatusChoice chosen={asking.status} counts={counts.value} onChoose={status => set({ status })} />
       <Choice
         label={runs.verdictLabel}
-        any={runs.anyVerdict}
+        any={runs.verdictLabel}
         value={asking.bound}
-        options={BOUNDS.map(bound => [
-          bound,
-          capital(verdictWord({ bound, level: bound === 'compute' ? 'healthy' : 'bound' }, 'running')),
-        ])}
+        options={BOUNDS.map(bound => [bound, capital(boundWord(bound))])}
         onChoose={bound => set({ bound })}
       />
-      {(projects.value.length > 1 || asking.project) && (
-        <Choice
-          label={runs.projectLabel}
-          any={runs.anyProject}
-          value={asking.project}
-          options={[...new Set([...projects.value, ...(asking.project ? [asking.project] : [])])].map(
-            name => [name, name],
-          )}
-          onChoose={project => set({ project })}
-        />
-      )}
-      {kept && <KeepingButton key={kept} project={kept} />}
-      <Choice
-        label={runs.archivedLabel}
-        any={runs.notArchived}
-        value={asking.archived}
-        options={ARCHIVED.map(which => [which, runs.archived[which]])}
-        onChoose={archived => set({ archived })}
+      <NameChoice
+        label={runs.columns.user}
+        value={chosenIn(asking.q, 'user')}
+        names={users.value}
+        onChoose={term('user')}
       />
-      {asking.tag && (
-        <button
-          type="button"
-          class="chip"
-          aria-label={runs.removeTag(asking.tag)}
-          onClick={() => set({ tag: null })}
-        >
-          {asking.tag} <span aria-hidden="true">×</span>
-        </button>
-      )}
-      <Count asking={asking} />
-      <p class="search-refused" id="search-refused" role="alert" hidden={refusal.value === null}>
-        {refusal.value && runs.searchRefused(refusal.value)}
-      </p>
+      <NameChoice
+        label={runs.columns.host}
+        value={chosenIn(asking.q, 'host')}
+        names={listed.value.hosts}
+        onChoose={term('host')}
+      />
+      <NameChoice
+        label={runs.tagLabel}
+        value={asking.tag}
+        names={listed.value.tags}
+        onChoose={tag => set({ tag })}
+      />
+      <NameChoice
+        label={runs.projectLabel}
+        value={asking.project}
+        names={projects.value}
+        onChoose={project => set({ project })}
+      />
+      <Choice
+        label={runs.timeLabel}
+        any={runs.timeLabel}
+        value={timeIn(asking.q)}
+        options={TIMES.map(time => [time, capital(runs.times[time] ?? time)])}
+        onChoose={term('seen', '<')}
+      />
+      <div class="filters-end">
+        <Count asking={asking} />
+        <ColumnsMenu />
+        <MoreMenu asking={asking} onArchived={archived => set({ archived })} />
+      </div>
+      <Chips asking={asking} onRemove={set} />
+      <Refused q={asking.q} />
     </search>
   )
+}
+
+function timeIn(q: string): string | null {
+  const time = chosenIn(q, 'seen', '<')
+  return time !== null && TIMES.includes(time) ? time : null
+}
+
+interface NameChoiceProps {
+  label: string
+  value: string | null
+  names: readonly string[]
+  onChoose(name: string | null): void
+}
+
+/** Of one name there is nothing to choose, unless it was chosen already. */
+function NameChoice({ label, value, names, onChoose }: NameChoiceProps) {
+  const all = value === null || names.includes(value) ? names : [value, ...names]
+  if (all.length < 2 && value === null) return null
+  return (
+    <Choice
+      label={label}
+      any={label}
+      value={value}
+      options={all.map(name => [name, name])}
+      onChoose={onChoose}
+    />
+  )
+}
+
+function Chips({
+  asking,
+  onRemove,
+}: {
+  asking: RunsQuery
+  onRemove(without: Record<string, string | null>): void
+}) {
+  const filters = activeFilters(asking).filter(({ hasControl }) => !hasControl)
+  if (filters.length === 0) return null
+  return (
+    <ul class="chips" aria-label={runs.chips}>
+      {filters.map(({ words, without }) => (
+        <li key={words}>
+          <button
+            type="button"
+            class="chip"
+            aria-label={runs.removeFilter(words)}
+            onClick={() => onRemove(without)}
+          >
+            {words} <span aria-hidden="true">×</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What the service did not understand, with the place marked. */
+function Refused({ q }: { q: string }) {
+  const why = refusal.value
+  const at = Number(why?.match(/character (\d+)/)?.[1] ?? 0) - 1
+  const [, before = '', place = '', after = ''] =
+    at >= 0 ? [q, q.slice(0, at), ...splitTerm(q.slice(at))] : []
+  return (
+    <p class="search-refused" id="search-refused" role="alert" hidden={why === null}>
+      {why && runs.searchRefused(why)}
+      {why && at >= 0 && (
+        <code>
+          {before}
+          <mark>{place || ' '}</mark>
+          {after}
+        </code>
+      )}
+    </p>
+  )
+}
+
+function splitTerm(rest: string): [string, string] {
+  const place = rest.match(/^\S*/)?.[0] ?? ''
+  return [place, rest.slice(place.length)]
 }
 
 function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): void }) {

@@ -18,18 +18,6 @@ import { keeping as say } from '../text'
 
 const ROUNDINGS = [null, 12, 8, 6] as const
 
-export function KeepingButton({ project }: { project: string }) {
-  const isOpen = useSignal(false)
-  return (
-    <>
-      <button type="button" class="button" onClick={() => (isOpen.value = true)}>
-        {say.button}
-      </button>
-      {isOpen.value && <KeepingDialog project={project} onClose={() => (isOpen.value = false)} />}
-    </>
-  )
-}
-
 export function KeepingDialog({ project, onClose }: { project: string; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const kept = useSignal<Retention | null>(null)

@@ -1,53 +1,33 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { navigate, withQuery } from '../router'
 import { mayChange } from '../store/actions'
+import { COLUMN_IDS, type ColumnId, chosen } from '../store/chosen'
 import { keyOf, nextSort, type SortKey } from '../store/order'
 import type { RunsQuery } from '../store/query'
 import { hold, more, order, pending, resort, rows } from '../store/runs'
 import { select, selected } from '../store/selection'
 import { actions, runs } from '../text'
-import { useMatch } from './media'
+import { type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
+import { narrow, useMatch } from './media'
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
+import { room, useRoom } from './width'
 
 const ROW_PX = 39
 /** On a phone a row has two lines. */
 const NARROW_ROW_PX = 60
 /** So many rows before the end of what is loaded, the next page is asked for. */
 const ROWS_AHEAD = 20
-const narrow = matchMedia('(max-width: 640px)')
-
-interface Column {
-  label: string
-  sort?: SortKey
-  class?: string
-}
-
-function columns(isGpu: boolean): readonly Column[] {
-  const say = runs.columns
-  return [
-    { label: say.run, sort: 'name' },
-    { label: say.status, sort: 'status', class: 'not-narrow' },
-    { label: say.verdict, class: 'not-narrow' },
-    { label: say.wait, sort: 'data_stall_fraction' },
-    { label: say.spark, class: 'roomy' },
-    { label: isGpu ? say.lostGpu : say.lost, sort: 'hours_lost', class: 'figure not-narrow' },
-    { label: say.gain, sort: 'predicted_speedup', class: 'figure roomy' },
-    { label: say.step, sort: 'step_us', class: 'figure roomy' },
-    { label: say.workers, class: 'figure widest' },
-    { label: say.gpus, class: 'figure wide' },
-    { label: say.host, class: 'wide apart' },
-    { label: say.user, class: 'widest' },
-    { label: say.started, sort: 'started_at', class: 'figure widest' },
-  ]
-}
 
 export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSearchParams }) {
   const ids = order.value
+  const whole = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const isNarrow = useMatch(narrow)
+  const columns = useColumns(isNarrow)
+  useRoom(whole)
   const height = isNarrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
   useRowKeys(body, height)
@@ -56,18 +36,31 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
   }, [to, ids.length])
 
   const isGpu = ids.length > 0 && ids.every(id => Boolean(rows.get(id)?.peek().gpus))
-  const heads = columns(isGpu)
-  if (ids.length === 0) return <NoMatch asking={asking} />
   return (
-    <div class="runs-table">
+    <div class="runs-table" ref={whole}>
       <Pending />
-      <table aria-rowcount={ids.length + 1}>
+      <table aria-rowcount={ids.length + 1} style={{ minWidth: isNarrow ? '0' : `${leastPx(columns)}px` }}>
         <caption class="visually-hidden">{runs.caption}</caption>
+        <colgroup>
+          {!isNarrow && <col style={{ width: `${TICK_PX}px` }} />}
+          <col />
+          {columns.map(({ id, width }) => (
+            <col key={id} style={{ width: `${width}px` }} />
+          ))}
+        </colgroup>
         <thead>
           <tr aria-rowindex={1}>
-            <TickAll ids={ids} />
-            {heads.map(column => (
-              <Head key={column.label} column={column} asking={asking} query={query} />
+            {!isNarrow && <TickAll ids={ids} />}
+            <Head label={runs.columns.run} sort="name" asking={asking} query={query} />
+            {columns.map(({ id, sort, isFigure }) => (
+              <Head
+                key={id}
+                label={headOf(id, isGpu)}
+                {...(sort ? { sort } : {})}
+                {...(isFigure ? { class: 'figure' } : {})}
+                asking={asking}
+                query={query}
+              />
             ))}
           </tr>
         </thead>
@@ -81,7 +74,18 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
           <Spacer height={from * height} />
           {ids.slice(from, to).map((id, index) => {
             const row = rows.get(id)
-            return row && <RunRow key={id} row={row} query={query} index={from + index} />
+            return (
+              row && (
+                <RunRow
+                  key={id}
+                  row={row}
+                  columns={columns}
+                  query={query}
+                  index={from + index}
+                  isNarrow={isNarrow}
+                />
+              )
+            )
           })}
           <Spacer height={(ids.length - to) * height} />
         </tbody>
@@ -90,10 +94,22 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
   )
 }
 
+/** On a phone a run has two lines, and its wait beside them. */
+export function useColumns(isNarrow: boolean): readonly Column[] {
+  const ids = isNarrow ? (['wait'] as const) : (chosen.value ?? fitting(room.value))
+  const key = COLUMN_IDS.filter(id => ids.includes(id)).join()
+  // The same array while the columns are the same: rows that did not change are then not drawn again.
+  return useMemo(() => (key ? key.split(',').map(id => columnOf(id as ColumnId)) : []), [key])
+}
+
+function leastPx(columns: readonly Column[]): number {
+  return columns.reduce((sum, { width }) => sum + width, TICK_PX + NAME_PX)
+}
+
 function TickAll({ ids }: { ids: readonly string[] }) {
-  if (!mayChange.value) return <td class="tick not-narrow" />
+  if (!mayChange.value) return <td class="tick" />
   return (
-    <th scope="col" class="tick not-narrow">
+    <th scope="col" class="tick">
       <input
         type="checkbox"
         aria-label={actions.selectAll}
@@ -104,11 +120,18 @@ function TickAll({ ids }: { ids: readonly string[] }) {
   )
 }
 
-function Head({ column, asking, query }: { column: Column; asking: RunsQuery; query: URLSearchParams }) {
-  const { sort: key, label } = column
+interface HeadProps {
+  label: string
+  sort?: SortKey
+  class?: string
+  asking: RunsQuery
+  query: URLSearchParams
+}
+
+function Head({ label, sort: key, class: name, asking, query }: HeadProps) {
   if (!key) {
     return (
-      <th scope="col" class={column.class}>
+      <th scope="col" class={name}>
         {label}
       </th>
     )
@@ -116,7 +139,7 @@ function Head({ column, asking, query }: { column: Column; asking: RunsQuery; qu
   const isSorted = keyOf(asking.sort) === key
   const direction = asking.sort.startsWith('-') ? 'descending' : 'ascending'
   return (
-    <th scope="col" class={column.class} {...(isSorted ? { 'aria-sort': direction as 'ascending' } : {})}>
+    <th scope="col" class={name} {...(isSorted ? { 'aria-sort': direction as 'ascending' } : {})}>
       <button
         type="button"
         onClick={() => navigate(`/${withQuery(query, { sort: nextSort(asking.sort, key) })}`, 'replace')}
@@ -147,16 +170,6 @@ function Pending() {
       <button type="button" class="button small" onClick={resort}>
         {runs.resort}
       </button>
-    </p>
-  )
-}
-
-function NoMatch({ asking }: { asking: RunsQuery }) {
-  const words = [asking.q, asking.status, asking.bound, asking.project, asking.tag].filter(Boolean)
-  return (
-    <p class="no-match">
-      {runs.noMatch} <b>{words.join(' · ') || runs.notArchived.toLowerCase()}</b>.{' '}
-      <a href="/">{runs.clear}</a>
     </p>
   )
 }

@@ -1,24 +1,36 @@
 /** What can be done to the runs that were ticked. */
+import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../shortcuts'
 import { archive, remove, unarchive } from '../store/actions'
-import { rows } from '../store/runs'
-import { clearSelection, selected } from '../store/selection'
+import type { RunsQuery } from '../store/query'
+import { counts, isPartial, order, readRest, rows } from '../store/runs'
+import { clearSelection, select, selected } from '../store/selection'
 import { actions as say } from '../text'
+import { TagDialog } from './TagDialog'
 
-export function SelectionBar() {
+export function SelectionBar({ asking }: { asking: RunsQuery }) {
   const ids = selected.value
   if (ids.length === 0) return null
-  return <Bar ids={ids} />
+  return <Bar ids={ids} asking={asking} />
 }
 
-function Bar({ ids }: { ids: readonly string[] }) {
+function Bar({ ids, asking }: { ids: readonly string[]; asking: RunsQuery }) {
+  const isTagging = useSignal(false)
   useLayoutEffect(() => bind({ Escape: clearSelection }), [])
   const away = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
   return (
     <section class="selection" aria-label={say.selection}>
       <b>{say.selected(ids.length)}</b>
+      {ids.length === order.value.length && isPartial.value && (
+        <button type="button" class="button small" onClick={() => void selectEvery()}>
+          {say.selectEvery(counts.value?.[asking.status ?? 'all'] ?? 0)}
+        </button>
+      )}
+      <button type="button" class="button" onClick={() => (isTagging.value = true)}>
+        {say.tag}
+      </button>
       {listed.length > 0 && (
         <button type="button" class="button" onClick={() => void archive(listed)}>
           {say.archive}
@@ -35,6 +47,13 @@ function Bar({ ids }: { ids: readonly string[] }) {
       <button type="button" class="button plain" onClick={clearSelection}>
         {say.clear} <kbd>Esc</kbd>
       </button>
+      {isTagging.value && <TagDialog ids={ids} onClose={() => (isTagging.value = false)} />}
     </section>
   )
+}
+
+/** Also those that scrolling has not yet read. */
+async function selectEvery(): Promise<void> {
+  await readRest()
+  select(order.value, true)
 }

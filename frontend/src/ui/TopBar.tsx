@@ -5,7 +5,7 @@ import { lastHeardAt, leave, link, service } from '../store/connection'
 import { isFiltered, parseQuery } from '../store/query'
 import { counts } from '../store/runs'
 import { link as say, text } from '../text'
-import { toggleTheme } from '../theme'
+import { ThemeButton } from './ThemeButton'
 
 const PAGES = [
   { page: 'runs', href: '/' },
@@ -20,7 +20,7 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
     <header class="top">
       <a class="brand" href="/">
         <Mark />
-        {text.product}
+        <span class="brand-name">{text.product}</span>
       </a>
       <nav aria-label="Main">
         {PAGES.map(({ page, href }) => (
@@ -41,9 +41,7 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
             {text.search} <kbd>/</kbd>
           </button>
         )}
-        <button type="button" class="button plain" title={text.themeTitle} onClick={toggleTheme}>
-          {text.theme}
-        </button>
+        <ThemeButton />
         <button
           type="button"
           class="button plain"

@@ -2,6 +2,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
+/** A phone: as styles/small.css has it. */
+export const narrow = matchMedia('(max-width: 640px)')
+
 export function useMatch(query: MediaQueryList): boolean {
   const matches = useSignal(query.matches)
   useEffect(() => {

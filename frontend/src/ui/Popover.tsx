@@ -1,0 +1,49 @@
+/** A button with a small sheet under it: closed by Escape, by a press elsewhere, and by its button. */
+import type { ComponentChildren } from 'preact'
+import { useId, useRef } from 'preact/hooks'
+
+const GAP_PX = 4
+const MARGIN_PX = 12
+
+interface PopoverProps {
+  label: ComponentChildren
+  /** Said instead of a label that is only a sign. */
+  title?: string | undefined
+  /** Of the button. */
+  class?: string
+  /** Of the sheet: what it holds. */
+  kind: 'menu' | 'sheet'
+  children(close: () => void): ComponentChildren
+}
+
+export function Popover({ label, title, class: name = '', kind, children }: PopoverProps) {
+  const id = useId()
+  const button = useRef<HTMLButtonElement>(null)
+  const sheet = useRef<HTMLDivElement>(null)
+
+  /** A popover stands in the window and not beside its button: under it, and whole on the screen. */
+  function place(): void {
+    if (!button.current || !sheet.current) return
+    const { bottom, right } = button.current.getBoundingClientRect()
+    const { style, offsetWidth, offsetHeight } = sheet.current
+    style.left = `${Math.max(MARGIN_PX, right - offsetWidth)}px`
+    style.top = `${Math.max(MARGIN_PX, Math.min(bottom + GAP_PX, innerHeight - offsetHeight - MARGIN_PX))}px`
+  }
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class={`button ${name}`}
+        popovertarget={id}
+        aria-label={title}
+        title={title}
+      >
+        {label}
+      </button>
+      <div ref={sheet} id={id} popover="auto" class={`popover ${kind}`} onToggle={place}>
+        {children(() => sheet.current?.hidePopover())}
+      </div>
+    </>
+  )
+}
