@@ -4,7 +4,7 @@ import { get, ServiceError } from '../api/client'
 import type { ProjectInfo, RunEvent, RunSummary, RunsPage, StatusCounts, UserInfo, Week } from '../api/names'
 import { asked } from './connection'
 import { movedRows, sortedIds } from './order'
-import { type RunsQuery, requested } from './query'
+import { isFiltered, type RunsQuery, requested } from './query'
 import { throttled } from './throttle'
 
 const PAGE = 200
@@ -20,6 +20,8 @@ const RELOAD_MS = 2_000
 export const rows = new Map<string, Signal<RunSummary>>()
 export const order = signal<readonly string[]>([])
 export const counts = signal<StatusCounts | null>(null)
+/** Of all runs that were not put away, whatever is asked for. */
+export const total = signal<number | null>(null)
 export const week = signal<Week | null>(null)
 export const isLoaded = signal(false)
 /** More runs match than were read: scrolling reads on. */
@@ -75,6 +77,7 @@ function take(page: RunsPage, before: readonly string[]): void {
     const known = new Set(before)
     order.value = [...before, ...ids.filter(id => !known.has(id))]
     counts.value = page.counts
+    if (query && !isFiltered(query)) total.value = page.counts.all
     week.value = page.week
     cursor = page.next_cursor
     isPartial.value = cursor !== null
@@ -120,6 +123,7 @@ export async function load(asking: RunsQuery): Promise<void> {
   query = asking
   elsewhere.clear()
   await read(asking, null, [])
+  if (total.value === null) await refreshSummaries()
 }
 
 /** The next page, appended; nothing when there is none or one is on its way. */
@@ -152,7 +156,9 @@ const readSummaries = throttled(() => void refreshSummaries(), SUMMARY_MS)
 
 async function refreshSummaries(): Promise<void> {
   const page = await asked(get('/api/v1/runs', { query: { limit: 1 } })).catch(() => null)
-  if (page) week.value = page.week
+  if (!page) return
+  week.value = page.week
+  total.value = page.counts.all
 }
 
 export function onEvent(event: RunEvent): void {

@@ -52,8 +52,10 @@ export const runs = {
   notRead: 'The runs could not be read.',
   retention: (project: string) => `Retention of ${project}`,
   filterTag: (tag: string) => `Only runs tagged ${tag}`,
-  count: (shown: number, all: number) =>
-    shown === all ? plural(all, 'run') : `${shown.toLocaleString('en')} of ${plural(all, 'run')}`,
+  count: (found: number, all: number | null) =>
+    all === null || found >= all
+      ? plural(found, 'run')
+      : `${found.toLocaleString('en')} of ${plural(all, 'run')}`,
   columns: {
     run: 'Run',
     status: 'Status',

@@ -6,7 +6,7 @@ import { capital } from '../format'
 import { navigate, withQuery } from '../router'
 import { completions, isUnfinished } from '../store/completions'
 import { BOUNDS, type RunsQuery, STATUSES } from '../store/query'
-import { counts, listed, order, projects, refusal, users } from '../store/runs'
+import { counts, listed, projects, refusal, total, users } from '../store/runs'
 import { choosing, chosenIn } from '../store/terms'
 import { causeWord, runs, statusWord } from '../text'
 import { boundWord } from '../verdict'
@@ -240,8 +240,8 @@ function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
 function Count({ asking }: { asking: RunsQuery }) {
   const said = useSignal('')
   useSignalEffect(() => {
-    const all = counts.value?.[asking.status ?? 'all']
-    said.value = all === undefined ? '' : runs.count(order.value.length, all)
+    const found = counts.value?.[asking.status ?? 'all']
+    said.value = found === undefined ? '' : runs.count(found, asking.archived ? null : total.value)
   })
   return (
     <span class="count" role="status">
