@@ -3,7 +3,6 @@ import { toCsv } from '../src/csv'
 import { COLUMN_IDS, chooseColumns, chosen } from '../src/store/chosen'
 import { tableOf } from '../src/store/listing'
 import { COLUMNS, columnOf, fitting, NAME_PX, TICK_PX } from '../src/ui/columns'
-import { tagsIn } from '../src/ui/TagDialog'
 import { slicesOf } from '../src/ui/WeekHead'
 import { summary } from './made'
 
@@ -39,14 +38,6 @@ test('as CSV, what was not measured is empty and a name that begins like a formu
   expect(line).toContain(`"'=HYPERLINK(""x"")"`)
   expect(line).toContain(',a team=b,')
   expect(line).toContain(',1.62,,,29415,')
-})
-
-test('tags are written with commas between them', () => {
-  expect(tagsIn(' imagenet, team = my vision ,, a=b=c')).toEqual({
-    imagenet: '',
-    team: 'my vision',
-    a: 'b=c',
-  })
 })
 
 test('small causes are told together and chosen together; no hour is left out', () => {

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { retag } from '../store/actions'
 import { rows } from '../store/runs'
 import { actions as say, text } from '../text'
+import { tagsOf } from './EditDialog'
 
 interface TagProps {
   ids: readonly string[]
@@ -14,20 +15,20 @@ export function TagDialog({ ids, onClose }: TagProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const removed = useSignal<ReadonlySet<string>>(new Set())
   const typed = useSignal('')
-  const had = tagsOf(ids)
+  const had = tagsHad(ids)
   useEffect(() => dialog.current?.showModal(), [])
 
   function onSubmit(event: Event): void {
     event.preventDefault()
     dialog.current?.close()
-    void retag(ids, tagsIn(typed.value), [...removed.value])
+    void retag(ids, tagsOf(typed.value), [...removed.value])
   }
   function toggle(key: string): void {
     const next = new Set(removed.value)
     if (!next.delete(key)) next.add(key)
     removed.value = next
   }
-  const hasChange = removed.value.size > 0 || Object.keys(tagsIn(typed.value)).length > 0
+  const hasChange = removed.value.size > 0 || Object.keys(tagsOf(typed.value)).length > 0
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="tag-title" onClose={onClose}>
       <h2 id="tag-title">{say.tagTitle(ids.length)}</h2>
@@ -76,7 +77,7 @@ export function TagDialog({ ids, onClose }: TagProps) {
 }
 
 /** By key, with its value where all agree on one, and how many runs have it. */
-function tagsOf(ids: readonly string[]) {
+function tagsHad(ids: readonly string[]) {
   const found = new Map<string, { values: Set<string>; count: number }>()
   for (const [key, value] of ids.flatMap(id => Object.entries(rows.get(id)?.value.tags ?? {}))) {
     const tag = found.get(key) ?? { values: new Set(), count: 0 }
@@ -88,11 +89,4 @@ function tagsOf(ids: readonly string[]) {
     const value = values.size === 1 ? [...values][0] : '…'
     return { key, count, words: value ? `${key}=${value}` : key }
   })
-}
-
-/** `"imagenet, team=vision"`: split at commas, since a value may have spaces. */
-export function tagsIn(typed: string): Readonly<Record<string, string>> {
-  const parts = typed.split(',').map(part => part.trim())
-  const pairs = parts.map(part => part.match(/^([^=]+?)\s*(?:=\s*(.*))?$/)).filter(part => part !== null)
-  return Object.fromEntries(pairs.map(([, key = '', value = '']) => [key, value]))
 }
