@@ -23,6 +23,7 @@ let visibilityChanged = () => {}
 let answers: () => Promise<boolean>
 let links: string[]
 let backs: number
+let wants: boolean[]
 let live: Live
 
 beforeEach(() => {
@@ -32,6 +33,7 @@ beforeEach(() => {
   answers = () => Promise.resolve(true)
   links = []
   backs = 0
+  wants = []
   live = openLive({
     openSource: url => new FakeSource(url) as unknown as EventSource,
     probe: () => answers(),
@@ -44,6 +46,7 @@ beforeEach(() => {
     onBack: () => {
       backs += 1
     },
+    onWant: isWanted => wants.push(isWanted),
   } satisfies LiveDeps)
 })
 afterEach(() => vi.useRealTimers())
@@ -125,4 +128,42 @@ test('"try now" does not wait', async () => {
   live.retryNow()
   await vi.advanceTimersByTimeAsync(0)
   expect(openCount()).toBe(1)
+})
+
+test('a tab too many holds no stream and looks from time to time', async () => {
+  live.watch(['runs'])
+  newest().onopen?.()
+  live.crowd(true)
+  expect(openCount()).toBe(0)
+  expect(backs).toBe(1)
+  await vi.advanceTimersByTimeAsync(11_000)
+  expect(backs).toBe(3)
+  expect(links.at(-1)).toBe('live')
+  live.crowd(false)
+  expect(openCount()).toBe(1)
+  newest().onopen?.()
+  expect(backs).toBe(4)
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(backs).toBe(4)
+})
+
+test('a tab too many that finds nobody says so, and looks again when somebody answers', async () => {
+  live.watch(['runs'])
+  live.crowd(true)
+  answers = () => Promise.reject(new Error('gone'))
+  live.suspect()
+  live.suspect()
+  await vi.advanceTimersByTimeAsync(400)
+  expect(links.at(-1)).toBe('gone')
+  answers = () => Promise.resolve(true)
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(links.at(-1)).toBe('live')
+  expect(openCount()).toBe(0)
+})
+
+test('only a tab that is seen wants a stream', () => {
+  live.watch(['runs'])
+  hidden = true
+  visibilityChanged()
+  expect(wants).toEqual([true, false])
 })

@@ -15,7 +15,12 @@ export interface LiveDeps {
   onLink(link: Link, retryAt: number | null): void
   /** The stream is open again after a pause: whatever happened meanwhile was missed. */
   onBack(): void
+  /** Whether this tab wants a stream now. */
+  onWant(isWanted: boolean): void
 }
+
+/** Between two looks while other tabs hold all the streams that this browser may open. */
+const LOOK_MS = 5_000
 
 /** A stream that ends once (a restarting proxy, an idle limit) is no news; one that stays away is. */
 const RETRY_MS = [300, 1_000, 2_000, 4_000, 8_000, 15_000]
@@ -26,6 +31,8 @@ export interface Live {
   /** A request found nobody: do not wait for the stream to notice. */
   suspect(): void
   retryNow(): void
+  /** Other tabs hold all the streams there may be: look from time to time instead. */
+  crowd(isCrowded: boolean): void
 }
 
 export function openLive(deps: LiveDeps): Live {
@@ -34,8 +41,11 @@ export function openLive(deps: LiveDeps): Live {
   let timer: ReturnType<typeof setTimeout> | null = null
   let failures = 0
   let missedSome = false
+  let isCrowded = false
+  let isLooking = false
 
   function close(): void {
+    isLooking = false
     source?.close()
     source = null
     if (timer !== null) clearTimeout(timer)
@@ -44,7 +54,13 @@ export function openLive(deps: LiveDeps): Live {
 
   function open(): void {
     close()
-    if (topics.length === 0 || deps.isHidden()) return
+    const isWanted = topics.length > 0 && !deps.isHidden()
+    deps.onWant(isWanted)
+    if (!isWanted) return
+    if (isCrowded) {
+      look()
+      return
+    }
     const opened = deps.openSource(
       `/api/v1/events?${new URLSearchParams(topics.map(topic => ['topic', topic]))}`,
     )
@@ -56,6 +72,14 @@ export function openLive(deps: LiveDeps): Live {
     opened.onerror = () => {
       if (source === opened) broken()
     }
+  }
+
+  function look(): void {
+    close()
+    isLooking = true
+    timer = setTimeout(look, LOOK_MS)
+    deps.onLink('live', null)
+    deps.onBack()
   }
 
   function arrived(): void {
@@ -84,6 +108,7 @@ export function openLive(deps: LiveDeps): Live {
     if (!deps.isHidden()) return retry()
     close()
     missedSome = true
+    deps.onWant(false)
     deps.onLink('asleep', null)
   })
 
@@ -94,8 +119,13 @@ export function openLive(deps: LiveDeps): Live {
       open()
     },
     suspect() {
-      if (timer === null && !deps.isHidden()) broken()
+      if ((timer === null || isLooking) && !deps.isHidden()) broken()
     },
     retryNow: retry,
+    crowd(isNowCrowded) {
+      isCrowded = isNowCrowded
+      missedSome = true
+      open()
+    },
   }
 }

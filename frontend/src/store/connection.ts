@@ -1,6 +1,7 @@
 /** Whether the service answers, who it is, and the one live stream, as signals for the whole page. */
 import { signal } from '@preact/signals'
 import { get, NoAnswer, ServiceError, signOut } from '../api/client'
+import { joinCrowd } from '../api/crowd'
 import { type Link, openLive } from '../api/live'
 import type { RunEvent, ServiceInfo } from '../api/names'
 
@@ -30,9 +31,14 @@ const live = openLive({
     if (state === 'live') heard()
   },
   onBack: () => {
+    crowd.ask()
     for (const refetch of returns) refetch()
   },
+  onWant: isWanted => crowd.want(isWanted),
 })
+
+const crowd = joinCrowd(new BroadcastChannel('underfed'), `${Math.random()}`, Date.now, live.crowd)
+addEventListener('pagehide', () => crowd.want(false))
 
 function heard(): void {
   lastHeardAt.value = Date.now()

@@ -1,0 +1,78 @@
+/** Tabs of one browser that want a stream: it opens six connections to a host, and a page's requests need some. */
+
+/** Streams at once in one browser. The tabs that came later ask from time to time instead. */
+const MOST_STREAMS = 4
+
+/** A tab that has not answered by then is gone. */
+const ANSWER_MS = 1_000
+
+interface Said {
+  tab: string
+  /** When it began to want a stream; `null`: it no longer does. */
+  since: number | null
+  /** The others shall say so, too. */
+  asks: boolean
+}
+
+/** What is used of a BroadcastChannel. */
+export type Channel = Pick<BroadcastChannel, 'postMessage' | 'onmessage'>
+
+export interface Crowd {
+  /** This tab wants a stream, or no longer does. */
+  want(isWanted: boolean): void
+  /** Find out anew who is there: a tab that crashed said no goodbye. */
+  ask(): void
+}
+
+/** `onChange` is told whether too many tabs wanted a stream before this one. */
+export function joinCrowd(
+  channel: Channel,
+  tab: string,
+  now: () => number,
+  onChange: (isCrowded: boolean) => void,
+): Crowd {
+  const others = new Map<string, number>()
+  const answered = new Set<string>()
+  let since: number | null = null
+  let wasCrowded = false
+
+  function say(asks: boolean): void {
+    channel.postMessage({ tab, since, asks } satisfies Said)
+  }
+
+  function judge(): void {
+    const mine = since
+    const before = [...others].filter(
+      ([other, at]) => mine !== null && (at < mine || (at === mine && other < tab)),
+    )
+    const isCrowded = mine !== null && before.length >= MOST_STREAMS
+    if (isCrowded !== wasCrowded) onChange(isCrowded)
+    wasCrowded = isCrowded
+  }
+
+  channel.onmessage = (message: MessageEvent<Said>) => {
+    const { data } = message
+    answered.add(data.tab)
+    if (data.since === null) others.delete(data.tab)
+    else others.set(data.tab, data.since)
+    if (data.asks && since !== null) say(false)
+    judge()
+  }
+
+  return {
+    want(isWanted) {
+      if (isWanted === (since !== null)) return
+      since = isWanted ? now() : null
+      say(isWanted)
+      judge()
+    },
+    ask() {
+      answered.clear()
+      say(true)
+      setTimeout(() => {
+        for (const other of others.keys()) if (!answered.has(other)) others.delete(other)
+        judge()
+      }, ANSWER_MS)
+    },
+  }
+}
