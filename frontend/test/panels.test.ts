@@ -16,7 +16,7 @@ import {
 import { rowWindow } from '../src/ui/rowWindow'
 import { run, series, seriesPage, workersPage } from './made'
 
-const shown = (changes: Partial<Run> = {}) => ({ ...run(changes), shared: [] })
+const shown = (changes: Partial<Run> = {}) => ({ ...run(changes), shared: [], endsNow: true })
 const DEATH = {
   rank: 0,
   loader: 'train',
@@ -62,6 +62,11 @@ test('the queue’s axis ends at what may be prefetched', () => {
   const panel = queuePanel(frame, lineColumns(page, 'queue_depth') as never)
   expect(panel.top).toBe(8)
   expect(panel.layers[0]?.label).toBe('0 now')
+})
+
+test('what stands at the end of a range is not said to be so now', () => {
+  const past = frameOf({ ...shown(), endsNow: false }, page, steps, false)
+  expect(queuePanel(past, lineColumns(page, 'queue_depth') as never).layers[0]?.label).toBe('0')
 })
 
 test('epochs of this rank and loader are marked, in order', () => {

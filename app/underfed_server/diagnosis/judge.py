@@ -97,10 +97,16 @@ def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
         level="unknown",
         confidence=None,
         reason=reason,
-        sentence=sentence.no_loader() if facts.no_loader else sentence.no_verdict(ended),
+        sentence=_told_later(facts, needed, ended),
         why=None,
         judged_steps=facts.judged_steps,
     )
+
+
+def _told_later(facts: RunFacts, needed: int, ended: bool) -> str:
+    if facts.no_loader:
+        return sentence.no_loader()
+    return sentence.no_verdict(ended) if ended else sentence.verdict_comes(facts, needed)
 
 
 def _clock(rank: RankFacts) -> ClockName:

@@ -32,7 +32,12 @@ NAMES = {
 
 
 def percent(fraction: float) -> str:
-    """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size."""
+    """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size.
+
+    What is too small for that is not called nothing.
+    """
+    if 0 < fraction < 0.0005:
+        return "less than 0.1%"
     return f"{fraction * 100:.1f}%" if fraction < 0.0995 else f"{fraction * 100:.0f}%"
 
 
@@ -84,6 +89,24 @@ def why_no_loader(reason: str) -> str:
 
 def no_verdict(ended: bool) -> str:
     return "The run ended before a verdict was possible." if ended else "A verdict needs a few more steps."
+
+
+def verdict_comes(facts: RunFacts, needed: int) -> str:
+    """When, by the pace so far; in how many steps where there is none yet."""
+    slowest = min(facts.ranks, key=lambda rank: rank.total_steps, default=None)
+    if slowest is None or slowest.total_steps == 0:
+        return no_verdict(ended=False)
+    step_s = slowest.total_step_us / slowest.total_steps / 1e6
+    return f"A verdict needs {_about(step_s * max(1, needed - slowest.total_steps))}."
+
+
+def _about(seconds: float) -> str:
+    if seconds < 15:
+        return "a few more seconds"
+    if seconds < 90:
+        return "about one more minute" if seconds > 45 else "about half a minute more"
+    minutes = round(seconds / 60)
+    return f"about {minutes} more minutes" if minutes < 90 else f"about {round(minutes / 60)} more hours"
 
 
 def still_measuring(facts: RunFacts, needed: int) -> str:

@@ -28,6 +28,8 @@ export interface Selection {
 /** Calmer than one bucket a pixel, which turns a stacked area into a solid block of spikes. */
 const BUCKETS = 240
 const BUCKETS_NARROW = 120
+/** Of fewer steps a 95th percentile is nothing but their greatest. */
+const STEPS_OF_A_SPREAD = 20
 const REFRESH_MS = 2_000
 
 export interface RunStore {
@@ -81,9 +83,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
       put(store.diagnosis, await asked(get('/api/v1/runs/{run_id}/diagnosis', { path }, signal))),
     series: async signal => {
       const isFirst = overview === null
-      const buckets = innerWidth < 700 ? BUCKETS_NARROW : BUCKETS
-      const spread = store.selection.peek().figures === 'percentiles' ? { percentiles: true } : {}
-      const query = { metric: [...SERIES_METRICS], ...chosen(), ...steps(), ...spread, buckets }
+      const query = { metric: [...SERIES_METRICS], ...chosen(), ...steps(), ...resolution() }
       const page = await asked(get('/api/v1/runs/{run_id}/series', { path, query }, signal))
       put(store.series, page)
       if (page && !('from_step' in query)) overview = stepColumns(page)
@@ -116,6 +116,14 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
     if (range.kind === 'steps') return { from_step: range.from, to_step: range.to }
     const from = range.kind === 'newest' ? newestFrom(overview, columnsNow(), range.spanS) : null
     return from === null ? {} : { from_step: from }
+  }
+
+  function resolution(): { buckets: number; percentiles?: true } {
+    const most = innerWidth < 700 ? BUCKETS_NARROW : BUCKETS
+    if (store.selection.peek().figures === 'mean') return { buckets: most }
+    const { from_step: from = 0, to_step: to = store.run.peek()?.steps ?? from } = steps()
+    const room = Math.max(1, Math.floor((to - from) / STEPS_OF_A_SPREAD))
+    return { buckets: Math.min(most, room), percentiles: true }
   }
 
   function columnsNow(): StepColumns | null {

@@ -42,8 +42,8 @@ export const charts = {
   queueOf: (capacity: number) => `of ${capacity} prefetched`,
   gpuBusy: 'GPU busy',
   gpuBusyIdle: 'GPU busy, and idle for data',
-  gpuBusyDetail: (now: string, hasIdle: boolean) =>
-    `NVML, ${now} now; reads high, since it counts any kernel in the sample${hasIdle ? '; dashed: idle, by the device’s clock' : ''}`,
+  gpuBusyDetail: (hasIdle: boolean) =>
+    `NVML; reads high, since it counts any kernel in the sample${hasIdle ? '; dashed: idle, by the device’s clock' : ''}`,
   load: (workers: number | null) =>
     workers === 0 ? 'Time the training process takes to load one batch' : 'Time a worker takes for one batch',
   loadDetail: (gpus: number | null, limited: boolean) =>

@@ -85,6 +85,7 @@ export const banner = {
     `Training may still be going on: check the host or the network. Everything below is as of ${asOf}.`,
   crashed: (steps: string) => `Crashed after ${steps} steps.`,
   crashedDetail: 'The verdict is of the steps before. Its last words:',
+  copyLastWords: 'Copy its last words',
   crashedSilently: 'The verdict is of the steps before. It left no last words.',
   died: (worker: number, loader: string, rank: number) =>
     `Worker ${worker} of ${loader}${rank > 0 ? ` on rank ${rank}` : ''} died.`,

@@ -59,6 +59,7 @@ export function CrashBanner({ run }: { run: Run }) {
           {run.exit_reason}
         </pre>
       )}
+      {run.exit_reason !== null && <CopyButton label={banner.copyLastWords} text={run.exit_reason} small />}
     </Banner>
   )
 }

@@ -23,13 +23,16 @@ const NOTHING_SHARED: Diagnosis['shared'] = []
 export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
   const page = store.series.value
   const workers = store.workers.value
-  const isWhole = store.selection.value.range.kind === 'whole'
+  const { kind } = store.selection.value.range
+  const isWhole = kind === 'whole'
+  const endsNow = kind !== 'steps' && run.status === 'running'
   const { run_id, started_at, epochs, loaders, died_workers } = run
   const shared = store.diagnosis.value?.shared ?? NOTHING_SHARED
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
   const panels = useMemo(
-    () => page && panelsOf({ run_id, started_at, epochs, loaders, died_workers, shared }, page, isWhole),
-    [page, run_id, started_at, epochs, loaders, died_workers, shared, isWhole],
+    () =>
+      page && panelsOf({ run_id, started_at, epochs, loaders, died_workers, shared, endsNow }, page, isWhole),
+    [page, run_id, started_at, epochs, loaders, died_workers, shared, endsNow, isWhole],
   )
   const heat = useMemo(() => panels && heatmapOf(panels.frame, workers), [panels, workers])
   const crosshair = useMemo(createCrosshair, [])
@@ -156,8 +159,7 @@ function Line({ mount, columns, panel, title }: LineProps) {
 }
 
 function utilDetail({ util, steps }: Panels): string {
-  const now = util && last(util.mean)
-  return now === null ? '' : say.gpuBusyDetail(formatFraction(now), steps.idle !== null)
+  return util === null || last(util.mean) === null ? '' : say.gpuBusyDetail(steps.idle !== null)
 }
 
 /** Only where both were measured and cannot both be shares of one whole: else there is nothing to explain. */

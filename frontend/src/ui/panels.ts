@@ -21,6 +21,8 @@ export interface Frame {
   fromS: number
   toS: number
   marks: readonly Mark[]
+  /** What stands at the right edge is so now; else it was so there. */
+  endsNow: boolean
   /** Of the judged loader; `null` without workers, or where they are not known. */
   prefetchCapacity: number | null
 }
@@ -36,7 +38,7 @@ export interface Panels {
   utilPanel: TimePanel | null
 }
 
-export type Shape = Happened & Pick<Run, 'loaders'>
+export type Shape = Happened & Pick<Run, 'loaders'> & { endsNow: boolean }
 
 /** `null`: no step was recorded yet. */
 export function panelsOf(run: Shape, page: SeriesPage, isWhole: boolean): Panels | null {
@@ -67,6 +69,7 @@ export function frameOf(run: Shape, page: SeriesPage, steps: StepColumns, isWhol
     fromS,
     toS: Math.max(steps.atS.at(-1) ?? 0, fromS + 1),
     marks: marksOf(run, page),
+    endsNow: run.endsNow,
     prefetchCapacity: workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null,
   }
 }
@@ -136,7 +139,7 @@ export function queuePanel(frame: Frame, queue: LineColumns): TimePanel {
     ...shared(frame),
     height: 82,
     atS: queue.atS,
-    layers: [line(queue.mean, 'ink', 'sunk', now === null ? null : say.now(formatNumber(rounded(now))))],
+    layers: [line(queue.mean, 'ink', 'sunk', now === null ? null : said(frame, formatNumber(rounded(now))))],
     top,
     tick: formatNumber,
     ticks: [0, top / 2, top],
@@ -146,9 +149,9 @@ export function queuePanel(frame: Frame, queue: LineColumns): TimePanel {
 /** What NVML says, at the instants of its samples, and beside it what the device's own clock says, where it was read. */
 export function utilPanel(frame: Frame, util: LineColumns, steps: StepColumns): TimePanel {
   const now = last(util.mean)
-  const busy = line(util.mean, 'compute', null, now === null ? null : say.now(formatFraction(now)))
+  const busy = line(util.mean, 'compute', null, now === null ? null : said(frame, formatFraction(now)))
   const idleNow = steps.idle && last(steps.idle)
-  const idle = steps.idle && util.atS.map(atS => idleAt(steps, atS))
+  const idle = steps.idle && idleBetween(steps, util.atS)
   return {
     ...shared(frame),
     height: 82,
@@ -163,9 +166,14 @@ export function utilPanel(frame: Frame, util: LineColumns, steps: StepColumns): 
   }
 }
 
-function idleAt({ atS, idle }: StepColumns, instantS: number): number | null {
-  const index = bucketAt(atS, instantS)
-  return index === null ? null : (idle?.[index] ?? null)
+/** The mean of what was measured from one instant of the samples to the next: they lie apart by their own rhythm. */
+function idleBetween({ atS, idle }: StepColumns, instants: readonly number[]): Column {
+  return instants.map((fromS, index) => {
+    const toS = instants[index + 1] ?? Infinity
+    const here = idle?.filter((_, step) => (atS[step] ?? 0) >= fromS && (atS[step] ?? 0) < toS) ?? []
+    const before = bucketAt(atS, fromS)
+    return mean(measured(here)) ?? (before === null ? null : (idle?.[before] ?? null))
+  })
 }
 
 /** Both, over all that is shown, where they cannot both be shares of the same time. */
@@ -197,7 +205,7 @@ export function heatmapOf(frame: Frame, page: WorkersPage | null): Heatmap | nul
     counts: map.counts,
     limitUs: page.limit_us,
     medianUs,
-    medianLabel: say.now(formatDuration(medianUs === null ? null : roundedUs(medianUs))),
+    medianLabel: said(frame, formatDuration(medianUs === null ? null : roundedUs(medianUs))),
     limitLabel: say.limit(formatDuration(page.limit_us)),
     startLabel: say.start,
   }
@@ -231,6 +239,10 @@ export function readout(
   ]
     .filter(Boolean)
     .join(' · ')
+}
+
+function said({ endsNow }: Frame, value: string): string {
+  return endsNow ? say.now(value) : value
 }
 
 export function valueAt(columns: LineColumns | null, atS: number): number | null {

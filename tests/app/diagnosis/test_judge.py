@@ -10,6 +10,7 @@ import pytest
 from tests.app.made_facts import made_run, starved
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.sentence import percent
 
 
 def test_a_starved_run_is_data_bound_and_says_how_much() -> None:
@@ -63,6 +64,29 @@ def test_fewer_than_twenty_judged_steps_give_no_verdict_and_no_figure() -> None:
     assert verdict.data_stall_fraction is None
     assert verdict.steps_per_s is None
     assert verdict.reason is not None and "of 25 steps" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("work_ms", "sentence"),
+    [
+        (50.0, "A verdict needs a few more seconds."),
+        (2_000.0, "A verdict needs about half a minute more."),
+        (4_000.0, "A verdict needs about one more minute."),
+        (20_000.0, "A verdict needs about 5 more minutes."),
+        (600_000.0, "A verdict needs about 2 more hours."),
+    ],
+)
+def test_a_verdict_is_promised_by_the_pace_so_far(work_ms: float, sentence: str) -> None:
+    facts = made_run(work_ms=work_ms, steps=10)
+    (rank,) = facts.ranks
+    paced = replace(rank, total_steps=10, total_step_us=10 * work_ms * 1e3)
+    assert judge(replace(facts, ranks=(paced,))).sentence == sentence
+    assert judge(replace(facts, ranks=(replace(rank, total_steps=0),))).sentence == "A verdict needs a few more steps."
+
+
+def test_a_share_too_small_for_a_digit_is_not_called_nothing() -> None:
+    assert percent(0.0004) == "less than 0.1%"
+    assert (percent(0.0), percent(0.001), percent(0.634)) == ("0.0%", "0.1%", "63%")
 
 
 def test_an_ended_run_that_was_too_short_says_so() -> None:
