@@ -91,6 +91,11 @@ export function asSentence(clause: string): string {
   return /[.!?…]$/.test(start) ? start : `${start}.`
 }
 
+/** Figures stay with their units, and an interval in one line. */
+export function unbroken(sentence: string): string {
+  return sentence.replace(/(\d) (?=[×%]|µs|ms|s\b)/g, '$1\u00a0').replace(/(\d)–(?=\d)/g, '$1\u2060–\u2060')
+}
+
 export function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }

@@ -14,6 +14,7 @@ import './styles/run.css'
 import './styles/verdict.css'
 import './styles/charts.css'
 import './styles/advice.css'
+import './styles/compare.css'
 import './styles/small.css'
 
 followTheme(repaint)

@@ -25,7 +25,7 @@ const DAY_S = 86_400
 /** Steps between time ticks, in seconds: the finest that fits is taken. */
 const TIME_STEPS: readonly number[] = [...SECONDS, 43_200, DAY_S, 2 * DAY_S, 7 * DAY_S, 28 * DAY_S]
 /** A time label and the air around it, in CSS pixels. */
-const TIME_SPACE = 76
+export const TIME_SPACE = 76
 
 /** Instants at which a time axis has a tick. */
 export function timeTicks(fromS: number, toS: number, width: number): readonly number[] {

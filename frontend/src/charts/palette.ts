@@ -18,6 +18,13 @@ const TOKENS = [
   'load-cpu',
   'load-runqueue',
   'load-blocked',
+  'run-1',
+  'run-2',
+  'run-3',
+  'run-4',
+  'run-5',
+  'run-6',
+  'run-7',
 ] as const
 
 export type Palette = Record<(typeof TOKENS)[number], string> & { hatch: CanvasPattern | string }

@@ -1,10 +1,142 @@
-import { useEffect } from 'preact/hooks'
-import { text } from '../text'
+/** Several runs against the first, in the order of reading: how fast and why, what to doubt, what differs, since when. */
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
+import type { Comparison } from '../api/names'
+import { unbroken } from '../format'
+import { navigate, runsHref } from '../router'
+import { bind } from '../shortcuts'
+import { chosenRuns, compareHref, MOST_COMPARED, openComparison } from '../store/compare'
+import { compare as say, text } from '../text'
+import { TroubleBanner } from '../ui/Banner'
+import { ComparedRuns } from '../ui/ComparedRuns'
+import { ComparedSettings } from '../ui/ComparedSettings'
+import { Ledger } from '../ui/Ledger'
+import { OverlayPanel } from '../ui/OverlayPanel'
+import { RunPicker } from '../ui/RunPicker'
+import { RunSkeleton } from '../ui/Skeleton'
+
+/** Sentences of more runs would push the picture off the screen. */
+const FEW = 2
 
 export function ComparePage({ query }: { query: URLSearchParams }) {
-  void query
+  const key = chosenRuns(query).join(' ')
+  const ids = useMemo(() => (key ? key.split(' ') : []), [key])
+  const [store] = useState(openComparison)
+  useEffect(() => store.close, [store])
+  useEffect(() => store.choose(ids), [store, ids])
+  useLayoutEffect(() => bind({ '/': focusSearch, Escape: () => navigate(runsHref()) }), [])
+
+  const found = store.comparison.value
+  const isCurrent = found !== null && found.runs.map(one => one.run.run_id).join(' ') === key
   useEffect(() => {
-    document.title = `${text.compare} · ${text.product}`
-  }, [])
-  return <h1 class="sentence">{text.compare}</h1>
+    const labels = isCurrent ? found.runs.map(one => one.label).join(', ') : text.compare
+    document.title = `${labels} · ${text.product}`
+  }, [found, isCurrent])
+
+  const add = (id: string) => navigate(compareHref([...ids, id], query))
+  if (ids.length < 2) return <Choosing ids={ids} onPick={add} />
+  const trouble = store.trouble.value
+  return (
+    <>
+      {trouble && <TroubleBanner what={say.what} error={trouble} />}
+      {trouble && trouble.status === 404 && <Choosing ids={[]} onPick={id => navigate(compareHref([id]))} />}
+      {!trouble && !found && <RunSkeleton />}
+      {found && !(trouble?.status === 404) && (
+        <div class={isCurrent ? '' : 'stale'}>
+          <Head comparison={found} ids={ids} onPick={add} />
+          <ComparedRuns comparison={found} query={query} />
+          {found.ledger.length > 0 && <Ledger run={null} entries={found.ledger} names={namesOf(found)} />}
+          <ComparedSettings {...found} />
+          <OverlayPanel comparison={found} series={store.series.value} query={query} />
+        </div>
+      )}
+    </>
+  )
+}
+
+interface ChoosingProps {
+  ids: readonly string[]
+  onPick(runId: string): void
+}
+
+/** None or one is chosen yet. */
+function Choosing({ ids, onPick }: ChoosingProps) {
+  return (
+    <div class="empty choosing">
+      <h1>{say.pick}</h1>
+      <p>{ids.length === 0 ? say.pickDetail : say.pickOne}</p>
+      {ids.map(id => (
+        <p key={id} class="with-glyph">
+          <span class="tag">{id}</span> {say.baseline}
+          <button
+            type="button"
+            class="button plain small"
+            aria-label={say.remove(id)}
+            onClick={() => navigate('/compare')}
+          >
+            ×
+          </button>
+        </p>
+      ))}
+      <RunPicker chosen={ids} onPick={onPick} />
+      <p class="detail">{say.pickKeys}</p>
+    </div>
+  )
+}
+
+interface HeadProps extends ChoosingProps {
+  comparison: Comparison
+}
+
+function Head({ comparison, ids, onPick }: HeadProps) {
+  const { runs, sentence, cautions } = comparison
+  const others = runs.filter(run => run.sentence && !sentence.includes(run.sentence))
+  return (
+    <header class="compare-head">
+      <div>
+        <h1 class="verdict-sentence">{unbroken(sentence)}</h1>
+        <Others runs={others} />
+        {cautions.length > 0 && (
+          <section class="banner" aria-label={say.cautions}>
+            {cautions.map(caution => (
+              <p key={caution.sentence}>{caution.sentence}</p>
+            ))}
+          </section>
+        )}
+      </div>
+      {ids.length < MOST_COMPARED ? (
+        <details class="add-run">
+          <summary class="button">{say.add}</summary>
+          <RunPicker chosen={ids} onPick={onPick} />
+        </details>
+      ) : (
+        <p class="detail">{say.full}</p>
+      )}
+    </header>
+  )
+}
+
+function Others({ runs }: { runs: Comparison['runs'] }) {
+  const list = (
+    <ul class="compare-others">
+      {runs.map(run => (
+        <li key={run.run.run_id}>{unbroken(run.sentence ?? '')}</li>
+      ))}
+    </ul>
+  )
+  if (runs.length <= FEW) return list
+  return (
+    <details>
+      <summary class="detail">{say.others}</summary>
+      {list}
+    </details>
+  )
+}
+
+function namesOf({ runs }: Comparison): ReadonlyMap<string, string> {
+  return new Map(runs.map(one => [one.run.run_id, one.label]))
+}
+
+function focusSearch(): void {
+  document.querySelector('.add-run')?.setAttribute('open', '')
+  document.querySelector<HTMLInputElement>('.picker input')?.focus()
 }

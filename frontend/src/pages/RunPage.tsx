@@ -152,6 +152,7 @@ function keys(store: RunStore, runId: string): Record<string, (key: string) => v
     j: () => void openNeighbour(runId, 1),
     k: () => void openNeighbour(runId, -1),
     d: () => press('[data-shortcut="d"]'),
+    c: () => press('[data-shortcut="c"]'),
     '+': () => zoom(store, { factor: 0.5 }),
     '-': () => zoom(store, { factor: 2 }),
     '[': () => zoom(store, { shift: -0.5 }),

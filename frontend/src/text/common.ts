@@ -136,6 +136,7 @@ export const keys = {
     ['j k', 'next, previous run'],
     ['Enter', 'open the run'],
     ['x', 'select the run; with Shift, all since the last'],
+    ['c', 'compare the selected runs, or this one'],
     ['Esc', 'clear, back to the runs'],
     ['d', 'copy the first diff'],
     ['1 … 9', 'open or fold a fix'],

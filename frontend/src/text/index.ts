@@ -1,5 +1,6 @@
 /** Every sentence and label of the page, by page. Verdicts and advice are the service's own words. */
 export * from './charts'
 export * from './common'
+export * from './compare'
 export * from './run'
 export * from './runs'

@@ -42,6 +42,19 @@ interface BarProps {
 }
 
 function Bar({ label, anatomy, longestUs, gain }: BarProps) {
+  return (
+    <>
+      <div class="anatomy-label">{label}</div>
+      <StepBar label={label} anatomy={anatomy} longestUs={longestUs} />
+      <div class="anatomy-total">
+        {formatDuration(anatomy.step_us)} {gain !== null && <small>{formatFactor(gain)}</small>}
+      </div>
+    </>
+  )
+}
+
+/** A step in its parts; one of `longestUs` takes the whole width. */
+export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
   const parts = [
     { name: 'wait', us: anatomy.data_wait_us },
     { name: 'copy', us: anatomy.h2d_exposed_us ?? 0 },
@@ -51,30 +64,24 @@ function Bar({ label, anatomy, longestUs, gain }: BarProps) {
     .filter(part => part.us > 0)
     .map(part => `${formatDuration(part.us)} ${say.parts[part.name]}`)
   return (
-    <>
-      <div class="anatomy-label">{label}</div>
-      <div
-        class="anatomy-bar"
-        role="img"
-        aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken.join(', ')}`}
-      >
-        {parts.map(
-          ({ name, us }) =>
-            us > 0 && (
-              <i
-                key={name}
-                class={name}
-                style={{ width: `${(100 * us) / longestUs}%` }}
-                title={`${formatDuration(us)} ${say.parts[name]}`}
-              >
-                <span>{`${formatDuration(us)} ${say.parts[name]}`}</span>
-              </i>
-            ),
-        )}
-      </div>
-      <div class="anatomy-total">
-        {formatDuration(anatomy.step_us)} {gain !== null && <small>{formatFactor(gain)}</small>}
-      </div>
-    </>
+    <div
+      class="anatomy-bar"
+      role="img"
+      aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken.join(', ')}`}
+    >
+      {parts.map(
+        ({ name, us }) =>
+          us > 0 && (
+            <i
+              key={name}
+              class={name}
+              style={{ width: `${(100 * us) / longestUs}%` }}
+              title={`${formatDuration(us)} ${say.parts[name]}`}
+            >
+              <span>{`${formatDuration(us)} ${say.parts[name]}`}</span>
+            </i>
+          ),
+      )}
+    </div>
   )
 }

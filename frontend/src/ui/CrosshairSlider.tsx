@@ -7,8 +7,9 @@ import type { Frame } from './panels'
 
 interface CrosshairSliderProps {
   crosshair: Crosshair
-  frame: Frame
-  steps: StepColumns
+  frame: Pick<Frame, 'fromS' | 'toS'>
+  /** Where the keys stop. */
+  steps: Pick<StepColumns, 'atS'>
   pointed: Signal<string | null>
 }
 

@@ -5,25 +5,44 @@ import { runHref } from '../router'
 import { ledger as say } from '../text'
 import { Panel } from './Panel'
 
-export function Ledger({ run, entries }: { run: Run; entries: readonly LedgerEntry[] }) {
+interface LedgerProps {
+  /** The run whose page it is on; `null`: none's. */
+  run: Pick<Run, 'run_id'> | null
+  entries: readonly LedgerEntry[]
+  /** How runs are called, where that is known. */
+  names?: ReadonlyMap<string, string>
+}
+
+export function Ledger({ run, entries, names }: LedgerProps) {
   return (
     <Panel title={say.title} class="ledger">
       {entries.map(entry => (
-        <Entry key={`${entry.advice_of} ${entry.run_id} ${entry.change}`} entry={entry} run={run} />
+        <Entry
+          key={`${entry.advice_of} ${entry.run_id} ${entry.change}`}
+          entry={entry}
+          run={run}
+          names={names}
+        />
       ))}
     </Panel>
   )
 }
 
-function Entry({ entry, run }: { entry: LedgerEntry; run: Run }) {
+interface EntryProps {
+  entry: LedgerEntry
+  run: LedgerProps['run']
+  names: LedgerProps['names']
+}
+
+function Entry({ entry, run, names }: EntryProps) {
   const settings = Object.entries(entry.settings).map(([key, value]) => `${key}=${formatSetting(value)}`)
   return (
     <div class="ledger-entry">
       <div>
         <code>{settings.join(', ') || entry.change}</code>
         <p class="ledger-runs">
-          {say.before} <RunLink runId={entry.advice_of} here={run.run_id} /> {say.after}{' '}
-          <RunLink runId={entry.run_id} here={run.run_id} />
+          {say.before} <RunLink runId={entry.advice_of} here={run?.run_id} names={names} /> {say.after}{' '}
+          <RunLink runId={entry.run_id} here={run?.run_id} names={names} />
         </p>
         <p class={`ledger-outcome ${tone(entry)}`}>{outcome(entry)}</p>
       </div>
@@ -42,8 +61,16 @@ function outcome(entry: LedgerEntry): string {
   return entry.inside_interval ? say.inside : say.outside
 }
 
-function RunLink({ runId, here }: { runId: string; here: string }) {
-  return runId === here ? <b>{say.thisRun}</b> : <a href={runHref(runId)}>{runId}</a>
+function RunLink({
+  runId,
+  here,
+  names,
+}: {
+  runId: string
+  here: string | undefined
+  names: LedgerProps['names']
+}) {
+  return runId === here ? <b>{say.thisRun}</b> : <a href={runHref(runId)}>{names?.get(runId) ?? runId}</a>
 }
 
 function Scale({ entry }: { entry: LedgerEntry }) {

@@ -5,7 +5,8 @@ import type { Run } from '../api/names'
 import { formatAge, formatNumber, formatSetting } from '../format'
 import { navigate, runHref, runsHref } from '../router'
 import { archive, mayChange, remove, unarchive } from '../store/actions'
-import { actions, edit, exportMenu, run as say } from '../text'
+import { compareWithEarlier } from '../store/compare'
+import { actions, compare, edit, exportMenu, run as say } from '../text'
 import { ageS } from './age'
 import { EditDialog } from './EditDialog'
 import { StatusGlyph } from './Glyph'
@@ -58,6 +59,14 @@ export function RunHead({ run }: { run: Run }) {
         </span>
       )}
       <span class="actions">
+        <button
+          type="button"
+          class="button small"
+          data-shortcut="c"
+          onClick={() => void compareWithEarlier(run).then(href => navigate(href))}
+        >
+          {compare.with} <kbd>c</kbd>
+        </button>
         {run.no_loader === null && <ExportMenu run={run} />}
         {mayChange.value && <Actions run={run} />}
       </span>

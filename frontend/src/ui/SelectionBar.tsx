@@ -1,12 +1,14 @@
 /** What can be done to the runs that were ticked. */
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
+import { navigate } from '../router'
 import { bind } from '../shortcuts'
 import { archive, remove, unarchive } from '../store/actions'
+import { compareHref, MOST_COMPARED } from '../store/compare'
 import type { RunsQuery } from '../store/query'
 import { counts, isPartial, order, readRest, rows } from '../store/runs'
 import { clearSelection, select, selected } from '../store/selection'
-import { actions as say } from '../text'
+import { compare as comparing, actions as say } from '../text'
 import { TagDialog } from './TagDialog'
 
 export function SelectionBar({ asking }: { asking: RunsQuery }) {
@@ -17,7 +19,9 @@ export function SelectionBar({ asking }: { asking: RunsQuery }) {
 
 function Bar({ ids, asking }: { ids: readonly string[]; asking: RunsQuery }) {
   const isTagging = useSignal(false)
-  useLayoutEffect(() => bind({ Escape: clearSelection }), [])
+  const whyNot = whyNotCompared(ids)
+  const compare = () => whyNot === null && navigate(compareHref(ids))
+  useLayoutEffect(() => bind({ Escape: clearSelection, c: compare }), [ids])
   const away = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
   return (
@@ -28,6 +32,10 @@ function Bar({ ids, asking }: { ids: readonly string[]; asking: RunsQuery }) {
           {say.selectEvery(counts.value?.[asking.status ?? 'all'] ?? 0)}
         </button>
       )}
+      <button type="button" class="button primary" aria-disabled={whyNot !== null} onClick={compare}>
+        {comparing.selected} <kbd>c</kbd>
+      </button>
+      {whyNot && <span class="detail">{whyNot}</span>}
       <button type="button" class="button" onClick={() => (isTagging.value = true)}>
         {say.tag}
       </button>
@@ -56,4 +64,9 @@ function Bar({ ids, asking }: { ids: readonly string[]; asking: RunsQuery }) {
 async function selectEvery(): Promise<void> {
   await readRest()
   select(order.value, true)
+}
+
+function whyNotCompared({ length }: readonly string[]): string | null {
+  if (length < 2) return comparing.tooFew
+  return length > MOST_COMPARED ? comparing.tooMany : null
 }

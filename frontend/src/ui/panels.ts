@@ -260,7 +260,7 @@ function line(values: Column, stroke: Layer['stroke'], fill: 'sunk' | null, labe
 }
 
 /** All ticks of an axis in the unit of its largest, which alone carries it. */
-function durationTick(us: number, largestUs: number): string {
+export function durationTick(us: number, largestUs: number): string {
   const [divisor, unit] = durationUnit(largestUs)
   return us === largestUs ? `${formatNumber(us / divisor)} ${unit}` : formatNumber(us / divisor)
 }
@@ -269,11 +269,11 @@ function add(a: Column, b: Column): Column {
   return a.map((value, index) => (value === null ? null : value + (b[index] ?? 0)))
 }
 
-function measured(column: Column): readonly number[] {
+export function measured(column: Column): readonly number[] {
   return column.filter(value => value !== null)
 }
 
-function quantile(values: readonly number[], share: number): number {
+export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 1
 }
