@@ -33,6 +33,9 @@ PAGES = {
     "a text of the service": ("/ibm-plex-licence.txt", "pre"),
     f"{RUNS} runs": ("/", "main tbody tr"),
     "one run": ("/runs/run-0", "main h1"),
+    "two runs compared": ("/compare?run_id=run-0&run_id=run-1", "main h1"),
+    "hosts": ("/hosts", "main h1, main h2"),
+    "the team": ("/team", "main h1"),
 }
 """Addresses, and what stands there when all is said."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from statistics import median
 
 from underfed_server.model import Diagnosis, LoaderInfo, Outlook, Run, Setting
@@ -67,7 +68,7 @@ def _told_epochs(run: Run) -> tuple[int, str] | None:
 
 def _options(command: list[str]) -> Iterator[tuple[str, Setting, str]]:
     """``--epochs 90``, ``--max-epochs=90`` and ``trainer.max_epochs=90``, as name, value and words."""
-    for word, following in zip(command, [*command[1:], ""], strict=True):
+    for word, following in pairwise([*command, ""]):
         name, is_set, value = word.partition("=")
         if not is_set and not name.startswith("--"):
             continue

@@ -53,6 +53,10 @@ def test_epochs_that_the_config_names_tell_the_last_step_and_what_will_be_lost_u
     assert found.hours_lost_per_hour == pytest.approx(0.4)
 
 
+def test_a_run_that_told_no_command_says_nothing_of_its_length() -> None:
+    assert told(command=[]).last_step is None
+
+
 @pytest.mark.parametrize(
     "words",
     [["--epochs=90"], ["--epochs", "90"], ["--max-epochs=90"], ["trainer.max_epochs=90"], ["--num_epochs", "90"]],
