@@ -87,7 +87,7 @@ def samples_per_step(facts: RunFacts) -> float | None:
 
 def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
     needed = limits.warmup_steps + limits.needed_steps
-    ended = facts.status != "running"
+    ended = facts.status in ("finished", "crashed")
     reason = sentence.too_short(facts, needed) if ended else sentence.still_measuring(facts, needed)
     if facts.no_loader:
         reason = sentence.why_no_loader(facts.no_loader)
@@ -106,7 +106,7 @@ def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
 def _told_later(facts: RunFacts, needed: int, ended: bool) -> str:
     if facts.no_loader:
         return sentence.no_loader()
-    return sentence.no_verdict(ended) if ended else sentence.verdict_comes(facts, needed)
+    return sentence.verdict_comes(facts, needed) if facts.status == "running" else sentence.no_verdict(ended)
 
 
 def _clock(rank: RankFacts) -> ClockName:

@@ -84,6 +84,12 @@ def test_a_verdict_is_promised_by_the_pace_so_far(work_ms: float, sentence: str)
     assert judge(replace(facts, ranks=(replace(rank, total_steps=0),))).sentence == "A verdict needs a few more steps."
 
 
+def test_a_run_without_a_signal_is_neither_called_ended_nor_promised_a_verdict() -> None:
+    verdict = judge(made_run(steps=10, status="lost"))
+    assert verdict.sentence == "A verdict needs a few more steps."
+    assert verdict.reason is not None and "of 25 steps" in verdict.reason
+
+
 def test_a_share_too_small_for_a_digit_is_not_called_nothing() -> None:
     assert percent(0.0004) == "less than 0.1%"
     assert (percent(0.0), percent(0.001), percent(0.634)) == ("0.0%", "0.1%", "63%")

@@ -1,0 +1,179 @@
+"""The page of a run in a real browser: every state, its address, what is taken out of it, the keyboard."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from tests.app.serving import Service
+
+STARVED, STRAGGLING = "vit-b16-in1k-aug2", "detr-coco-ddp"
+
+
+def open_run(page: Page, service: Service, run_id: str, search: str = "") -> None:
+    page.goto(f"{service.address}/runs/{run_id}{search}")
+    expect(page.locator("h1")).to_be_visible()
+
+
+def panel(page: Page, name: str) -> Locator:
+    return page.locator(f"#{name}")
+
+
+@pytest.mark.parametrize(
+    ("run_id", "told"),
+    [
+        ("convnext-t-inat", r"A verdict needs .*14 of 25 steps"),
+        ("eval-only", r"No loader was seen in this run.*underfed\.watch"),
+        ("dinov2-s-places", r"4 workers died.*Crashed after 800 steps.*CUDA out of memory"),
+        ("swin-t-in21k-warm", r"No data from gpu-10 for .*as of \d\d:\d\d:\d\d"),
+        ("resnet50-in1k-base", r"Nothing about the loader needs to change.*None needed"),
+        ("mae-vit-l-copy", r"Transfer-bound.*wait for copies.*pin_memory=True"),
+        ("gpt2-logging", r"Host-bound.*idle .* with data at hand"),
+        ("bert-tiny-laptop", r"The training loop waits for data.*no GPU|no GPU.*The training loop waits for data"),
+        ("ast-audioset-w8", r"Set for this run:.*carries the advice of.*What the advice gained"),
+    ],
+)
+def test_each_state_is_told_in_its_own_words(page: Page, gallery: Service, run_id: str, told: str) -> None:
+    open_run(page, gallery, run_id)
+    expect(page.locator("main")).to_have_text(re.compile(told, re.DOTALL))
+
+
+def test_a_calm_run_suggests_no_change_of_the_loader(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, "resnet50-in1k-base")
+    expect(page.get_by_text("None needed")).to_be_visible()
+    assert page.locator("[data-fix]").count() == 0
+
+
+def test_what_is_chosen_stands_in_the_address_and_is_there_again_after_a_reload_and_after_back(
+    page: Page, gallery: Service
+) -> None:
+    open_run(page, gallery, STARVED)
+    expect(page.get_by_role("img", name=re.compile("Stacked step time"))).to_be_visible()
+    page.keyboard.press("+")
+    expect(page).to_have_url(re.compile(r"from_step=\d+&to_step=\d+"))
+    page.get_by_role("button", name="p50 – p99").click()
+    expect(page.get_by_role("img", name=re.compile("Spread of step time"))).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button", name="Zoomed")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("img", name=re.compile("Spread of step time"))).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("img", name=re.compile("Stacked step time"))).to_be_visible()
+    page.keyboard.press("0")
+    expect(page).not_to_have_url(re.compile("from_step"))
+
+
+def test_a_drag_over_a_chart_reads_that_stretch_at_full_resolution(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    chart = page.get_by_role("img", name=re.compile("Stacked step time"))
+    box = chart.bounding_box()
+    assert box is not None
+    with page.expect_request(re.compile(r"/series\?.*from_step=")):
+        page.mouse.move(box["x"] + 200, box["y"] + 100)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 260, box["y"] + 100, steps=4)
+        page.mouse.up()
+    page.mouse.move(5, 5)
+    expect(panel(page, "steps").get_by_text(re.compile("every step|mean of [1-4] steps a point"))).to_be_visible()
+
+
+def test_a_panel_is_taken_out_as_link_figures_and_picture(page: Page, gallery: Service, tmp_path: Path) -> None:
+    open_run(page, gallery, STARVED, "?rank=1")
+    more = panel(page, "steps").get_by_role("button", name=re.compile("Take out"))
+    more.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("The link is in the clipboard")).to_be_visible()
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    assert link.endswith(f"/runs/{STARVED}?rank=1#steps")
+    more.click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    saved.value.save_as(tmp_path / "steps.csv")
+    head, first, *_ = (tmp_path / "steps.csv").read_text().splitlines()
+    assert head.startswith("at_s,first_step,data_wait_us")
+    assert len(first.split(",")) == len(head.split(","))
+    more.click()
+    page.get_by_role("button", name="Copy as image").click()
+    expect(page.get_by_text("The image is in the clipboard")).to_be_visible()
+    kinds = page.evaluate("async () => (await navigator.clipboard.read())[0].types")
+    assert kinds == ["image/png"]
+
+
+def test_a_table_is_in_the_address_too(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    page.get_by_role("button", name="As table: Worker by worker").click()
+    expect(page).to_have_url(re.compile("table=workers"))
+    page.reload()
+    expect(panel(page, "workers").get_by_role("columnheader", name="Median")).to_be_visible()
+
+
+def test_the_straggler_is_one_press_away_and_its_charts_are_its_own(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STRAGGLING)
+    page.get_by_role("button", name="Show rank 5").click()
+    expect(page).to_have_url(re.compile("rank=5"))
+    expect(page.get_by_role("radio", name=re.compile("rank 5, straggler"))).to_be_checked()
+    expect(page.get_by_text("waits for the straggler")).to_have_count(0)
+
+
+def test_the_timeline_is_walked_through_and_measured(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    lanes = page.get_by_role("group", name=re.compile("Timeline of 4 workers"))
+    lanes.focus()
+    page.keyboard.press(".")
+    expect(panel(page, "timeline").get_by_text(re.compile(r"batch \d+, worker \d"))).to_be_visible()
+    box = lanes.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 300, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 700, box["y"] + 20, steps=3)
+    page.mouse.up()
+    expect(panel(page, "timeline").get_by_text(re.compile(r"In these .* the GPU waits .*%"))).to_be_visible()
+
+
+def test_name_tags_and_notes_are_edited_on_the_page(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, "yolo-x-coco-mosaic")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Name").fill("yolo, with long samples")
+    page.get_by_role("textbox", name="Notes").fill("Mosaic of nine.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("h1")).to_have_text("yolo, with long samples")
+    expect(page.get_by_text("Mosaic of nine.")).to_be_visible()
+    expect(page.locator(".tag")).to_have_text("coco")
+
+
+def test_every_step_is_exported_from_the_menu(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, "segformer-b2-short")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name=re.compile("Trace")).click()
+    assert saved.value.suggested_filename == "segformer-b2-short.trace.json"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("run_id", [STARVED, "dinov2-s-places"])
+def test_axe_finds_nothing(page: Page, gallery: Service, run_id: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_run(page, gallery, run_id)
+    expect(panel(page, "timeline")).to_be_visible()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_a_phone_shows_it_all_without_scrolling_sideways(phone: Page, gallery: Service) -> None:
+    open_run(phone, gallery, STARVED)
+    expect(panel(phone, "timeline")).to_be_visible()
+    content = "document.querySelector('main').scrollWidth"
+    assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth")
+
+
+def test_paper_has_no_controls_and_fits_the_sheet(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    expect(panel(page, "timeline")).to_be_visible()
+    page.emulate_media(media="print")
+    expect(page.get_by_role("button", name="Export")).to_be_hidden()
+    expect(page.get_by_role("button", name=re.compile("As table: Where"))).to_be_hidden()
+    assert page.pdf(format="A4").startswith(b"%PDF")
