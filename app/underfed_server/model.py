@@ -958,12 +958,14 @@ class Comparison(Model):
 
 
 class RunEvent(Model):
-    """Sent on ``/events`` when a run has new windows, a new status or a new diagnosis."""
+    """Sent on ``/events`` when a run has new windows, a new status or a new diagnosis, was changed or deleted."""
 
     topic: str
     """``runs`` or ``run:RUN_ID``."""
     run: RunSummary
     diagnosis_changed: bool
+    deleted: bool = False
+    """It is shown no more, unless it is restored."""
 
 
 class ServiceInfo(Model):

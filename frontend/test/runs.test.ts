@@ -26,7 +26,7 @@ function page(): RunsPage {
 }
 
 function heard(changes: Partial<RunSummary>): RunEvent {
-  return { topic: 'runs', run: summary(changes), diagnosis_changed: false }
+  return { topic: 'runs', run: summary(changes), diagnosis_changed: false, deleted: false }
 }
 
 beforeEach(async () => {
@@ -48,6 +48,13 @@ afterEach(async () => {
   await vi.runAllTimersAsync()
   vi.unstubAllGlobals()
   vi.useRealTimers()
+})
+
+test('a run that somebody deleted leaves at once, also from under the pointer', () => {
+  hold(true)
+  onEvent({ ...heard({ run_id: 'a' }), deleted: true })
+  expect(order.value).toEqual(['b'])
+  expect(asked).toEqual([])
 })
 
 test('a live run changes in its place', () => {

@@ -78,6 +78,7 @@ class Follower:
         known = self._known.get(news.run_id)
         changed = known is None or known.diagnosed_at != news.diagnosed_at
         try:
-            self._events.publish(self._store.summary(news.run_id), diagnosis_changed=changed)
+            run, deleted = self._store.state(news.run_id)
         except NotFoundError:
-            return  # deleted meanwhile
+            return  # nothing is left of it
+        self._events.publish(run, diagnosis_changed=changed, deleted=deleted)

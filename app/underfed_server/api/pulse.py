@@ -13,6 +13,7 @@ from collections.abc import Callable
 from underfed_server.api.stream import Events
 from underfed_server.distribution import Distribution
 from underfed_server.errors import NotFoundError, TryLaterError
+from underfed_server.model import RunSummary
 from underfed_server.store.spark import read_spark
 from underfed_server.store.store import Store
 from underfed_server.store.trouble import tell
@@ -132,6 +133,12 @@ class Pulse:
             return  # deleted meanwhile
         except Exception as error:
             tell(log, error, f"run {run_id} could not be followed")
+
+    def tell_deleted(self, run: RunSummary) -> None:
+        """The open pages let go of it. Does not block; any thread."""
+        # Where the database is shared, every process tells its pages what it finds there: see Follower.
+        if not self._store.is_shared:
+            self._events.publish(run, deleted=True)
 
     def _defer(self, run_id: str) -> None:
         """Another process judges it."""

@@ -78,9 +78,11 @@ def edit(run_id: str, changes: RunChanges, parts: GivenParts) -> Run:
 
 
 @router.delete("/runs/{run_id}", status_code=204, responses={409: {"model": ErrorBody, "description": "It is running"}})
-def remove(run_id: str, store: GivenStore) -> None:
+def remove(run_id: str, parts: GivenParts) -> None:
     """Forget a run that is not running, and everything that was recorded of it; for ten minutes it can be restored."""
-    store.delete_run(run_id)
+    run = parts.store.summary(run_id)
+    parts.store.delete_run(run_id)
+    parts.pulse.tell_deleted(run)
 
 
 @router.post("/runs/{run_id}/restore")

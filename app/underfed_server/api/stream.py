@@ -89,8 +89,9 @@ class Events:
         self._last_number = 0
         self._is_closed = False
 
-    def publish(self, run: RunSummary, *, diagnosis_changed: bool) -> None:
-        event = RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=diagnosis_changed)
+    def publish(self, run: RunSummary, *, diagnosis_changed: bool = False, deleted: bool = False) -> None:
+        topic = topic_of(run.run_id)
+        event = RunEvent(topic=topic, run=run, diagnosis_changed=diagnosis_changed, deleted=deleted)
         with self._lock:
             # Numbers are Unix microseconds: a client may come back with one after the service was restarted.
             self._last_number = max(self._last_number + 1, time.time_ns() // 1_000)

@@ -188,6 +188,15 @@ class Store:
         with self._readers.begin() as connection:
             return summaries.read_summary(connection, run_id, self.now())
 
+    def state(self, run_id: str) -> tuple[RunSummary, bool]:
+        """Also of a run that was deleted, and whether it was.
+
+        Raises:
+            NotFoundError: there is no such run, or no more.
+        """
+        with self._readers.begin() as connection:
+            return summaries.read_state(connection, run_id, self.now())
+
     def changed_since(self, since: datetime) -> list[RunSummary]:
         """Runs of which a window or a judgement came since then, oldest change first."""
         with self._readers.begin() as connection:

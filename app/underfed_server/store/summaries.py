@@ -37,6 +37,18 @@ def read_summary(connection: Connection, run_id: str, now: datetime) -> RunSumma
     return summaries(connection, [run_row(connection, run_id)], now)[0]
 
 
+def read_state(connection: Connection, run_id: str, now: datetime) -> tuple[RunSummary, bool]:
+    """Also of a run that was deleted, and whether it was.
+
+    Raises:
+        NotFoundError: there is no such run, or no more.
+    """
+    row = connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
+    if row is None:
+        raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
+    return summaries(connection, [row], now)[0], row["deleted_at"] is not None
+
+
 @dataclass(frozen=True, slots=True)
 class _Beside:
     """What other tables know of the runs of one page."""

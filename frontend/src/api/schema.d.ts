@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 aa2b66b9543913b498c9da01132e4d741279d7550642488133c64a02638163cd. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 7aee181885f3f41434b38abba9d619245082517522139044ecfb78403b58455a. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1553,9 +1553,14 @@ export interface components {
         };
         /**
          * RunEvent
-         * @description Sent on ``/events`` when a run has new windows, a new status or a new diagnosis.
+         * @description Sent on ``/events`` when a run has new windows, a new status or a new diagnosis, was changed or deleted.
          */
         RunEvent: {
+            /**
+             * Deleted
+             * @default false
+             */
+            deleted: boolean;
             /** Diagnosis Changed */
             diagnosis_changed: boolean;
             run: components["schemas"]["RunSummary"];

@@ -163,6 +163,7 @@ async function refreshSummaries(): Promise<void> {
 
 export function onEvent(event: RunEvent): void {
   const id = event.run.run_id
+  if (event.deleted) return gone(id)
   const row = rows.get(id)
   const before = row?.peek()
   const ended = before !== undefined && before.status !== event.run.status
@@ -171,6 +172,15 @@ export function onEvent(event: RunEvent): void {
   if (!elsewhere.has(id) && !order.value.includes(id)) unseen.add(id)
   isStale ||= ended || wasPut
   readSummaries()
+  settle()
+}
+
+/** Deleted here or elsewhere: it leaves at once, also from under the pointer; what is gone cannot be pressed. */
+function gone(id: string): void {
+  unseen.delete(id)
+  if (!order.value.includes(id)) return
+  order.value = order.value.filter(other => other !== id)
+  isStale = true
   settle()
 }
 

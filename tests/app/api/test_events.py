@@ -70,6 +70,13 @@ def a_run() -> RunSummary:
     return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | said | lists)
 
 
+def ask(address: str, method: str, path: str) -> None:
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+    connection.request(method, path, "{}", {"Content-Type": "application/json"})
+    assert connection.getresponse().status < 300
+    connection.close()
+
+
 def store_of(application: Application) -> Store:
     return application.parts.store
 
@@ -98,6 +105,22 @@ def test_a_run_that_was_judged_alike_has_the_diagnosis_it_had(application: Appli
     for window, is_new in ((first, True), (second, False)):
         post(store_of(application), [window])
         assert watching.event()[1].diagnosis_changed is is_new
+    watching.close()
+
+
+def test_a_run_that_is_deleted_and_brought_back_is_told_as_such(application: Application, address: str) -> None:
+    watching = Stream(address, "topic=runs&topic=run:run-1")
+    post(store_of(application), [made_window(0, end={"status": "finished"})])
+    watching.event()  # of its end
+    watching.event()
+    ask(address, "DELETE", "/api/v1/runs/run-1")
+    told = [watching.event()[1] for _ in range(2)]
+    assert [(each.topic, each.run.run_id, each.deleted) for each in told] == [
+        ("runs", "run-1", True),
+        ("run:run-1", "run-1", True),
+    ]
+    ask(address, "POST", "/api/v1/runs/run-1/restore")
+    assert not watching.event()[1].deleted
     watching.close()
 
 

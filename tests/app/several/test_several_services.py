@@ -183,3 +183,16 @@ def test_nothing_acknowledged_is_lost_when_one_is_killed(services: list[Service]
             break
     killer.join()
     assert steps_of(database, "run-1") == sent(windows)
+
+
+def test_a_run_that_is_deleted_at_one_service_leaves_the_pages_of_all(services: list[Service]) -> None:
+    post(services[0], made_window(0, end={"status": "finished"}))
+    watching = [Stream(service.address, "topic=runs") for service in services]
+    connection = http.client.HTTPConnection(urlsplit(services[0].address).netloc, timeout=20)
+    connection.request("DELETE", "/api/v1/runs/run-1", headers=JSON)
+    assert connection.getresponse().status == 204
+    for each in watching:
+        while not each.event()[1].deleted:
+            pass
+        each.close()
+    connection.close()
