@@ -12,7 +12,12 @@ class StreamOfOurs {
   }
   close(): void {}
   tell(changes: object, diagnosisChanged = false): void {
-    const event = { topic: 'run:run-1', run: summary(changes), diagnosis_changed: diagnosisChanged, deleted: false }
+    const event = {
+      topic: 'run:run-1',
+      run: summary(changes),
+      diagnosis_changed: diagnosisChanged,
+      deleted: false,
+    }
     this.onmessage?.({ data: JSON.stringify(event) })
   }
 }

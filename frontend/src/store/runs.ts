@@ -10,10 +10,14 @@ import { throttled } from './throttle'
 const PAGE = 200
 /** The service answers with no more at once. */
 const MOST = 5_000
+/** Answers of the most that one holds: more than any team has. */
+const MOST_TRIES = 20
 /** A menu holds no more; the search finds any. */
 const MOST_TAGS = 100
 /** Counts and the week's sentence are of all runs: read again this often while runs report. */
 const SUMMARY_MS = 30_000
+/** Many runs tick in a second: putting thousands in order for each would be all that the page does. */
+const SETTLE_MS = 500
 /** A new run needs the service to say whether it matches and where it stands. */
 const RELOAD_MS = 2_000
 
@@ -134,12 +138,12 @@ export async function more(): Promise<void> {
   await read(query, from, order.value)
 }
 
-/** All that match, however many: for what is done to all of them. */
+/** All that match, however many: for what is done to all of them. What else reads the list meanwhile may cut it short. */
 export async function readRest(): Promise<void> {
-  while (query && cursor) {
-    const from: string = cursor
+  for (let tries = 0; query && isPartial.value && tries < MOST_TRIES; tries++) {
+    const from = cursor
     cursor = null
-    await read(query, from, order.value, MOST)
+    await read(query, from, from ? order.value : [], MOST)
   }
 }
 
@@ -152,6 +156,7 @@ async function reload(): Promise<void> {
 const reloadSoon = throttled(() => {
   if (!isHeld) void reload()
 }, RELOAD_MS)
+const settleSoon = throttled(() => settle(), SETTLE_MS)
 const readSummaries = throttled(() => void refreshSummaries(), SUMMARY_MS)
 
 async function refreshSummaries(): Promise<void> {
@@ -163,7 +168,10 @@ async function refreshSummaries(): Promise<void> {
 
 export function onEvent(event: RunEvent): void {
   const id = event.run.run_id
-  if (event.deleted) return gone(id)
+  if (event.deleted) {
+    gone(id)
+    return
+  }
   const row = rows.get(id)
   const before = row?.peek()
   const ended = before !== undefined && before.status !== event.run.status
@@ -172,7 +180,7 @@ export function onEvent(event: RunEvent): void {
   if (!elsewhere.has(id) && !order.value.includes(id)) unseen.add(id)
   isStale ||= ended || wasPut
   readSummaries()
-  settle()
+  settleSoon()
 }
 
 /** Deleted here or elsewhere: it leaves at once, also from under the pointer; what is gone cannot be pressed. */

@@ -1,5 +1,5 @@
 /** What every page says: the frame, the words for statuses and causes, what is wrong, keys. */
-import type { Cause, Status } from '../api/names'
+import type { Cause, ServiceInfo, Status } from '../api/names'
 import { formatAge, plural } from '../format'
 
 export const text = {
@@ -110,7 +110,18 @@ export const empty = {
   lead: 'Watch the loader in your training script. The run appears here with its first steps.',
   snippet: 'import underfed\nloader = underfed.watch(loader)',
   elsewhere: 'Start the script with the address of this service:',
-  address: (url: string) => `UNDERFED_URL=${url} python train.py`,
+  titleOf: (project: string) => `No runs of ${project} yet.`,
+  withToken:
+    'Start the script with the address of this service and a token that may post, made by underfed token create:',
+  address: ({ url, token_required, project }: ServiceInfo) =>
+    [
+      `UNDERFED_URL=${url}`,
+      token_required ? 'UNDERFED_TOKEN=…' : '',
+      project ? `UNDERFED_PROJECT=${project}` : '',
+      'python train.py',
+    ]
+      .filter(Boolean)
+      .join(' '),
   listening: (url: string, since: string) => `Listening on ${url} since ${since}.`,
 }
 

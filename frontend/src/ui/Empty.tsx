@@ -12,13 +12,13 @@ export function Empty() {
   const isElsewhere = info !== null && info.url.replace(/\/$/, '') !== DEFAULT_URL
   return (
     <div class="empty">
-      <h1>{empty.title}</h1>
+      <h1>{info?.project ? empty.titleOf(info.project) : empty.title}</h1>
       <p>{empty.lead}</p>
       <Snippet code={empty.snippet} />
-      {isElsewhere && (
+      {(isElsewhere || info?.token_required) && (
         <>
-          <p>{empty.elsewhere}</p>
-          <Snippet code={empty.address(info.url)} />
+          <p>{info.token_required ? empty.withToken : empty.elsewhere}</p>
+          <Snippet code={empty.address(info)} />
         </>
       )}
       {info && <p class="detail">{empty.listening(info.url, formatClock(new Date(info.started_at)))}</p>}

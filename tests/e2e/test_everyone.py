@@ -1,0 +1,145 @@
+"""For everyone: by keyboard alone, in both themes, without colours, on a phone, on paper; every page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.app.serving import Service
+
+PAGES = {"runs": "/", "compare": "/compare", "hosts": "/hosts", "team": "/team"}
+ROW = "tbody a.run-name"
+
+
+def a_run(page: Page, gallery: Service) -> str:
+    page.goto(gallery.address)
+    return page.locator(ROW).first.get_attribute("href") or ""
+
+
+def opened(page: Page, gallery: Service) -> Locator:
+    page.goto(gallery.address)
+    rows = page.locator(ROW)
+    expect(rows.nth(3)).to_be_visible()
+    return rows
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+def test_no_page_is_without_a_name_or_contrast_or_wider_than_its_screen(
+    gallery: Service, browser: Browser, scheme: str, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="dark")
+    context.add_init_script(f"localStorage.setItem('underfed-theme', '{scheme}')")
+    page = context.new_page()
+    for path in [a_run(page, gallery), *PAGES.values()]:
+        page.goto(gallery.address + path)
+        expect(page.locator("main h1, main .empty").first).to_be_visible()
+        page.wait_for_timeout(300)
+        assert page.locator("html").get_attribute("data-theme") == scheme
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{path}\n{found.generate_report()}"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    context.close()
+
+
+def test_the_theme_is_light_dark_or_that_of_the_system_and_kept(gallery: Service, page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(gallery.address)
+    theme, button = page.locator("html"), page.locator("button.theme")
+    seen = []
+    for _ in range(3):
+        seen.append((button.inner_text(), theme.get_attribute("data-theme")))
+        button.click()
+    assert seen == [("System", "dark"), ("Light", "light"), ("Dark", "dark")]
+    button.click()
+    page.reload()
+    expect(theme).to_have_attribute("data-theme", "light")
+    button.click()
+    button.click()
+    page.emulate_media(color_scheme="light")
+    expect(theme).to_have_attribute("data-theme", "light")
+
+
+def test_the_single_keys_can_be_switched_off(gallery: Service, page: Page) -> None:
+    opened(page, gallery)
+    page.keyboard.press("?")
+    page.get_by_label("Single-key shortcuts are on").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(f"{ROW}:focus")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to content")).to_be_focused()
+
+
+def focuses(selector: str) -> Callable[[Page], None]:
+    return lambda page: expect(page.locator(f"{selector}:focus")).to_have_count(1)
+
+
+def stands_at(pattern: str) -> Callable[[Page], None]:
+    return lambda page: page.wait_for_url(pattern)
+
+
+def shows(selector: str) -> Callable[[Page], None]:
+    return lambda page: expect(page.locator(selector).first).to_be_visible()
+
+
+def is_dressed(page: Page) -> None:
+    assert page.evaluate("localStorage.getItem('underfed-theme')") is not None
+
+
+KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
+    "/": ("/", focuses("input[type=search]")),
+    "j k": ("j j k", focuses("tr[aria-rowindex='2'] a")),
+    "Enter": ("j Enter", stands_at("**/runs/*")),
+    "x": ("j x", shows(".selection")),
+    "g r": ("g h g r", shows(ROW)),
+    "g c": ("g c", stands_at("**/compare*")),
+    "g h": ("g h", stands_at("**/hosts*")),
+    "g t": ("g t", stands_at("**/team*")),
+    "t": ("t", is_dressed),
+    "?": ("?", shows("#keys-title")),
+}
+"""What to press from the runs on, and what must be so then."""
+
+
+@pytest.mark.parametrize("keys", KEYS)
+def test_a_key_does_what_the_list_says(keys: str, gallery: Service, page: Page) -> None:
+    opened(page, gallery)
+    page.keyboard.press("?")
+    listed = page.locator(".keys dt").all()
+    assert keys in [" ".join(entry.locator("kbd").all_inner_texts()) for entry in listed]
+    page.keyboard.press("Escape")
+    presses, is_so = KEYS[keys]
+    for key in presses.split():
+        page.keyboard.press(key)
+        page.wait_for_timeout(80)  # a row takes the focus two frames later
+    is_so(page)
+
+
+@pytest.mark.parametrize("deficiency", ["achromatopsia", "deuteranopia", "protanopia", "tritanopia"])
+def test_verdicts_are_told_apart_without_their_colour(deficiency: str, gallery: Service, page: Page) -> None:
+    """Each tone has a word and a shape of its own; the loud one also stands out by its weight."""
+    page.context.new_cdp_session(page).send("Emulation.setEmulatedVisionDeficiency", {"type": deficiency})
+    opened(page, gallery)
+    told = page.locator(".verdict-word").evaluate_all(
+        "all => all.map(one => [one.className.split(' ').at(-1), one.querySelector('svg').innerHTML"
+        '.replaceAll(/(fill|stroke)="[^"]*"/g, \'\'), one.firstElementChild.nextSibling.textContent,'
+        " getComputedStyle(one).fontWeight])"
+    )
+    by_tone = {tone: {(shape, weight) for each, shape, _, weight in told if each == tone} for tone, *_ in told}
+    assert {"loud", "fine"} <= by_tone.keys()
+    shapes = [shape for looks in by_tone.values() for shape, _ in looks]
+    assert len(shapes) == len(set(shapes))
+    assert {weight for _, weight in by_tone["loud"]} == {"550"}
+    assert all(word.strip() for _, _, word, _ in told)
+
+
+def test_on_paper_the_runs_are_a_table_in_ink(gallery: Service, page: Page) -> None:
+    opened(page, gallery)
+    page.emulate_media(media="print")
+    for gone in (".top", ".filters", "td.tick"):
+        expect(page.locator(gone).first).to_be_hidden()
+    expect(page.locator(ROW).first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
