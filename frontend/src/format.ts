@@ -59,9 +59,13 @@ export function formatFraction(fraction: number | null): string {
   return percent > 0 && percent < 9.95 ? `${percent.toFixed(1)}%` : `${Math.round(percent)}%`
 }
 
-/** `1.624` → `"× 1.62"`. */
+/** `1.624` → `"× 1.62"`, and two digits of what is far below one: `0.0029` → `"× 0.0029"`. */
 export function formatFactor(factor: number | null): string {
-  return factor === null ? NOT_MEASURED : `× ${factor.toFixed(2)}`
+  return factor === null ? NOT_MEASURED : `× ${plainFactor(factor)}`
+}
+
+export function plainFactor(factor: number): string {
+  return factor < 0.095 ? String(Number(factor.toPrecision(2))) : factor.toFixed(2)
 }
 
 /** Time lost or used, from hours; `noun` is "hour" or "GPU-hour": `"9.4 GPU-hours"`, `"22 s"`. */

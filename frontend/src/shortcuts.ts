@@ -45,8 +45,11 @@ function onKey(event: KeyboardEvent): void {
   action(event.key)
 }
 
+/** A box that was ticked keeps the focus, and takes no letters. */
+const TYPED_INTO = 'input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]'
+
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+  return target instanceof HTMLElement && target.matches(TYPED_INTO)
 }
 
 export function listenForShortcuts(): void {

@@ -73,6 +73,9 @@ def _interval(speed: Speed) -> str:
 
 
 def _factor(value: float) -> str:
+    """Two digits at least: a factor of nothing says nothing."""
+    if value < 0.095:
+        return f"{value:.2g}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 

@@ -19,6 +19,9 @@ MATTERS: Mapping[str, frozenset[str]] = {
 }
 """Of the groups that have any: rules of diagnosis and advice look at them."""
 
+OPTIONAL: frozenset[Group] = frozenset({"config", "tags"})
+"""Groups that a run may well have nothing of: that is a difference, and not a gap."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -31,19 +34,23 @@ def settings_of(sides: Sequence[Side]) -> list[ComparedSetting]:
     """In groups; within one those that matter first, as they are told."""
     told = [dict(_of_run(side)) for side in sides]
     rows = dict.fromkeys(row for each in told for row in each)
-    found = [_compared(row, [each.get(row) for each in told]) for row in rows]
+    known = [{row.group for row, value in each.items() if value is not None} for each in told]
+    found = [_compared(row, [each.get(row) for each in told], known) for row in rows]
     groups: tuple[Group, ...] = ("loader", "data", "machine", "config", "tags", "software", "command")
     return sorted(found, key=lambda one: (groups.index(one.group), not one.matters))
 
 
-def _compared(row: _Row, values: list[Setting]) -> ComparedSetting:
+def _compared(row: _Row, values: list[Setting], known: Sequence[set[Group]]) -> ComparedSetting:
+    """``known``: groups of which anything is known, of each run."""
+    # Of a run without a loader every setting would seem to differ.
+    told = [value for value, groups in zip(values, known, strict=True) if row.group in groups or row.group in OPTIONAL]
     return ComparedSetting(
         name=row.name,
         group=row.group,
         unit=row.unit,
         values=values,
         # True and 1 are equal in Python, and not the same setting.
-        differs=len({(type(value), value) for value in values}) > 1,
+        differs=len({(type(value), value) for value in told}) > 1,
         matters=row.name in MATTERS.get(row.group, ()),
     )
 

@@ -2,7 +2,7 @@
 import type { Anatomy, ComparedRun, Comparison } from '../api/names'
 import { RUN_COLOURS } from '../charts/overlay'
 import type { Table } from '../csv'
-import { asSentence, formatDuration, formatFactor, formatNumber, NOT_MEASURED } from '../format'
+import { asSentence, formatDuration, formatFactor, formatNumber, NOT_MEASURED, plainFactor } from '../format'
 import { navigate, runHref } from '../router'
 import { compareHref } from '../store/compare'
 import { compare as say } from '../text'
@@ -106,7 +106,7 @@ function Speed({ run: { speed, label }, place, runs }: SpeedProps) {
   if (place === 0) return <Baseline at={at(1)} />
   if (!speed) return null
   const factor = formatFactor(speed.factor)
-  const [low, high] = [speed.low.toFixed(2), speed.high.toFixed(2)]
+  const [low, high] = [plainFactor(speed.low), plainFactor(speed.high)]
   const colour = `var(--${RUN_COLOURS[place] ?? 'ink'})`
   return (
     <>
@@ -177,50 +177,30 @@ function Actions({ run, place, ids, query }: Omit<ActionsProps, 'comparison'>) {
   )
 }
 
-function Figures({ runs }: { runs: readonly ComparedRun[] }) {
-  const rows = runs.map(run => {
-    const { speed, anatomy } = run
-    return [
-      run.label,
-      verdictWord(run.run, run.run.status),
-      formatFactor(speed?.factor ?? null),
-      speed ? `${speed.low.toFixed(2)} to ${speed.high.toFixed(2)}` : NOT_MEASURED,
-      formatNumber(run.steps_per_s),
-      formatNumber(run.samples_per_s),
-      formatDuration(anatomy?.step_us ?? null),
-      formatDuration(anatomy?.data_wait_us ?? null),
-      formatDuration(anatomy?.h2d_exposed_us ?? null),
-      formatDuration(anatomy?.compute_us ?? null),
-    ]
-  })
-  return <DataTable caption={say.what} columns={Object.values(say.figures)} rows={rows} isNumeric />
-}
+const COLUMNS = ['speedup', 'low', 'high', 'steps_per_s', 'samples_per_s'] as const
+const PARTS = ['step_us', 'data_wait_us', 'h2d_exposed_us', 'compute_us'] as const
 
 function figures(runs: readonly ComparedRun[]): Table {
   return {
-    columns: [
-      'run_id',
-      'speedup',
-      'low',
-      'high',
-      'steps_per_s',
-      'samples_per_s',
-      'step_us',
-      'data_wait_us',
-      'h2d_exposed_us',
-      'compute_us',
-    ],
+    columns: ['run_id', ...COLUMNS, ...PARTS],
     rows: runs.map(({ run, speed, steps_per_s, samples_per_s, anatomy }) => [
       run.run_id,
-      speed?.factor ?? null,
-      speed?.low ?? null,
-      speed?.high ?? null,
-      steps_per_s,
-      samples_per_s,
-      anatomy?.step_us ?? null,
-      anatomy?.data_wait_us ?? null,
-      anatomy?.h2d_exposed_us ?? null,
-      anatomy?.compute_us ?? null,
+      ...[speed?.factor ?? null, speed?.low ?? null, speed?.high ?? null, steps_per_s, samples_per_s],
+      ...PARTS.map(part => anatomy?.[part] ?? null),
     ]),
   }
+}
+
+/** The same in words. */
+function Figures({ runs }: { runs: readonly ComparedRun[] }) {
+  const rows = figures(runs).rows.map((row, place) => {
+    const [factor, low, high, steps, samples, ...parts] = row.slice(1) as (number | null)[]
+    return [
+      runs[place]?.label,
+      ...[factor, low, high].map(one => formatFactor(one ?? null)),
+      ...[steps, samples].map(one => formatNumber(one ?? null)),
+      ...parts.map(formatDuration),
+    ]
+  })
+  return <DataTable caption={say.what} columns={say.figures} rows={rows} isNumeric />
 }

@@ -84,7 +84,7 @@ function Row({ setting }: { setting: ComparedSetting }) {
           <code>{name}</code>
           {matters && differs && <Diamond />}
         </span>{' '}
-        <small>{group}</small>
+        {group !== name && <small>{group}</small>}
       </th>
       {values.map((value, place) => (
         <td key={place} class={place > 0 && value === values[0] ? 'faint' : ''}>
@@ -97,6 +97,7 @@ function Row({ setting }: { setting: ComparedSetting }) {
 
 function settingText(value: ComparedSetting['values'][number], unit: ComparedSetting['unit']): string {
   if (value === null) return NOT_MEASURED
+  if (value === '') return say.isSet
   if (typeof value === 'number' && unit === 'bytes') return formatBytes(value)
   return typeof value === 'number' && unit !== 'setting' ? formatNumber(value) : formatSetting(value)
 }

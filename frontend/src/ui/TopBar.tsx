@@ -18,7 +18,7 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
   const onRuns = route.value.page === 'runs'
   return (
     <header class="top">
-      <a class="brand" href="/">
+      <a class="brand" href="/" aria-label={text.product}>
         <Mark />
         <span class="brand-name">{text.product}</span>
       </a>

@@ -130,3 +130,8 @@ def test_other_work_in_a_step_is_warned_of_where_nothing_else_explains_it() -> N
     assert [caution.sentence for caution in compare_sides(sides).cautions] == [
         "In b compute went from 50 to 90 ms: it may not do the same work."
     ]
+
+
+def test_a_run_that_is_far_slower_has_two_digits_and_not_nothing() -> None:
+    found = compare_sides([made_side("a", steps(1.0, 1.0)), made_side("b", steps(10.0, 990.0))])
+    assert found.sentence.startswith("b is 0.002 × as fast as a (95 % 0.00")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.app.comparison.made_side import described, made_side
 from underfed_server.comparison.labels import labels_of
 from underfed_server.comparison.settings import settings_of
@@ -39,3 +41,9 @@ def test_runs_that_share_a_name_are_told_apart_by_their_ids() -> None:
     names = ["resnet", "resnet", "resnet", "vit"]
     runs = [described(run_id, name=name) for run_id, name in zip(ids, names, strict=True)]
     assert labels_of(runs) == ["resnet (3f2a9c1)", "resnet (3f2a9c7)", "resnet-1", "vit"]
+
+
+def test_a_run_of_whose_loader_nothing_is_known_does_not_make_every_setting_differ() -> None:
+    sides = [made_side("a"), made_side("b"), replace(made_side("c"), run=described("c"))]
+    assert [one.name for one in settings_of(sides) if one.differs] == []
+    assert all(one.values[2] is None for one in settings_of(sides) if one.group == "loader")
