@@ -30,7 +30,14 @@ const BUCKETS = 240
 const BUCKETS_NARROW = 120
 /** Of fewer steps a 95th percentile is nothing but their greatest. */
 const STEPS_OF_A_SPREAD = 20
-const REFRESH_MS = 2_000
+/** A live run's parts are read again at most so often: what moves by the minute is not redrawn by the second. */
+const REST_MS: Record<Part, number> = {
+  run: 2_000,
+  diagnosis: 2_000,
+  series: 2_000,
+  workers: 6_000,
+  timeline: 6_000,
+}
 
 export interface RunStore {
   run: Signal<Run | null>
@@ -64,7 +71,6 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
   }
   const path = { run_id: runId }
   const inFlight = new Map<Part, AbortController>()
-  const due = new Set<Part>()
   /** Of the last reading of the whole run. */
   let overview: StepColumns | null = null
 
@@ -152,14 +158,10 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
     store.troubles.value = next
   }
 
-  const readDue = throttled(() => {
-    for (const part of due) void read(part)
-    due.clear()
-  }, REFRESH_MS)
+  const readDue = new Map(ALL.map(part => [part, throttled(() => void read(part), REST_MS[part])]))
 
   function refresh(parts: readonly Part[]): void {
-    for (const part of parts) due.add(part)
-    readDue()
+    for (const part of parts) readDue.get(part)?.()
   }
 
   function onEvent(event: RunEvent): void {
@@ -167,7 +169,8 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
     const before = store.run.value
     const ended = before !== null && before.status !== event.run.status
     if (before) store.run.value = { ...before, ...event.run }
-    refresh(event.diagnosis_changed || ended ? ALL : ['run', ...DRAWN])
+    if (ended) for (const part of ALL) void read(part)
+    else refresh(event.diagnosis_changed ? ALL : ['run', ...DRAWN])
   }
 
   const unfollow = follow([`run:${runId}`], onEvent, () => refresh(ALL))
@@ -184,7 +187,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
     },
     close() {
       unfollow()
-      readDue.cancel()
+      for (const due of readDue.values()) due.cancel()
       for (const control of inFlight.values()) control.abort()
     },
   }
