@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_window
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post
+from underfed_server.store.store import Store
 
 ENDED = {"end": {"status": "finished"}}
 
@@ -97,3 +100,124 @@ def test_the_keyboard_selects_runs(address: str, page: Page) -> None:
     expect(page.get_by_label("Selected runs")).to_contain_text("1 run selected")
     page.keyboard.press("Escape")
     expect(page.get_by_label("Selected runs")).to_have_count(0)
+
+
+@pytest.fixture
+def changing(tmp_path: Path) -> Iterator[tuple[str, Store]]:
+    """A service with three runs that go on and were judged, and its store."""
+    application = application_in(tmp_path)
+    store = application.parts.store
+    for name, hours in (("alpha", 3.0), ("beta", 2.0), ("gamma", 1.0)):
+        post(store, [made_window(0, run_id=name, run=RUN | {"name": name})])
+        store.save_diagnosis(made_diagnosis(name, hours_lost=hours))
+    with serving(application, settings_for(tmp_path)) as served:
+        yield served, store
+
+
+def lose(store: Store, name: str, hours: float, index: int) -> None:
+    store.save_diagnosis(made_diagnosis(name, hours_lost=hours))
+    post(store, [made_window(index, run_id=name)])
+
+
+def test_rows_stay_under_the_pointer_and_are_sorted_when_it_leaves(changing: tuple[str, Store], page: Page) -> None:
+    address, store = changing
+    page.goto(address)
+    names = page.locator("tbody a.run-name")
+    expect(names).to_have_text(["alpha", "beta", "gamma"])
+    names.nth(2).hover()
+    lose(store, "gamma", 9.0, 1)
+    expect(page.locator("tbody tr").nth(2)).to_contain_text("9.0 h")
+    expect(page.locator(".pending")).to_contain_text("3 rows would move")
+    expect(names).to_have_text(["alpha", "beta", "gamma"])
+    page.mouse.move(700, 5)
+    expect(names).to_have_text(["gamma", "alpha", "beta"])
+    expect(page.locator(".pending")).to_be_hidden()
+
+
+def test_what_one_page_deletes_or_tags_changes_on_another(address: str, page: Page) -> None:
+    other = page.context.new_page()
+    for opened in (page, other):
+        opened.goto(address)
+        expect(opened.locator("tbody a.run-name")).to_have_count(4)
+    page.get_by_label("Select alpha").check()
+    page.get_by_role("button", name="Delete").click()
+    expect(other.locator("tbody a.run-name")).to_have_count(3)
+    page.get_by_role("button", name="Undo").click()
+    expect(other.locator("tbody a.run-name")).to_have_count(4)
+    other.close()
+
+
+def test_a_tag_is_given_to_all_that_are_chosen_and_taken_back(address: str, page: Page) -> None:
+    page.goto(address)
+    page.get_by_label("Select all runs").check()
+    page.get_by_role("button", name="Tag", exact=True).click()
+    page.get_by_label("Add to all").fill("team=night, sweep")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").filter(has_text="4 runs tagged.")).to_be_visible()
+    expect(page.locator(".tag", has_text="team=night")).to_have_count(4)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".tag", has_text="team=night")).to_have_count(0)
+
+
+def test_a_range_is_chosen_with_shift(address: str, page: Page) -> None:
+    page.goto(address)
+    boxes = page.locator("tbody input")
+    boxes.nth(0).click()
+    boxes.nth(2).click(modifiers=["Shift"])
+    expect(page.get_by_label("Selected runs")).to_contain_text("3 runs selected")
+
+
+def test_a_cause_and_a_day_choose_what_is_listed_and_can_be_shared(address: str, page: Page) -> None:
+    page.goto(address)
+    cause = page.locator(".causes button").first
+    cause.focus()
+    page.keyboard.press("Enter")
+    expect(cause).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile(r"q=cause%3A"))
+    page.reload()
+    expect(page.locator(".causes button").first).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("tbody a.run-name").first).to_be_visible()
+    page.get_by_label(re.compile("Remove filter")).click()
+    expect(page).to_have_url(re.compile(r"^[^?]*$"))
+    page.locator(".days button").first.click()
+    expect(page.get_by_label(re.compile("Remove filter going on"))).to_be_visible()
+    expect(page.get_by_text("No run matches")).to_be_visible()
+    page.get_by_role("link", name="Clear filters").click()
+    expect(page.locator("tbody a.run-name")).to_have_count(4)
+
+
+def test_columns_are_chosen_and_remembered(address: str, page: Page) -> None:
+    page.goto(address)
+    page.get_by_role("button", name="Columns").click()
+    page.locator(".sheet").get_by_label("Ranks").check()
+    page.locator(".sheet").get_by_label("Status").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+    expect(page.get_by_role("columnheader", name="Ranks")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Status")).to_have_count(0)
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("button", name="As there is room").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("columnheader", name="Status")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [641, 700, 1024, 2560])
+def test_the_table_is_as_wide_as_its_room(width: int, address: str, page: Page) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address)
+    expect(page.locator("tbody a.run-name").first).to_be_visible()
+    assert page.locator(".runs-table").evaluate("all => all.scrollWidth <= all.clientWidth")
+    expect(page.get_by_role("columnheader", name="Data wait")).to_be_visible()
+
+
+def test_the_list_is_saved_as_csv(address: str, page: Page) -> None:
+    page.goto(f"{address}/?q=host:gpu-03")
+    expect(page.locator("tbody a.run-name")).to_have_count(2)
+    page.get_by_label("More for this list").click()
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save as CSV").click()
+    lines = list(csv.DictReader(io.StringIO(saving.value.path().read_text())))
+    assert sorted(line["name"] for line in lines) == ["alpha", "gamma"]
+    assert {line["hosts"] for line in lines} == {"gpu-03"}

@@ -13,6 +13,7 @@ import {
   order,
   projects,
   readChoices,
+  refusal,
   trouble,
   week,
 } from '../store/runs'
@@ -58,6 +59,6 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
 }
 
 function List({ asking, query, isEmpty }: { asking: RunsQuery; query: URLSearchParams; isEmpty: boolean }) {
-  if (!isLoaded.value) return trouble.value ? null : <RunsSkeleton />
+  if (!isLoaded.value) return trouble.value || refusal.value ? null : <RunsSkeleton />
   return isEmpty ? <NoMatch asking={asking} query={query} /> : <RunsTable asking={asking} query={query} />
 }

@@ -38,7 +38,7 @@ const figure = (count: number | null) => count?.toLocaleString('en') ?? NOT_MEAS
 export const COLUMNS: readonly Column[] = [
   {
     id: 'status',
-    width: 128,
+    width: 134,
     sort: 'status',
     cell: run => (
       <span class="with-glyph quiet">
