@@ -15,7 +15,7 @@ export const RUN_DASHES = [
   [9, 3, 2, 3],
   [4, 2],
   [12, 4],
-  [1.5, 3],
+  [2, 7],
   [7, 2, 1.5, 2, 1.5, 2],
 ] as const satisfies readonly (readonly number[])[]
 
