@@ -45,12 +45,12 @@ def picture(chart: Locator) -> Picture:
 
 
 def near(seen: Picture, colour: tuple[int, int, int], within: int = 40) -> Mask:
-    return np.abs(seen - np.array(colour)).max(axis=2) <= within
+    return np.asarray(np.abs(seen - np.array(colour)).max(axis=2) <= within)
 
 
 def loud(seen: Picture) -> Mask:
     """Waiting is the only red there is, hatched or not."""
-    return (seen[..., 0] - seen[..., 2] > 70) & (seen[..., 0] > 140)
+    return np.asarray((seen[..., 0] - seen[..., 2] > 70) & (seen[..., 0] > 140))
 
 
 def plot_of(seen: Picture) -> Picture:

@@ -5,7 +5,6 @@ The tables are the truth, since several service processes may share them; what s
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 import time
@@ -22,15 +21,15 @@ from underfed_server.ingest.grant import ALL, EVERYTHING, Grant
 from underfed_server.model import TokenMade
 from underfed_server.settings import Settings
 from underfed_server.store import secrets as kept
+from underfed_server.store.rounds import Rounds
 from underfed_server.store.store import Store
-
-log = logging.getLogger("underfed.access")
 
 COOKIE = "underfed_session"
 SESSION_LENGTH = timedelta(days=30)
 POLL_S = 0.5
 """A token that is revoked anywhere is refused everywhere within a second."""
 
+CLOSING_S = 5.0
 NOTED_APART_S = 60.0
 LOOKED_UP_APART_S = 0.1
 """Unknown secrets are looked for in the tables no more often: anybody can send them."""
@@ -51,8 +50,10 @@ class Access:
         self._lock = threading.Lock()
         self._used: dict[str, datetime] = {}
         self._listeners: list[Callable[[], None]] = []
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="underfed-access", daemon=True)
+        self._rounds = Rounds(
+            "access", self._follow, failed="tokens could not be read", failed_s=POLL_S, closing_s=CLOSING_S
+        )
+        self._noted_at = time.monotonic()
         self._read_at = 0.0
         self._known = kept.Known({}, {})
         self._token_ids: frozenset[str | None] = frozenset()
@@ -159,26 +160,21 @@ class Access:
 
     def start(self) -> None:
         if not self.is_open:
-            self._thread.start()
+            self._rounds.start()
 
     def close(self) -> None:
         """Before the store: what is known of uses is written."""
-        self._closing.set()
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._rounds.close()
+        if not self.is_open:
             self._note_uses()
 
-    def _follow(self) -> None:
-        noted_at = time.monotonic()
-        while not self._closing.wait(POLL_S):
-            try:
-                self.refresh()
-                if time.monotonic() - noted_at >= NOTED_APART_S:
-                    noted_at = time.monotonic()
-                    self._note_uses()
-            except Exception as error:
-                # Nobody is let in or shut out by that: what was known holds until the tables can be read again.
-                log.warning("tokens could not be read: %s", error)
+    def _follow(self) -> float:
+        """Where it fails nobody is let in or shut out: what was known holds until the tables can be read again."""
+        self.refresh()
+        if time.monotonic() - self._noted_at >= NOTED_APART_S:
+            self._noted_at = time.monotonic()
+            self._note_uses()
+        return POLL_S
 
     def _note_uses(self) -> None:
         used, self._used = self._used, {}

@@ -5,8 +5,6 @@ It asks once a second. PostgreSQL's NOTIFY would tell at once, but takes a lock 
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,10 +12,8 @@ from datetime import timedelta
 from underfed_server.api.stream import Events
 from underfed_server.errors import NotFoundError
 from underfed_server.store.news import News
+from underfed_server.store.rounds import Rounds
 from underfed_server.store.store import Store
-from underfed_server.store.trouble import tell
-
-log = logging.getLogger("underfed.follower")
 
 EVERY_S = 1.0
 OVERLAP = timedelta(seconds=10)
@@ -36,27 +32,16 @@ class Follower:
         self._touch = touch
         self._known: dict[str, News] = {}
         self._since = store.now()
-        self._is_closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="underfed-follower", daemon=True)
+        failed = "what other processes wrote could not be followed"
+        self._rounds = Rounds("follower", self._follow, failed=failed, failed_s=EVERY_S, closing_s=CLOSING_S)
+        self.start = self._rounds.start
+        self.close = self._rounds.close
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        self._is_closing.set()
-        if self._thread.ident is not None:
-            self._thread.join(CLOSING_S)
-
-    def _run(self) -> None:
-        rest_s = EVERY_S
-        while not self._is_closing.wait(rest_s):
-            begun = time.monotonic()
-            try:
-                self._look()
-            except Exception as error:
-                tell(log, error, "what other processes wrote could not be followed")
-            # As long as it worked: however many runs report, half a core is left for taking in their windows.
-            rest_s = max(EVERY_S, time.monotonic() - begun)
+    def _follow(self) -> float:
+        begun = time.monotonic()
+        self._look()
+        # As long as it worked: however many runs report, half a core is left for taking in their windows.
+        return max(EVERY_S, time.monotonic() - begun)
 
     def _look(self) -> None:
         now = self._store.now()

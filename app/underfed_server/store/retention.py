@@ -7,8 +7,6 @@ left to that one.
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
@@ -17,12 +15,10 @@ from sqlalchemy import Connection, and_, select, update
 
 from underfed_server.store import tables
 from underfed_server.store.keeping import Keeping, limited_projects
+from underfed_server.store.rounds import Rounds
 from underfed_server.store.store import Store
 from underfed_server.store.surplus import Surplus, find_surplus
 from underfed_server.store.tail import belongs_to
-from underfed_server.store.trouble import tell
-
-log = logging.getLogger("underfed.retention")
 
 EVERY_S = 60.0
 REST_S = 0.02
@@ -35,8 +31,6 @@ PAGES_A_WRITE = 128
 SPARE_PAGES = 2_000
 """8 MB that a file of SQLite's keeps for the windows to come; what is free beyond them goes back to the disk."""
 
-CLOSING_S = 1.5
-
 
 class Retention:
     """Starts with :meth:`start`, ends with :meth:`close`."""
@@ -45,34 +39,23 @@ class Retention:
         """``for_all``: what holds for projects that say nothing themselves."""
         self._store = store
         self._for_all = for_all
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="underfed-retention", daemon=True)
+        self._rounds = Rounds("retention", self._tidy, failed="old rows could not be given up", failed_s=EVERY_S)
+        self.start = self._rounds.start
+        self.close = self._rounds.close
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        self._closing.set()
-        if self._thread.ident is not None:
-            self._thread.join(CLOSING_S)
-
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            try:
-                self.tidy()
-            except Exception as error:
-                tell(log, error, "old rows could not be given up")
-            self._closing.wait(EVERY_S)
+    def _tidy(self) -> float:
+        self.tidy()
+        return EVERY_S
 
     def tidy(self) -> None:
         """Until nothing is beyond its age or size, or :meth:`close`."""
         with self._store.reading() as reader:
             limited = limited_projects(reader.connection, self._for_all)
         for project, keeping in limited:
-            while not self._closing.is_set() and self._give_up_some(project, keeping):
+            while not self._rounds.is_closing and self._give_up_some(project, keeping):
                 pass
-        while not self._closing.is_set() and self._store.write(shrink):
-            self._closing.wait(REST_S)
+        while not self._rounds.is_closing and self._store.write(shrink):
+            self._rounds.rest(REST_S)
 
     def _give_up_some(self, project: str, keeping: Keeping) -> bool:
         """Whether there was something to give up, so that there may be more."""
@@ -81,10 +64,10 @@ class Retention:
             found = find_surplus(reader, project, keeping, now)
         given_up = 0
         for pieces in _together(found):
-            if self._closing.is_set():
+            if self._rounds.is_closing:
                 return False
             given_up += self._store.write(partial(give_up, pieces, now))
-            self._closing.wait(REST_S)
+            self._rounds.rest(REST_S)
         return given_up > 0
 
 
