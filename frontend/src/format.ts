@@ -116,6 +116,11 @@ export function formatBytes(bytes: number | null): string {
   return `${formatNumber(bytes / 1024 ** power)} ${units[power]}`
 }
 
+/** `"1.2 GiB/s"` */
+export function formatRate(bytesPerS: number | null): string {
+  return bytesPerS === null ? NOT_MEASURED : `${formatBytes(bytesPerS)}/s`
+}
+
 /** As Python writes it, since that is where it goes. */
 export function formatSetting(value: Setting | undefined): string {
   if (value === null || value === undefined) return 'None'
@@ -134,7 +139,7 @@ export function formatEvidence({ value, unit }: Evidence): string {
     case 'bytes':
       return formatBytes(value)
     case 'bytes_per_s':
-      return `${formatBytes(value)}/s`
+      return formatRate(value)
     case 'per_s':
       return `${formatNumber(value)} per s`
     case 'cores':

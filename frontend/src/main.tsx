@@ -15,6 +15,7 @@ import './styles/verdict.css'
 import './styles/charts.css'
 import './styles/advice.css'
 import './styles/compare.css'
+import './styles/hosts.css'
 import './styles/small.css'
 
 followTheme(repaint)

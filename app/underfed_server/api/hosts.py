@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 
 from underfed_server.api.given import ALLOWED, GivenGrant, GivenStore
-from underfed_server.errors import InvalidError
+from underfed_server.errors import InvalidError, NotFoundError
 from underfed_server.model import HostsPage
 from underfed_server.team.history import read_history
 from underfed_server.team.machines import read_hosts
@@ -38,10 +38,14 @@ def hosts(
     page = read_hosts(store, grant.project, hostname)
     if hostname is None:
         return page
-    end = to_at or page.hosts[0].last_seen_at
+    heard_at = [host.last_seen_at for host in page.hosts]
+    end = to_at or max(heard_at, default=store.now())
     start = from_at or end - SHOWN
     _require_span(start, end)
-    return page.model_copy(update={"history": read_history(store, hostname, start, end, buckets, grant.project)})
+    history = read_history(store, hostname, start, end, buckets, grant.project)
+    if not page.hosts and not history.runs:
+        raise NotFoundError(f"no run was on {hostname!r} in this time", field="hostname")
+    return page.model_copy(update={"history": history})
 
 
 def _require_span(start: datetime, end: datetime) -> None:

@@ -62,7 +62,7 @@ def read_placed(
     hostname: str | None = None,
     project: str | None = None,
 ) -> list[Placed]:
-    """Runs in the list that lived since then on any host, or on this one, the newest first."""
+    """Runs that lived since then on any host, or on this one, the newest first; archived ones were there too."""
     run, rank = tables.run.c, tables.rank.c
     there = select(rank.run_id, rank.hostname, func.count().label("ranks")).where(rank.hostname.is_not(None))
     if hostname is not None:
@@ -75,7 +75,7 @@ def read_placed(
         *same, NAME.label("name"), ended_at.label("ended_at"), status_column(now).label("status"),
         each.c.hostname, each.c.ranks,
     ).join(each, each.c.run_id == run.run_id)  # fmt: skip
-    statement = statement.where(run.deleted_at.is_(None), run.archived_at.is_(None), ended_at >= since)
+    statement = statement.where(run.deleted_at.is_(None), ended_at >= since)
     if until is not None:
         statement = statement.where(run.started_at <= until)
     if project is not None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from underfed_server.errors import NotFoundError
 from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
 from underfed_server.store.machines import Placed, RankThere, read_placed, read_ranks
 from underfed_server.store.newest import Place, RankNow
@@ -49,11 +48,7 @@ class There:
 
 
 def read_hosts(store: Store, project: str | None = None, hostname: str | None = None) -> HostsPage:
-    """Hosts seen in the last days, or the one that is named; ``project``: as far as its runs tell of them.
-
-    Raises:
-        NotFoundError: no run was on the host that is named.
-    """
+    """Hosts seen in the last days, or that one of them; ``project``: as far as its runs tell of them."""
     now = store.now()
     with store.reading() as reader:
         placed = read_placed(reader.connection, now - LISTED_FOR, now, hostname=hostname, project=project)
@@ -64,8 +59,6 @@ def read_hosts(store: Store, project: str | None = None, hostname: str | None = 
         ranks = read_ranks(reader.connection, {run.run_id for run in shown})
         samples = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
         peaks = read_peaks(reader.connection, project)
-    if hostname is not None and not placed:
-        raise NotFoundError(f"no run was on {hostname!r} in the last {LISTED_FOR.days} days", field="hostname")
     ranks_by_host: dict[str, list[RankThere]] = defaultdict(list)
     for rank in ranks:
         ranks_by_host[rank.hostname].append(rank)

@@ -1,6 +1,7 @@
 /** The grid behind a chart over run time: a line and a label for each tick. */
 import { type Gutters, timeLabel, timeTicks } from './frame'
 import { FONT, palette } from './palette'
+import type { TimePanel } from './panel'
 
 /** Where a chart draws, in CSS pixels, and where its values lie there. */
 export interface Scale {
@@ -54,13 +55,14 @@ export function line(
 export function drawTimeGrid(
   context: CanvasRenderingContext2D,
   scale: Scale,
-  { fromS, toS, startLabel }: Extent & { startLabel: string },
+  { fromS, toS, startLabel, timeTick }: Extent & Pick<TimePanel, 'startLabel' | 'timeTick'>,
   isLabelled: boolean,
 ): void {
   begin(context, 'center')
   for (const at of timeTicks(fromS, toS, scale.right - scale.left)) {
     line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
-    if (isLabelled) context.fillText(timeLabel(at, toS, startLabel), scale.x(at), scale.bottom + 17)
+    const label = timeTick ? timeTick(at) : timeLabel(at, toS, startLabel)
+    if (isLabelled) context.fillText(label, scale.x(at), scale.bottom + 17)
   }
 }
 

@@ -40,5 +40,7 @@ export interface TimePanel {
   ticks: readonly number[] | null
   hasTimeLabels: boolean
   startLabel: string
+  /** What stands at a time tick; left out: the time since the run's start. */
+  timeTick?: (atS: number) => string
   marks: readonly Mark[]
 }

@@ -1,10 +1,128 @@
-import { useEffect } from 'preact/hooks'
-import { text } from '../text'
+/** The machines: what runs use of each, who competes, and one of them over time. */
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import type { Host, HostsPage as Page } from '../api/names'
+import { formatClock, formatDay } from '../format'
+import { navigate, withQuery } from '../router'
+import { bind } from '../shortcuts'
+import { service } from '../store/connection'
+import { openHosts } from '../store/hosts'
+import { hosts as say, text } from '../text'
+import { TroubleBanner } from '../ui/Banner'
+import { Choice } from '../ui/Choice'
+import { HostPanels } from '../ui/HostPanels'
+import { HostRow } from '../ui/HostRow'
+import type { Axis } from '../ui/hostCharts'
+import { RunsSkeleton } from '../ui/Skeleton'
+import { searchRuns } from '../ui/TopBar'
+
+const DAY_S = 86_400
 
 export function HostsPage({ query }: { query: URLSearchParams }) {
-  void query
+  const hostname = query.get('host')
+  const spanS = Number(say.ranges.find(([value]) => value === query.get('span'))?.[0] ?? say.ranges[0][0])
+  const store = useMemo(() => openHosts(hostname, spanS), [hostname, spanS])
+  useEffect(() => store.close, [store])
   useEffect(() => {
-    document.title = `${text.hosts} · ${text.product}`
-  }, [])
-  return <h1 class="sentence">{text.hosts}</h1>
+    document.title = `${hostname ?? text.hosts} · ${text.product}`
+  }, [hostname])
+  useLayoutEffect(() => bind({ '/': searchRuns, Escape: () => hostname && navigate('/hosts') }), [hostname])
+  const page = store.page.value
+  return (
+    <>
+      {store.trouble.value && <TroubleBanner what={say.what} error={store.trouble.value} />}
+      {!page && !store.trouble.value && <RunsSkeleton />}
+      {page && <Loaded page={page} hostname={hostname} spanS={spanS} query={query} />}
+    </>
+  )
+}
+
+function Loaded(props: { page: Page; hostname: string | null; spanS: number; query: URLSearchParams }) {
+  const { page, hostname, spanS, query } = props
+  if (page.hosts.length === 0 && !page.history) {
+    return (
+      <div class="empty">
+        <h1>{say.none}</h1>
+        <p>{say.noneDetail}</p>
+      </div>
+    )
+  }
+  const project = service.value?.project ?? null
+  return (
+    <>
+      <div class="hosts-head">
+        {hostname === null ? (
+          <Sentence hosts={page.hosts} />
+        ) : (
+          <>
+            <a href="/hosts">{say.all}</a>
+            <h1 class="sentence">{hostname}</h1>
+          </>
+        )}
+        {project !== null && <p class="detail">{say.bound(project)}</p>}
+      </div>
+      <HostsTable hosts={page.hosts} isLink={hostname === null} />
+      {page.history && (
+        <HostPanels
+          history={page.history}
+          axis={spanS >= DAY_S ? BY_DAY : BY_CLOCK}
+          title={say.history}
+          controls={
+            <Choice
+              label={say.range}
+              value={String(spanS)}
+              options={say.ranges}
+              onChoose={span => navigate(`/hosts${withQuery(query, { span })}`, 'replace')}
+            />
+          }
+        />
+      )}
+    </>
+  )
+}
+
+const BY_CLOCK: Axis = { originMs: 0, tick: atS => formatClock(atS * 1_000) }
+const BY_DAY: Axis = { originMs: 0, tick: atS => formatDay(new Date(atS * 1_000), new Date()) }
+
+function Sentence({ hosts }: { hosts: readonly Host[] }) {
+  const live = hosts.filter(host => host.is_live).length
+  const competing = hosts.filter(host => host.competing.length > 0).map(host => host.hostname)
+  return (
+    <h1 class="sentence">
+      {say.sentence(live, hosts.length)}
+      {competing.length > 0 && <em> {say.competing(list(competing))}</em>}
+    </h1>
+  )
+}
+
+const NAMED = 3
+
+function list(names: readonly string[]): string {
+  const told =
+    names.length > NAMED ? [...names.slice(0, NAMED - 1), `${names.length - NAMED + 1} more`] : names
+  return told.length > 1 ? `${told.slice(0, -1).join(', ')} and ${told.at(-1)}` : (told[0] ?? '')
+}
+
+function HostsTable({ hosts, isLink }: { hosts: readonly Host[]; isLink: boolean }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens, so the keyboard must reach it
+    <div class="table-scroll" role="group" aria-label={say.caption} tabIndex={0}>
+      <table class="data hosts">
+        <thead>
+          <tr>
+            {Object.entries(say.columns).map(([column, name]) => (
+              <th key={column} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {hosts.map(host => (
+            <HostRow key={host.hostname} host={host} isLink={isLink} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
 }

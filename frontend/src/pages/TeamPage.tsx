@@ -1,9 +1,143 @@
-import { useEffect } from 'preact/hooks'
-import { text } from '../text'
+/** Where the hours go: what would come back with the advice there is, by whom to start, and how advice came true. */
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import type { GroupHours, HitRate, Team } from '../api/names'
+import { formatFraction, formatHours, formatHoursCell, NOT_MEASURED } from '../format'
+import { runHref } from '../router'
+import { bind } from '../shortcuts'
+import { openTeam } from '../store/team'
+import { causeWord, hourNoun, team as say, text } from '../text'
+import { TroubleBanner } from '../ui/Banner'
+import { DataTable } from '../ui/DataTable'
+import { HoursPanel, searchHref } from '../ui/HoursPanel'
+import { Panel } from '../ui/Panel'
+import { RunsSkeleton } from '../ui/Skeleton'
+import { searchRuns } from '../ui/TopBar'
+
+const GROUPS = ['users', 'projects', 'datasets', 'mounts', 'hosts'] as const
 
 export function TeamPage() {
+  const store = useMemo(openTeam, [])
+  useEffect(() => store.close, [store])
   useEffect(() => {
     document.title = `${text.team} · ${text.product}`
   }, [])
-  return <h1 class="sentence">{text.team}</h1>
+  useLayoutEffect(() => bind({ '/': searchRuns }), [])
+  const team = store.team.value
+  return (
+    <>
+      {store.trouble.value && <TroubleBanner what={say.what} error={store.trouble.value} />}
+      {!team && !store.trouble.value && <RunsSkeleton />}
+      {team && <Loaded team={team} />}
+    </>
+  )
+}
+
+function Loaded({ team }: { team: Team }) {
+  if (team.hours.hours_used === 0) {
+    return (
+      <div class="empty">
+        <h1>{say.none}</h1>
+        <p>{say.noneDetail}</p>
+      </div>
+    )
+  }
+  return (
+    <>
+      <Head team={team} />
+      <div class="team-groups">
+        {GROUPS.filter(name => team[name].length > 0).map(name => (
+          <HoursPanel key={name} name={name} title={say.groups[name]} groups={team[name]} />
+        ))}
+      </div>
+      <Shared team={team} />
+      <Hits rates={team.hit_rates} />
+    </>
+  )
+}
+
+function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
+  const noun = hourNoun(on_gpu)
+  const lost = formatHours(hours.hours_lost, noun)
+  if (hours.hours_lost === 0)
+    return <h1 class="sentence team-head">{say.nothingLost(formatHours(hours.hours_used, noun))}</h1>
+  if (hours.hours_recoverable === null) return <h1 class="sentence team-head">{say.sentence.none(lost)}</h1>
+  const { hours_recoverable_low: low, hours_recoverable_high: high } = hours
+  const first = bestOf(users)
+  return (
+    <div class="team-head">
+      <h1 class="sentence">
+        {say.sentence.before}
+        {say.sentence.lost(lost)}
+        <em>{formatHours(hours.hours_recoverable, noun)}</em>
+        {say.sentence.after}
+      </h1>
+      <p class="why">
+        {first && (
+          <>
+            {say.startWith}
+            <a href={searchHref(first)}>{first.name || say.unknown}</a>
+            {say.startDetail(formatHours(first.hours_recoverable, noun))}{' '}
+          </>
+        )}
+        {low !== null && high !== null && say.interval(formatHours(low, noun), formatHours(high, noun))}
+      </p>
+    </div>
+  )
+}
+
+/** Who has most to get back. */
+function bestOf(groups: readonly GroupHours[]): GroupHours | null {
+  const known = groups.filter(group => (group.hours_recoverable ?? 0) > 0 && group.search !== null)
+  return known.toSorted((a, b) => (b.hours_recoverable ?? 0) - (a.hours_recoverable ?? 0))[0] ?? null
+}
+
+function Shared({ team: { shared_causes } }: { team: Team }) {
+  if (shared_causes.length === 0) return null
+  return (
+    <Panel title={say.shared}>
+      <ul class="shared-causes">
+        {shared_causes.map(cause => (
+          <li key={`${cause.cause} ${cause.place} ${cause.started_at}`}>
+            <b>{formatHoursCell(cause.hours_lost)}</b>
+            <div>
+              <p>{cause.sentence}</p>
+              <p class="quiet">
+                {cause.runs.map((run, index) => (
+                  <span key={run.run_id}>
+                    {index > 0 && ', '}
+                    <a class="run-name" href={runHref(run.run_id)}>
+                      {run.name}
+                    </a>{' '}
+                    <span class="faint">{formatHoursCell(run.hours_lost)}</span>
+                  </span>
+                ))}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function Hits({ rates }: { rates: readonly HitRate[] }) {
+  return (
+    <Panel title={say.hits}>
+      {rates.length === 0 ? (
+        <p class="missing">{say.noHits}</p>
+      ) : (
+        <DataTable
+          caption={say.hits}
+          columns={say.hitColumns}
+          isNumeric
+          rows={rates.map(rate => [
+            rate.change?.replaceAll('_', ' ') ?? (rate.cause ? causeWord[rate.cause] : say.allAdvice),
+            rate.proven,
+            say.within(rate.inside, rate.predicted),
+            rate.median_error === null ? NOT_MEASURED : formatFraction(rate.median_error),
+          ])}
+        />
+      )}
+    </Panel>
+  )
 }

@@ -2,5 +2,7 @@
 export * from './charts'
 export * from './common'
 export * from './compare'
+export * from './hosts'
 export * from './run'
 export * from './runs'
+export * from './team'

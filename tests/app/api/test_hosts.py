@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from tests.app.made_hosts import READ_PER_S, made_samples
 from tests.app.store.posting import post
 from underfed_server.model import HostsPage, SeriesPage
+from underfed_server.store import tables
 from underfed_server.store.store import Store
 
 
@@ -28,6 +32,17 @@ def test_hosts_are_listed_without_history_and_told_one_by_one_with_it(client: Te
     assert (page.history.to_at - page.history.from_at).total_seconds() == 3_600
     assert page.history.to_at == page.hosts[0].last_seen_at
     assert {len(series.values) for series in page.history.series} == {60}
+
+
+def test_a_host_that_is_long_gone_from_the_list_still_has_its_history(client: TestClient, store: Store) -> None:
+    post(store, made_samples("old", hostname="gone", started_at="2026-10-01T10:00:00Z"))
+    store.write(
+        lambda connection: connection.execute(
+            update(tables.run).values(last_seen_at=datetime(2026, 10, 1, 10, 1, tzinfo=timezone.utc))
+        )
+    )
+    page = ask(client, hostname="gone", from_at="2026-10-01T10:00:00Z", to_at="2026-10-01T10:00:20Z", buckets="20")
+    assert (page.hosts, page.history and [run.run_id for run in page.history.runs]) == ([], ["old"])
 
 
 @pytest.mark.parametrize(

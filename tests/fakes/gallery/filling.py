@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -64,7 +64,23 @@ def _beats(job: Job, rank: int) -> Iterator[dict[str, Any]]:
         now_us = round((datetime.now(timezone.utc) - started_at) / timedelta(microseconds=1))
         keys = ("version", "run_id", "rank", "incarnation", "started_at")
         beat = {key: last[key] for key in keys} | {"window_index": index, "previous_window_index": index - 1}
-        yield beat | {"start_us": last["end_us"], "end_us": max(now_us, last["end_us"])}
+        yield beat | _samples_at(last, now_us) | {"start_us": last["end_us"], "end_us": max(now_us, last["end_us"])}
+
+
+def _samples_at(last: Mapping[str, Any], now_us: int) -> dict[str, Any]:
+    """What was sampled last, now: what counts on has counted on."""
+    process, host, gpus = last.get("process"), last.get("host"), last.get("gpus", [])
+    found = {"process": process and _grown(process, now_us), "host": host and _grown(host, now_us)}
+    return found | {"gpus": [_grown(gpu, now_us) for gpu in gpus]}
+
+
+def _grown(samples: Mapping[str, Any], now_us: int) -> dict[str, Any]:
+    counts = ("_cpu_us", "_pressure_us", "_read_bytes", "_written_bytes", "_received_bytes", "_sent_bytes")
+    passed = now_us / max(1, samples["at_us"][-1])
+    newest = {name: column[-1] for name, column in samples.items() if isinstance(column, list)}
+    grown = {name: int(value * passed) if name.endswith(counts) else value for name, value in newest.items()}
+    fixed = {name: value for name, value in samples.items() if not isinstance(value, list)}
+    return fixed | {name: [value] for name, value in (grown | {"at_us": now_us}).items()}
 
 
 def _ranks(job: Job) -> range:

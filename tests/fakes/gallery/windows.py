@@ -196,8 +196,17 @@ class _Rank:
         vary = self._figures.gauss
         memory, shm = self._machine.memory_gib * GIB, self._machine.shm_gib * GIB
         most = float(self._machine.cores)
+        read_per_us = 1_400 * self._job.read_share + 6
+        is_far = self._job.mount is not None and self._job.mount["kind"] == "network"
+        moved = {
+            "disk_read_bytes": 4 if is_far else read_per_us,
+            "disk_written_bytes": 11,
+            "network_received_bytes": read_per_us if is_far else 2,
+            "network_sent_bytes": 24 if self._job.ranks_a_host > 1 else 1,
+        }
         return {
             "at_us": list(at_us),
+            **{name: [int(each * per_us) for each in at_us] for name, per_us in moved.items()},
             "busy_cores": [round(min(most, max(0.2, vary(self._job.busy_cores, most / 80))), 2) for _ in at_us],
             "memory_available_bytes": [int(memory * min(0.98, max(0.02, vary(0.7, 0.0002)))) for _ in at_us],
             "swap_used_bytes": [0] * len(at_us),
