@@ -111,9 +111,15 @@ export function plural(count: number, noun: string): string {
 /** Binary prefixes, as memory and /dev/shm are sized: `67_108_864` → `"64 MiB"`. */
 export function formatBytes(bytes: number | null): string {
   if (bytes === null) return NOT_MEASURED
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  const [divisor, unit] = bytesUnit(bytes)
+  return `${formatNumber(bytes / divisor)} ${unit}`
+}
+
+/** As of `durationUnit`. */
+export function bytesUnit(bytes: number): [bytes: number, unit: string] {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
-  return `${formatNumber(bytes / 1024 ** power)} ${units[power]}`
+  return [1024 ** power, units[power] ?? 'B']
 }
 
 /** `"1.2 GiB/s"` */

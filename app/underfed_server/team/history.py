@@ -128,7 +128,10 @@ def _at(found: Rollup, name: str, at_us: Column) -> Column:
     if stat is None:
         return np.full(len(at_us), np.nan)
     mean = np.divide(stat.sum, stat.count, out=np.full(len(stat.sum), np.nan), where=stat.count > 0)
-    reach = np.minimum(np.append(found.first_us[1:], np.inf), found.first_us + 2 * SAMPLE_US * found.rows)
+    # Samples come once a second, or as seldom as they mostly did: what is further apart is a gap.
+    apart = np.diff(found.first_us) / found.rows[:-1]
+    usual = max(SAMPLE_US, float(np.median(apart)) if len(apart) else 0.0)
+    reach = np.minimum(np.append(found.first_us[1:], np.inf), found.first_us + 2 * usual * found.rows)
     place = np.searchsorted(found.first_us, at_us, side="right") - 1
     return np.where((place >= 0) & (at_us < reach[np.maximum(place, 0)]), mean[np.maximum(place, 0)], np.nan)
 

@@ -59,6 +59,14 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
           </>
         )}
         {project !== null && <p class="detail">{say.bound(project)}</p>}
+        <p class="legend">
+          {Object.entries(say.legend).map(([kind, name]) => (
+            <span key={kind}>
+              <i class={kind} aria-hidden="true" />
+              {name}
+            </span>
+          ))}
+        </p>
       </div>
       <HostsTable hosts={page.hosts} isLink={hostname === null} />
       {page.history && (

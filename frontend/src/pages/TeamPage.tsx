@@ -81,6 +81,14 @@ function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
         )}
         {low !== null && high !== null && say.interval(formatHours(low, noun), formatHours(high, noun))}
       </p>
+      <p class="legend">
+        {say.legend.map((name, index) => (
+          <span key={name}>
+            <i class={index === 0 ? 'wait' : 'lost'} aria-hidden="true" />
+            {name}
+          </span>
+        ))}
+      </p>
     </div>
   )
 }
@@ -131,7 +139,13 @@ function Hits({ rates }: { rates: readonly HitRate[] }) {
           columns={say.hitColumns}
           isNumeric
           rows={rates.map(rate => [
-            rate.change?.replaceAll('_', ' ') ?? (rate.cause ? causeWord[rate.cause] : say.allAdvice),
+            rate.change ? (
+              <code key="change">{rate.change}</code>
+            ) : rate.cause ? (
+              causeWord[rate.cause]
+            ) : (
+              say.allAdvice
+            ),
             rate.proven,
             say.within(rate.inside, rate.predicted),
             rate.median_error === null ? NOT_MEASURED : formatFraction(rate.median_error),

@@ -41,8 +41,8 @@ export function HostPanels({ history, axis, title, controls, onZoom }: HostPanel
   const details = {
     cores: history.usable_cores === null ? '' : say.ofCores(formatNumber(history.usable_cores)),
     memory: say.ofMemory(formatBytes(history.memory_limit_bytes), formatBytes(history.shm_total_bytes)),
-    disk: '',
-    network: '',
+    disk: charts.disk ? say.rate(charts.unit.disk) : '',
+    network: charts.network ? say.rate(charts.unit.network) : '',
   }
   return (
     <Panel
@@ -95,7 +95,7 @@ function Pointed({
 }) {
   const at = useSignal<number | null>(null)
   useEffect(() => crosshair.subscribe(next => (at.value = next)), [crosshair, at])
-  const told = readHostAt(charts, at.value ?? charts.atS.at(-1) ?? 0, tell)
+  const told = readHostAt(charts, at.value ?? charts.atS[charts.newest] ?? 0, tell)
   const step = (charts.toS - charts.fromS) / Math.max(1, charts.atS.length)
   return (
     <>

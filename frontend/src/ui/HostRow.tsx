@@ -113,7 +113,7 @@ function Cores({ host: { cores } }: { host: Host }) {
 }
 
 function Level({ used, limit }: { used: number | null; limit: number | null }) {
-  if (used === null || !limit) return <Meter parts={null}>{limit ? formatBytes(limit) : null}</Meter>
+  if (used === null || !limit) return <Meter parts={null} />
   return (
     <Meter parts={[['held', used / limit]]} title={say.ofUsed(formatBytes(used), formatBytes(limit))}>
       {formatFraction(used / limit)} <span class="faint">{formatBytes(limit)}</span>

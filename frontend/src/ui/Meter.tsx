@@ -16,7 +16,7 @@ export function Meter({ parts, missing, title, children }: MeterProps) {
   if (!parts) {
     return (
       <span class="faint" title={missing ? capital(missing) : text.notMeasured}>
-        {children ?? NOT_MEASURED}
+        {NOT_MEASURED}
         <span class="visually-hidden"> {missing ?? text.notMeasured}</span>
       </span>
     )

@@ -1,7 +1,7 @@
 /** What each panel of a host draws, from its history: columns of figures in, descriptions of charts out. */
 import type { HostHistory } from '../api/names'
 import type { Layer, TimePanel } from '../charts/panel'
-import { formatBytes, formatFraction, formatNumber, formatRate } from '../format'
+import { bytesUnit, formatBytes, formatFraction, formatNumber, formatRate } from '../format'
 import { bucketAt, type Column, last } from '../store/columns'
 import { hosts as say } from '../text'
 
@@ -15,6 +15,10 @@ export interface HostCharts {
   network: TimePanel | null
   /** Every figure, for the table and the file. */
   columns: readonly HostColumn[]
+  /** Of the ticks of a chart of rates. */
+  unit: Readonly<Record<'disk' | 'network', string>>
+  /** The newest interval in which anything was measured. */
+  newest: number
   missing(chart: 'cores' | 'memory' | 'disk' | 'network'): string
 }
 
@@ -78,8 +82,20 @@ export function hostCharts(history: HostHistory, axis: Axis): HostCharts {
       values,
       format: unit === 'cores' ? cores : unit === 'bytes' ? formatBytes : formatRate,
     })),
+    unit: {
+      disk: unitOf(values('disk_read_bytes_per_s'), values('disk_written_bytes_per_s')),
+      network: unitOf(values('network_received_bytes_per_s'), values('network_sent_bytes_per_s')),
+    },
+    newest: Math.max(
+      0,
+      ...history.series.map(series => series.values.findLastIndex(value => value !== null)),
+    ),
     missing: chart => seriesOf(history, FIRST[chart])?.missing ?? '',
   }
+}
+
+function unitOf(solid: Column, dashed: Column): string {
+  return rateScale([...solid, ...dashed]).unit
 }
 
 const FIRST = {
@@ -112,7 +128,7 @@ function coresPanel(shared: Shared, own: Column, others: Column, usable: number 
       { values: own, stroke: 'compute', fill: 'compute-fill', label: say.own, labelColour: 'compute' },
     ],
     top: Math.max(usable ?? 0, ...busy.map(value => value ?? 0), 1),
-    ticks: null,
+    ticks: usable === null ? null : [0, usable / 2, usable],
     tick: formatNumber,
   }
 }
@@ -124,7 +140,7 @@ function flows(
   names: readonly [string, string],
 ): TimePanel | null {
   if (isEmpty(solid) && isEmpty(dashed)) return null
-  const top = Math.max(1, ...solid.map(value => value ?? 0), ...dashed.map(value => value ?? 0)) * 1.08
+  const { top, divisor } = rateScale([...solid, ...dashed])
   return {
     ...shared,
     height: 96,
@@ -133,8 +149,17 @@ function flows(
     layers: lines(solid, dashed, names),
     top,
     ticks: [0, top / 2, top],
-    tick: value => (value === 0 ? '0' : formatBytes(Number(value.toPrecision(2)))),
+    tick: value => formatNumber(value / divisor),
   }
+}
+
+/** A round top above all rates, in the unit that suits it. */
+export function rateScale(rates: Column): { top: number; divisor: number; unit: string } {
+  const most = Math.max(1, ...rates.map(rate => rate ?? 0))
+  const [divisor, unit] = bytesUnit(most)
+  const power = 10 ** Math.floor(Math.log10(most / divisor))
+  const round = [1, 2, 5, 10].find(factor => factor * power * divisor >= most) ?? 10
+  return { top: round * power * divisor, divisor, unit }
 }
 
 function lines(solid: Column, dashed: Column, names: readonly [string, string]): readonly Layer[] {
