@@ -74,8 +74,8 @@ def read_hosts(store: Store, project: str | None = None, hostname: str | None = 
 
 
 def shown_of(runs: Sequence[Placed]) -> Sequence[Placed]:
-    """Of one host."""
-    running = [run for run in runs if run.is_running]
+    """Of one host: those that run, oldest first, so that they stay where they are; else the one seen last."""
+    running = sorted((run for run in runs if run.is_running), key=lambda run: (run.started_at, run.run_id))
     return running or runs[:1]
 
 

@@ -20,6 +20,7 @@ import { LoaderSettings } from '../ui/LoaderSettings'
 import { RanksPanel } from '../ui/RanksPanel'
 import { RunFacts } from '../ui/RunFacts'
 import { RunHead } from '../ui/RunHead'
+import { RunHosts } from '../ui/RunHosts'
 import { SignalsPanel } from '../ui/SignalsPanel'
 import { RunSkeleton } from '../ui/Skeleton'
 import { TimePanels } from '../ui/TimePanels'
@@ -101,6 +102,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Run; diagno
         </div>
       </div>
       <GanttPanel timeline={store.timeline.value} run={run} />
+      <RunHosts store={store} run={run} />
     </>
   )
 }

@@ -13,7 +13,11 @@ import { Panel } from '../ui/Panel'
 import { RunsSkeleton } from '../ui/Skeleton'
 import { searchRuns } from '../ui/TopBar'
 
-const GROUPS = ['users', 'projects', 'datasets', 'mounts', 'hosts'] as const
+/** Side by side where there is room. */
+const COLUMNS = [
+  ['users', 'projects', 'hosts'],
+  ['datasets', 'mounts'],
+] as const
 
 export function TeamPage() {
   const store = useMemo(openTeam, [])
@@ -45,8 +49,14 @@ function Loaded({ team }: { team: Team }) {
     <>
       <Head team={team} />
       <div class="team-groups">
-        {GROUPS.filter(name => team[name].length > 0).map(name => (
-          <HoursPanel key={name} name={name} title={say.groups[name]} groups={team[name]} />
+        {COLUMNS.map(names => (
+          <div key={names[0]}>
+            {names.map(name =>
+              team[name].length > 0 ? (
+                <HoursPanel key={name} name={name} title={say.groups[name]} groups={team[name]} />
+              ) : null,
+            )}
+          </div>
         ))}
       </div>
       <Shared team={team} />

@@ -1,0 +1,71 @@
+"""The Team page in a real browser: what would come back, by whom to start, and the way to the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
+from tests.app.made_windows import LOADER, RUN, made_window
+from tests.app.serving import application_in, serving, settings_for
+from tests.app.store.posting import post
+
+PLACE = {"loader": "train", "mount": "/data", "device": "nas:/imagenet", "kind": "network", "files_seen": 9}
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Ada's two runs and Bob's one on a network mount, judged: each lost 2 of 5 hours, Bob's without a prediction."""
+    application = application_in(tmp_path)
+    store = application.parts.store
+    started = (datetime.now(timezone.utc) - timedelta(seconds=100)).isoformat()
+    for name, user, speedup in (("alpha", "ada", 1.25), ("beta", "ada", 1.25), ("gamma", "bob", None)):
+        said = {"run": RUN | {"name": name, "user": user}, "loaders": [LOADER | {"dataset_type": "ImageFolder"}]}
+        post(store, [made_window(0, run_id=name, started_at=started, end_us=90_000_000, storage=[PLACE], **said)])
+        advice = [made_advice(speedup).model_copy(update={"low": 1.1, "high": 1.3})] if speedup else []
+        ledger = [made_entry("beta", 1.5)] if name == "beta" else []
+        cause = [made_cause("storage_wait")]
+        store.save_diagnosis(made_diagnosis(name, causes=cause, advice=advice, ledger=ledger))
+    with serving(application, settings_for(tmp_path)) as served:
+        yield served
+
+
+def test_the_sentence_says_what_would_come_back_and_by_whom_to_start(address: str, page: Page) -> None:
+    page.goto(f"{address}/team")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Of 6 hours lost this week, 2 hours would come back with the best advice of each run."
+    )
+    expect(page.get_by_text("Start with ada: 2 hours of it. Between 55 minutes and 2.3 hours")).to_be_visible()
+    expect(page.get_by_text("3 runs wait for storage at nas:/imagenet at one time.")).to_be_visible()
+    expect(page.get_by_role("row", name="num_workers 1")).to_be_visible()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_each_group_leads_to_its_runs_by_the_keyboard(address: str, page: Page) -> None:
+    page.goto(f"{address}/team")
+    page.get_by_role("list", name="Data sets").get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("tbody a.run-name")).to_have_count(3)
+    page.go_back()
+    page.get_by_role("list", name="People").get_by_role("link", name="ada").click()
+    expect(page.locator("tbody a.run-name")).to_have_count(2)
+
+
+def test_the_figures_stand_in_a_table_too(address: str, page: Page) -> None:
+    page.goto(f"{address}/team")
+    page.get_by_role("button", name="As table: People").click()
+    expect(page.get_by_role("row", name="bob")).to_contain_text("–")
+
+
+def test_the_team_fits_a_phone(address: str, phone: Page) -> None:
+    phone.goto(f"{address}/team")
+    expect(phone.get_by_role("list", name="People")).to_be_visible()
+    assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
+    found = Axe().run(phone)
+    assert found.violations_count == 0, found.generate_report()
