@@ -123,7 +123,7 @@ function Shared({ team: { shared_causes } }: { team: Team }) {
                 {cause.runs.map((run, index) => (
                   <span key={run.run_id}>
                     {index > 0 && ', '}
-                    <a class="run-name" href={runHref(run.run_id)}>
+                    <a class="mono-name" href={runHref(run.run_id)}>
                       {run.name}
                     </a>{' '}
                     <span class="faint">{formatHoursCell(run.hours_lost)}</span>

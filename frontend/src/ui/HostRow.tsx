@@ -17,11 +17,11 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
       <tr class={host.is_live ? '' : 'resting'}>
         <th scope="row">
           {isLink ? (
-            <a class="run-name" href={hostHref(host.hostname)}>
+            <a class="mono-name" href={hostHref(host.hostname)}>
               {host.hostname}
             </a>
           ) : (
-            <span class="run-name">{host.hostname}</span>
+            <span class="mono-name">{host.hostname}</span>
           )}
           <small>{hardware(host)}</small>
         </th>
@@ -153,7 +153,7 @@ export function RunLink({ run }: { run: HostRun }) {
       <span role="img" aria-label={word} title={`${word}${run.cause ? `, ${causeWord[run.cause]}` : ''}`}>
         <VerdictGlyph judged={run} />
       </span>
-      <a class="run-name" href={runHref(run.run_id)}>
+      <a class="mono-name" href={runHref(run.run_id)}>
         {run.name}
       </a>
       {run.data_stall_fraction !== null && <small>{formatFraction(run.data_stall_fraction)}</small>}

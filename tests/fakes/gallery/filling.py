@@ -58,13 +58,14 @@ def keep_alive(url: str, live: Sequence[Job], seconds: float) -> None:
 def _beats(job: Job, rank: int) -> Iterator[dict[str, Any]]:
     started_at = _started_at(job)
     *_, last = windows(job, rank, started_at)
+    *_, sampled = (window for window in windows(job, rank, started_at) if "process" in window)
     index = last["window_index"]
     while True:
         index += 1
         now_us = round((datetime.now(timezone.utc) - started_at) / timedelta(microseconds=1))
         keys = ("version", "run_id", "rank", "incarnation", "started_at")
         beat = {key: last[key] for key in keys} | {"window_index": index, "previous_window_index": index - 1}
-        yield beat | _samples_at(last, now_us) | {"start_us": last["end_us"], "end_us": max(now_us, last["end_us"])}
+        yield beat | _samples_at(sampled, now_us) | {"start_us": last["end_us"], "end_us": max(now_us, last["end_us"])}
 
 
 def _samples_at(last: Mapping[str, Any], now_us: int) -> dict[str, Any]:
