@@ -170,10 +170,13 @@ def test_a_phone_shows_it_all_without_scrolling_sideways(phone: Page, gallery: S
     assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth")
 
 
-def test_paper_has_no_controls_and_fits_the_sheet(page: Page, gallery: Service) -> None:
+def test_paper_is_light_and_without_controls_also_when_the_screen_is_dark(page: Page, gallery: Service) -> None:
+    page.emulate_media(color_scheme="dark")
     open_run(page, gallery, STARVED)
     expect(panel(page, "timeline")).to_be_visible()
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
+    paper = "getComputedStyle(document.documentElement).getPropertyValue('--paper')"
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
     expect(page.get_by_role("button", name="Export")).to_be_hidden()
     expect(page.get_by_role("button", name=re.compile("As table: Where"))).to_be_hidden()
     assert page.pdf(format="A4").startswith(b"%PDF")

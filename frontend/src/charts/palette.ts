@@ -73,6 +73,9 @@ function hatch(fill: string, line: string): CanvasPattern | string {
   return pattern ?? fill
 }
 
+// Paper has colours of its own.
+if (typeof matchMedia === 'function') matchMedia('print').addEventListener('change', repaint)
+
 /** The theme changed: drawn things know only when told. */
 export function repaint(): void {
   cached = null
