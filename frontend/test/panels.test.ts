@@ -93,7 +93,7 @@ test('epochs of this rank and loader are marked, in order', () => {
 })
 
 test('a worker that died and others on the host are marked as what happened', () => {
-  const death = { ...DEATH, worker: 2, end_us: 3_000_000 }
+  const death = { ...DEATH, worker: 2, end_us: 500_000 }
   const shared = {
     cause: 'cpu_limited',
     kind: 'host',
@@ -112,8 +112,9 @@ test('a worker that died and others on the host are marked as what happened', ()
     shared: [{ ...shared, runs: [...shared.runs] }],
   }
   expect(frameOf(happened, page, steps, true).marks).toEqual([
-    { atS: 3, label: 'worker 2 died', isEvent: true },
-    { atS: 5, label: 'another job on gpu-03', isEvent: true },
+    { atS: 0.5, label: 'worker 2 died', isEvent: true },
+    // After the newest bucket began: at the right edge.
+    { atS: 2, label: 'another job on gpu-03', isEvent: true },
   ])
 })
 

@@ -42,7 +42,7 @@ function nameMarks(context: CanvasRenderingContext2D, panel: TimePanel, scale: S
   const place = (text: string, left: number) => {
     const right = left + context.measureText(text).width
     const isFree = taken.every(([from, to]) => right + MARK_GAP <= from || left >= to + MARK_GAP)
-    if (!isFree || right > scale.right) return
+    if (!isFree || right > scale.right + 0.5) return
     taken.push([left, right])
     context.fillText(text, left, scale.top - 7)
   }
@@ -50,7 +50,11 @@ function nameMarks(context: CanvasRenderingContext2D, panel: TimePanel, scale: S
   const marks = shown(panel, scale).toSorted(
     (a, b) => Number(b.isEvent ?? false) - Number(a.isEvent ?? false),
   )
-  for (const mark of marks) place(mark.label, scale.x(mark.atS))
+  // What happened last, as the run ended, is named to the left of its line.
+  for (const { label, atS, isEvent } of marks) {
+    const most = isEvent ? scale.right - context.measureText(label).width : Infinity
+    place(label, Math.min(scale.x(atS), most))
+  }
 }
 
 function drawLabels(

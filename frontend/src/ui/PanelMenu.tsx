@@ -18,7 +18,7 @@ export function PanelMenu({ title, name, section, csv }: PanelMenuProps) {
   const fileName = (ending: string) => `${document.title.split(' · ')[1] ?? 'underfed'}-${name}.${ending}`
 
   async function copyPicture(): Promise<void> {
-    const picture = await pictureOf(section.current as HTMLElement, document.title)
+    const picture = await pictureOf(section.current as HTMLElement, document.title, tone())
     tell(say[await handOutPicture(picture, fileName('png'))])
   }
   async function copyLink(): Promise<void> {
@@ -34,6 +34,11 @@ export function PanelMenu({ title, name, section, csv }: PanelMenuProps) {
     { label: say.link, act: () => void copyLink() },
   ]
   return <Menu label="⋯" title={say.title(title)} items={items} small />
+}
+
+/** As the page's verdict has it: only what is lost waiting is loud. */
+function tone(): string {
+  return document.querySelector('.kind.loud') ? '--wait' : '--ink-2'
 }
 
 function tell(text: string): void {

@@ -65,10 +65,13 @@ export function frameOf(run: Shape, page: SeriesPage, steps: StepColumns, isWhol
   const fromS = isWhole ? 0 : (steps.atS[0] ?? 0)
   const settings = run.loaders.find(loader => loader.loader === page.loader)?.settings
   const workers = Number(settings?.num_workers ?? 0)
+  const toS = Math.max(steps.atS.at(-1) ?? 0, fromS + 1)
+  // The newest bucket begins at the right edge: what happened during it, or after the last step, is shown there.
+  const marks = marksOf(run, page).map(mark => (isWhole ? { ...mark, atS: Math.min(mark.atS, toS) } : mark))
   return {
     fromS,
-    toS: Math.max(steps.atS.at(-1) ?? 0, fromS + 1),
-    marks: marksOf(run, page),
+    toS,
+    marks,
     endsNow: run.endsNow,
     prefetchCapacity: workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null,
   }

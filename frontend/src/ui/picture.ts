@@ -1,12 +1,12 @@
 /** A part of the page as a picture, painted from what the browser has laid out: charts, words, bars and marks. */
 
 const PAD = 24
-const HEAD = 30
+const HEAD = 4
 const SCALE = 2
 const LEFT_OUT = '.controls, .visually-hidden, [popover], [role="slider"]'
 
-/** On paper, under a line that says of what it is. Raises: Error when the browser makes no picture of it. */
-export function pictureOf(part: HTMLElement, caption: string): Promise<Blob> {
+/** On paper, under a line in the colour of token `tone` that says of what it is. Raises: Error when the browser makes no picture of it. */
+export function pictureOf(part: HTMLElement, caption: string, tone: string): Promise<Blob> {
   const box = part.getBoundingClientRect()
   const canvas = document.createElement('canvas')
   canvas.width = (box.width + 2 * PAD) * SCALE
@@ -16,7 +16,7 @@ export function pictureOf(part: HTMLElement, caption: string): Promise<Blob> {
   const page = getComputedStyle(document.documentElement)
   context.fillStyle = page.getPropertyValue('--paper')
   context.fillRect(0, 0, canvas.width, canvas.height)
-  context.fillStyle = page.getPropertyValue('--ink-2')
+  context.fillStyle = page.getPropertyValue(tone)
   context.font = `13px ${page.fontFamily}`
   context.fillText(caption, PAD, PAD + 8, box.width)
   context.translate(PAD - box.left, PAD + HEAD - box.top)
