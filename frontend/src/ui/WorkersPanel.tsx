@@ -50,15 +50,17 @@ function Strips({ page, run }: { page: WorkersPage; run: Run }) {
   )
   return (
     <figure class="strips" role="img" aria-label={label}>
-      <div class="strips-plot">
-        {ticks.map(us => (
-          <i key={us} class="strips-grid" style={{ left: at(us) }} />
+      <div class="strips-lanes">
+        <div class="strips-plot">
+          {ticks.map(us => (
+            <i key={us} class="strips-grid" style={{ left: at(us) }} />
+          ))}
+          {limitUs !== null && <i class="strips-limit" style={{ left: at(limitUs) }} />}
+        </div>
+        {workers.map(worker => (
+          <Strip key={worker.worker ?? 'training'} worker={worker} at={at} />
         ))}
-        {limitUs !== null && <i class="strips-limit" style={{ left: at(limitUs) }} />}
       </div>
-      {workers.map(worker => (
-        <Strip key={worker.worker ?? 'training'} worker={worker} at={at} />
-      ))}
       <div class="strips-axis">
         {ticks.map((us, index) => (
           <span key={us} class={index % 2 === 1 ? 'odd' : ''} style={{ left: at(us) }}>
