@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -89,11 +90,21 @@ def is_dressed(page: Page) -> None:
     assert page.evaluate("localStorage.getItem('underfed-theme')") is not None
 
 
+def compares(page: Page) -> None:
+    page.wait_for_url(re.compile("compare.*run"))
+
+
+def selects(count: int) -> Callable[[Page], None]:
+    return lambda page: expect(page.locator(".selection")).to_contain_text(f"{count} run")
+
+
 KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "/": ("/", focuses("input[type=search]")),
     "j k": ("j j k", focuses("tr[aria-rowindex='2'] a")),
     "Enter": ("j Enter", stands_at("**/runs/*")),
-    "x": ("j x", shows(".selection")),
+    "x X": ("j x j j X", selects(3)),
+    "c": ("j x j x c", compares),
+    "Esc": ("j x Escape", lambda page: expect(page.locator(".selection")).to_have_count(0)),
     "g r": ("g h g r", shows(ROW)),
     "g c": ("g c", stands_at("**/compare*")),
     "g h": ("g h", stands_at("**/hosts*")),
@@ -104,18 +115,53 @@ KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
 """What to press from the runs on, and what must be so then."""
 
 
-@pytest.mark.parametrize("keys", KEYS)
-def test_a_key_does_what_the_list_says(keys: str, gallery: Service, page: Page) -> None:
-    opened(page, gallery)
-    page.keyboard.press("?")
-    listed = page.locator(".keys dt").all()
-    assert keys in [" ".join(entry.locator("kbd").all_inner_texts()) for entry in listed]
-    page.keyboard.press("Escape")
-    presses, is_so = KEYS[keys]
+def copies(page: Page) -> None:
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert "num_workers" in page.evaluate("navigator.clipboard.readText()")
+
+
+RUN_KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
+    "d": ("d", copies),
+    "1 9": ("1", lambda page: expect(page.locator("[data-fix='1']")).not_to_have_attribute("open", "")),
+    "+ - 0": ("+", stands_at("**/runs/*?*")),
+    "[ ]": ("+ [", stands_at("**/runs/*?*")),
+    "Esc": ("Escape", shows(ROW)),
+}
+"""The same of a run's own page."""
+
+FOCUSED = {"← →", "w s a d f", ", ."}
+"""Of a chart or the timeline that has the focus: tests/e2e/test_run_page.py."""
+
+
+def press(page: Page, presses: str) -> None:
     for key in presses.split():
         page.keyboard.press(key)
         page.wait_for_timeout(80)  # a row takes the focus two frames later
+
+
+@pytest.mark.parametrize("keys", KEYS)
+def test_a_key_of_the_runs_does_what_the_list_says(keys: str, gallery: Service, page: Page) -> None:
+    opened(page, gallery)
+    presses, is_so = KEYS[keys]
+    press(page, presses)
     is_so(page)
+
+
+@pytest.mark.parametrize("keys", RUN_KEYS)
+def test_a_key_of_a_run_does_what_the_list_says(keys: str, gallery: Service, page: Page) -> None:
+    page.goto(f"{gallery.address}/runs/vit-b16-in1k-aug2")
+    expect(page.locator("[data-fix='1']")).to_be_visible()
+    expect(page.locator("canvas").first).to_be_visible()
+    presses, is_so = RUN_KEYS[keys]
+    press(page, presses)
+    is_so(page)
+
+
+def test_the_list_has_these_keys_and_no_other(gallery: Service, page: Page) -> None:
+    opened(page, gallery)
+    page.keyboard.press("?")
+    listed = {" ".join(entry.locator("kbd").all_inner_texts()) for entry in page.locator(".keys dt").all()}
+    assert listed == KEYS.keys() | RUN_KEYS.keys() | FOCUSED
 
 
 @pytest.mark.parametrize("deficiency", ["achromatopsia", "deuteranopia", "protanopia", "tritanopia"])
@@ -143,3 +189,7 @@ def test_on_paper_the_runs_are_a_table_in_ink(gallery: Service, page: Page) -> N
         expect(page.locator(gone).first).to_be_hidden()
     expect(page.locator(ROW).first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size({"width": 800, "height": 300})
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    count = int(page.locator("table").first.get_attribute("aria-rowcount") or 0) - 1
+    expect(page.locator(ROW)).to_have_count(count)

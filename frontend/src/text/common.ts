@@ -146,7 +146,7 @@ export const keys = {
     ['/', 'search runs'],
     ['j k', 'next, previous run'],
     ['Enter', 'open the run'],
-    ['x', 'select the run; with Shift, all since the last'],
+    ['x X', 'select the run; all since the last one'],
     ['c', 'compare the selected runs, or this one'],
     ['Esc', 'clear, back to the runs'],
     ['d', 'copy the first diff'],

@@ -30,7 +30,7 @@ export interface Column {
 /** From here on a run's loss is set in bold: it is worth somebody's morning. */
 const HEAVY_HOURS = 20
 /** What a name needs at least; it gets whatever the columns leave. */
-export const NAME_PX = 200
+export const NAME_PX = 230
 export const TICK_PX = 30
 
 const figure = (count: number | null) => count?.toLocaleString('en') ?? NOT_MEASURED

@@ -11,8 +11,12 @@ export function useRowKeys(body: RefObject<HTMLElement | null>, rowHeight: numbe
   useLayoutEffect(() => {
     const step = (by: number) =>
       body.current && focusRow(body.current, nextRow(body.current, rowHeight, by), rowHeight)
-    const tick = () => focusedRow(body.current)?.querySelector<HTMLInputElement>('input')?.click()
-    return bind({ j: () => step(1), k: () => step(-1), x: tick })
+    /** As the pointer would: with Shift, all since the last one that was ticked. */
+    const tick = (shiftKey: boolean) =>
+      focusedRow(body.current)
+        ?.querySelector('input')
+        ?.dispatchEvent(new MouseEvent('click', { shiftKey, bubbles: true }))
+    return bind({ j: () => step(1), k: () => step(-1), x: () => tick(false), X: () => tick(true) })
   }, [body, rowHeight])
 }
 

@@ -31,10 +31,18 @@ export function useRowWindow(
       const next = rowWindow(count, rowHeight, top, innerHeight)
       if (next.from !== visible.value.from || next.to !== visible.value.to) visible.value = next
     }
+    /** Paper has no scrolling: all rows that were read are on it. */
+    const all = () => {
+      visible.value = { from: 0, to: count }
+    }
     measure()
+    addEventListener('beforeprint', all)
+    addEventListener('afterprint', measure)
     addEventListener('scroll', measure, { passive: true })
     addEventListener('resize', measure)
     return () => {
+      removeEventListener('beforeprint', all)
+      removeEventListener('afterprint', measure)
       removeEventListener('scroll', measure)
       removeEventListener('resize', measure)
     }

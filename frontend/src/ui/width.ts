@@ -3,8 +3,10 @@ import { signal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 
-/** In CSS pixels; before the first layout as wide as the window. */
-export const room = signal(innerWidth)
+/** Beside the page, as styles/base.css has it. */
+const MARGINS_PX = 64
+/** In CSS pixels; before the first layout what the window leaves, so that the first drawing is mostly the last. */
+export const room = signal(document.documentElement.clientWidth - MARGINS_PX)
 
 export function useRoom(element: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
