@@ -34,10 +34,10 @@ NAMES = {
 def percent(fraction: float) -> str:
     """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size.
 
-    What is too small for that is not called nothing.
+    What is too small for that is not called nothing; nothing has no digits.
     """
-    if 0 < fraction < 0.0005:
-        return "less than 0.1%"
+    if fraction < 0.0005:
+        return "less than 0.1%" if fraction > 0 else "0%"
     return f"{fraction * 100:.1f}%" if fraction < 0.0995 else f"{fraction * 100:.0f}%"
 
 

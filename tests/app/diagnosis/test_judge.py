@@ -92,7 +92,7 @@ def test_a_run_without_a_signal_is_neither_called_ended_nor_promised_a_verdict()
 
 def test_a_share_too_small_for_a_digit_is_not_called_nothing() -> None:
     assert percent(0.0004) == "less than 0.1%"
-    assert (percent(0.0), percent(0.001), percent(0.634)) == ("0.0%", "0.1%", "63%")
+    assert (percent(0.0), percent(0.001), percent(0.634)) == ("0%", "0.1%", "63%")
 
 
 def test_an_ended_run_that_was_too_short_says_so() -> None:
