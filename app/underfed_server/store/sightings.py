@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, func, select
+from sqlalchemy import Column, Connection, RowMapping, and_, func, select
 
 from underfed_server.model import BestAdvice, Cause, LedgerEntry, StorageKind
 from underfed_server.store import tables
 from underfed_server.store.summaries import run_row
+
+Columns = tuple[Column[Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,7 @@ def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry
 
 def _sightings(connection: Connection, rows: Sequence[RowMapping]) -> list[Sighting]:
     run_ids = [row["run_id"] for row in rows]
-    ranks, places = (_by_run(connection, table, run_ids) for table in (tables.rank, tables.storage))
-    loaders = _by_run(connection, tables.loader, run_ids)
+    ranks, places, loaders = (_by_run(connection, columns, run_ids) for columns in (_RANK, _PLACE, _LOADER))
     return [
         replace(
             _sighting(row, ranks.get(row["run_id"], []), places.get(row["run_id"], [])),
@@ -112,9 +113,18 @@ def _dataset_type(row: RowMapping, loaders: Sequence[RowMapping]) -> str | None:
     return next((each["info"].get("dataset_type") for each in loaders if each["loader"] == row["loader"]), None)
 
 
-def _by_run(connection: Connection, table: Any, run_ids: Iterable[str]) -> Mapping[str, list[RowMapping]]:
+# Not whole rows: there is one a rank, and to read what else it told takes most of the time.
+_rank, _place, _loader = tables.rank.c, tables.storage.c, tables.loader.c
+_RANK: Columns = (_rank.run_id, _rank.rank, _rank.hostname, _rank.host)
+_PLACE: Columns = (
+    _place.run_id, _place.rank, _place.loader, _place.mount, _place.device, _place.kind, _place.files_seen,
+)  # fmt: skip
+_LOADER: Columns = (_loader.run_id, _loader.loader, _loader.info)
+
+
+def _by_run(connection: Connection, columns: Columns, run_ids: Iterable[str]) -> Mapping[str, list[RowMapping]]:
     found: dict[str, list[RowMapping]] = defaultdict(list)
-    for row in connection.execute(select(table).where(table.c.run_id.in_(list(run_ids)))).mappings():
+    for row in connection.execute(select(*columns).where(columns[0].in_(list(run_ids)))).mappings():
         found[row["run_id"]].append(row)
     return found
 

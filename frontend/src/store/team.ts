@@ -5,7 +5,8 @@ import type { Team } from '../api/names'
 import { asked, follow } from './connection'
 import { throttled } from './throttle'
 
-const REFRESH_MS = 5_000
+/** Hours of a week change slowly, and are summed over all its runs each time. */
+const REFRESH_MS = 15_000
 
 export interface TeamStore {
   team: Signal<Team | null>

@@ -123,11 +123,10 @@ function Level({ used, limit }: { used: number | null; limit: number | null }) {
 
 function Flow({ flow: { now, most }, missing }: { flow: HostFlow; missing: string | undefined }) {
   if (now === null) return <Meter parts={null} missing={missing ?? null} />
+  // Without a most there is nothing that a bar could be a share of.
+  if (most === null) return <span title={say.noMost}>{formatRate(now)}</span>
   return (
-    <Meter
-      parts={most ? [['held', now / most]] : []}
-      title={most === null ? say.noMost : say.most(formatRate(most))}
-    >
+    <Meter parts={[['held', most > 0 ? now / most : 0]]} title={say.most(formatRate(most))}>
       {formatRate(now)}
     </Meter>
   )
