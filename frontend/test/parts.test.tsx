@@ -280,6 +280,12 @@ describe('no run yet', () => {
     expect(seen()).toContain('loader = underfed.watch(loader)')
     expect(seen()).not.toContain('UNDERFED_URL')
   })
+  test('where a token is asked for the snippet has one, and the project that the reader may see', () => {
+    service.value = { ...info, url: 'http://127.0.0.1:7077', token_required: true, project: 'vision' }
+    render(<Empty />)
+    expect(screen.getByRole('heading').textContent).toBe('No runs of vision yet.')
+    expect(seen()).toContain('UNDERFED_TOKEN=… UNDERFED_PROJECT=vision python train.py')
+  })
   test('any other one is in the snippet', () => {
     service.value = { ...info, url: 'http://gpu-head:7077' }
     render(<Empty />)
