@@ -88,7 +88,7 @@ def _told(one: Compared, baseline: Compared, found: Against | None) -> ComparedR
         # Of the whole run there is more than a comparison needs.
         run=RunSummary.model_validate(side.run.model_dump(include=set(RunSummary.model_fields), by_alias=True)),
         label=side.label,
-        verdict=side.diagnosis.sentence if side.diagnosis else no_verdict(side.run.status != "running"),
+        verdict=side.diagnosis.sentence if side.diagnosis else no_verdict(side.run.status in ("finished", "crashed")),
         sentence=None if one is baseline else one.sentence(baseline, found),
         speed=found.speed if found else None,
         why_not=one.why_not,

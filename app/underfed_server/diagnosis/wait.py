@@ -107,7 +107,7 @@ def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column
 def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, left: Column, busy_pin: float) -> _Handed:
     steps, nothing = rank.steps, np.zeros(len(left))
     row = _awaited_rows(rank)
-    if not loader or not loader.num_workers:
+    if not loader or not loader.num_workers or not len(rank.batches):
         return _Handed(row, nothing, nothing, nothing)
     begin = steps.start_us + startup
     ready, later = _ready_us(rank)

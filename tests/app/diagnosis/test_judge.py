@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from tests.app.made_facts import made_run, starved
+from underfed_server.advice.advise import advise
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.sentence import percent
@@ -20,6 +21,18 @@ def test_a_starved_run_is_data_bound_and_says_how_much() -> None:
     assert verdict.sentence == "The training loop waits for data 71% of every step."
     assert verdict.causes[0].cause == "no_workers"
     assert verdict.instant_data_steps_per_s == pytest.approx(1 / 0.050)
+
+
+@pytest.mark.parametrize("wait_ms", [0.0, 80.0])
+@pytest.mark.parametrize("num_workers", [0, 4])
+def test_a_run_of_which_no_batch_was_recorded_is_judged_by_its_steps(num_workers: int, wait_ms: float) -> None:
+    facts = made_run(wait_ms=wait_ms, num_workers=num_workers, load_cpu_ms=100.0)
+    batches = facts.ranks[0].batches
+    empty = replace(batches, **{each.name: getattr(batches, each.name)[:0] for each in fields(batches)})
+    facts = replace(facts, ranks=(replace(facts.ranks[0], batches=empty),))
+    verdict = judge(facts)
+    assert verdict.bound == ("data" if wait_ms else "compute")
+    assert all(advice.predicted_speedup is None for advice in advise(facts, verdict).advice)
 
 
 @pytest.mark.parametrize(

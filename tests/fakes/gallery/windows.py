@@ -283,7 +283,7 @@ class _Rank:
             "transforms": ["RandomResizedCrop", "RandAugment", "ToTensor", "Normalize"],
             "watched_at": "train.py:118",
             "batch_tensors": 2,
-            "batch_bytes": job.batch_size * 3 * 224 * 224 * 4,
+            "batch_bytes": job.batch_size * 3 * 224 * 224,
         }
         return [known | dict(job.loader)]
 
