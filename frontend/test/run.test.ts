@@ -53,7 +53,7 @@ beforeEach(async () => {
     return Promise.resolve(new Response(JSON.stringify(body(path))))
   })
   store = openRun('run-1')
-  await vi.advanceTimersByTimeAsync(2_000)
+  await vi.advanceTimersByTimeAsync(6_000)
 })
 afterEach(() => {
   store.close()
@@ -136,7 +136,7 @@ test('a part that fails is named, what was read before stays, and it heals', asy
   expect(store.series.value).not.toBeNull()
   failing = null
   StreamOfOurs.newest.tell({})
-  await vi.advanceTimersByTimeAsync(2_000)
+  await vi.advanceTimersByTimeAsync(3_000)
   expect(store.troubles.value.size).toBe(0)
 })
 

@@ -32,9 +32,9 @@ const BUCKETS_NARROW = 120
 const STEPS_OF_A_SPREAD = 20
 /** A live run's parts are read again at most so often: what moves by the minute is not redrawn by the second. */
 const REST_MS: Record<Part, number> = {
-  run: 2_000,
+  run: 3_000,
   diagnosis: 2_000,
-  series: 2_000,
+  series: 3_000,
   workers: 6_000,
   timeline: 6_000,
 }
