@@ -35,8 +35,8 @@ describe('the verdict', () => {
   test('says what was lost, how fast it is, and what the first fix saves', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
-    expect(seen()).toContain('9.4 GPU-hourslost to waiting so far, of 21.9 GPU-hours used')
-    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited')
+    expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours used')
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
     expect(seen()).toContain('8.4 GPU-hoursless for the same steps')
   })
 
@@ -558,7 +558,7 @@ describe('what stands beside a verdict', () => {
   test('a measured speed with instant data stands beside the computed one', () => {
     const replay = { run_id: 'run-1', batches: 20, real_steps_per_s: 2.4, instant_steps_per_s: 4.05 }
     const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
-    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited')
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ replay })} />)
     expect(seen()).toContain('with instant data 1,089 computed, 1,035 measured by a replay of 20 batches')
   })

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { type ServiceError, serviceNow } from '../api/client'
 import type { DiedWorker, Run, WorkersPage } from '../api/names'
-import { capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../format'
+import { asSentence, capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../format'
 import { now } from '../store/clock'
 import { lastHeardAt, link, retryAt, retryNow } from '../store/connection'
 import { banner, text } from '../text'
@@ -104,7 +104,7 @@ export function TroubleBanner({ what, error }: { what: string; error: ServiceErr
   const request = error.requestId === null ? '' : ` ${banner.request(error.requestId)}`
   return (
     <Banner title={banner.trouble(what)}>
-      {error.message}
+      {asSentence(error.message)}
       {request}{' '}
       <CopyButton label={text.copyDetails} text={`${error.code}: ${error.message}${request}`} small />
     </Banner>
