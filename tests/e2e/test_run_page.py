@@ -134,6 +134,50 @@ def test_the_timeline_is_walked_through_and_measured(page: Page, gallery: Servic
     expect(panel(page, "timeline").get_by_text(re.compile(r"In these .* the GPU waits .*%"))).to_be_visible()
 
 
+def test_the_timeline_is_zoomed_and_moved_by_its_keys(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    drawn = panel(page, "timeline").locator("canvas").first
+    expect(drawn).to_be_visible()
+    page.evaluate("document.fonts.ready.then(() => true)")
+
+    def picture_after(key: str) -> str:
+        panel(page, "timeline").locator("[tabindex='0']").first.press(key)
+        return str(drawn.evaluate("canvas => canvas.toDataURL()"))
+
+    whole = picture_after("f")
+    near = picture_after("w")
+    earlier = picture_after("a")
+    assert len({whole, near, earlier}) == 3
+    assert picture_after("d") == near
+    assert picture_after("s") != near
+    assert picture_after("f") == whole
+
+
+def test_arrows_move_along_the_charts(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    slider, told = page.locator(".time-panels [role=slider]"), page.locator(".time-panels .readout")
+    slider.press("ArrowLeft")
+    expect(told).to_have_text(re.compile(r"step [\d,]+ · data wait"))
+    first = told.inner_text()
+    slider.press("ArrowLeft")
+    expect(told).not_to_have_text(first)
+    slider.press("ArrowRight")
+    expect(told).to_have_text(first)
+
+
+def test_a_drag_over_the_host_is_one_over_the_run(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    chart = page.locator(".host-panels canvas").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 200, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 40, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"from_step=\d+&to_step=\d+"))
+
+
 def test_name_tags_and_notes_are_edited_on_the_page(page: Page, gallery: Service) -> None:
     open_run(page, gallery, "yolo-x-coco-mosaic")
     page.get_by_role("button", name="Edit").click()

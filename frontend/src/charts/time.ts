@@ -9,8 +9,8 @@ import { follow } from './pointing'
 
 export interface TimeDeps {
   crosshair: Crosshair
-  /** The reader dragged over a span. */
-  onZoom(fromS: number, toS: number): void
+  /** The reader dragged over a span; without it a drag chooses none. */
+  onZoom?: (fromS: number, toS: number) => void
 }
 
 /** Above and below the drawing: room for the names of marks, and for the labels of time. */

@@ -2,7 +2,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
-import { newestFrom, SERIES_METRICS, type StepColumns, stepColumns } from './columns'
+import { newestFrom, SERIES_METRICS, type StepColumns, stepAt, stepColumns } from './columns'
 import { asked, follow } from './connection'
 import { throttled } from './throttle'
 
@@ -52,6 +52,8 @@ export interface RunStore {
   troubles: Signal<ReadonlyMap<Part, ServiceError>>
   isMissing: Signal<boolean>
   select(changes: Partial<Selection>): void
+  /** To the steps between two instants of what is shown now, in seconds of the run clock. */
+  zoom(fromS: number, toS: number): void
   close(): void
 }
 
@@ -176,14 +178,20 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
   const unfollow = follow([`run:${runId}`], onEvent, () => refresh(ALL))
   refresh(ALL)
 
+  function select(changes: Partial<Selection>): void {
+    const before = store.selection.value
+    store.selection.value = { ...store.selection.value, ...changes }
+    const another =
+      store.selection.value.rank !== before.rank || store.selection.value.loader !== before.loader
+    for (const part of another ? DRAWN : (['series'] as const)) void read(part)
+  }
+
   return {
     ...store,
-    select(changes) {
-      const before = store.selection.value
-      store.selection.value = { ...store.selection.value, ...changes }
-      const another =
-        store.selection.value.rank !== before.rank || store.selection.value.loader !== before.loader
-      for (const part of another ? DRAWN : (['series'] as const)) void read(part)
+    select,
+    zoom(fromS, toS) {
+      const shown = columnsNow()
+      if (shown) select({ range: { kind: 'steps', from: stepAt(shown, fromS), to: stepAt(shown, toS) + 1 } })
     },
     close() {
       unfollow()

@@ -34,7 +34,7 @@ export function HostPanels({ history, axis, title, controls, onZoom }: HostPanel
   const crosshair = useMemo(createCrosshair, [])
   const mount = useMemo(
     () => (element: HTMLElement, panel: TimePanel) =>
-      mountTime(element, panel, { crosshair, onZoom: (from, to) => onZoom?.(from, to) }),
+      mountTime(element, panel, { crosshair, ...(onZoom && { onZoom }) }),
     [crosshair, onZoom],
   )
   const tell = axis.tick ?? ((atS: number) => formatElapsed(Math.round(atS), charts.toS))

@@ -78,6 +78,7 @@ function OneHost({ store, run, hostname, choose }: OneHostProps) {
       history={history.value}
       axis={axis}
       title={hostname}
+      onZoom={store.zoom}
       controls={
         run.hostnames.length > 1 && (
           <Choice

@@ -7,7 +7,7 @@ import { type Heatmap, mountHeatmap } from '../charts/heatmap'
 import type { TimePanel } from '../charts/panel'
 import { mountTime } from '../charts/time'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../format'
-import { type LineColumns, last, type StepColumns, stepAt, stepColumns } from '../store/columns'
+import { type LineColumns, last, type StepColumns } from '../store/columns'
 import { WHOLE } from '../store/permalink'
 import type { RunStore } from '../store/run'
 import { charts as say, text } from '../text'
@@ -103,13 +103,9 @@ function KeptNote({ series }: { series: Series | undefined }) {
 
 /** Charts keep the functions they were mounted with: these read the store when they are called. */
 function mounting(store: RunStore, crosshair: Crosshair) {
-  function onZoom(fromS: number, toS: number): void {
-    const steps = store.series.value && stepColumns(store.series.value)
-    if (steps)
-      store.select({ range: { kind: 'steps', from: stepAt(steps, fromS), to: stepAt(steps, toS) + 1 } })
-  }
   return {
-    time: (element: HTMLElement, panel: TimePanel) => mountTime(element, panel, { crosshair, onZoom }),
+    time: (element: HTMLElement, panel: TimePanel) =>
+      mountTime(element, panel, { crosshair, onZoom: store.zoom }),
     heat: (element: HTMLElement, heat: Heatmap) => mountHeatmap(element, heat, crosshair),
   }
 }
