@@ -20,17 +20,17 @@ const DAY_S = 86_400
 export function HostsPage({ query }: { query: URLSearchParams }) {
   const hostname = query.get('host')
   const spanS = Number(say.ranges.find(([value]) => value === query.get('span'))?.[0] ?? say.ranges[0][0])
-  const store = useMemo(() => openHosts(hostname, spanS), [hostname, spanS])
-  useEffect(() => store.close, [store])
+  const read = useMemo(() => openHosts(hostname, spanS), [hostname, spanS])
+  useEffect(() => read.close, [read])
   useEffect(() => {
     document.title = `${hostname ?? text.hosts} · ${text.product}`
   }, [hostname])
   useLayoutEffect(() => bind({ '/': searchRuns, Escape: () => hostname && navigate('/hosts') }), [hostname])
-  const page = store.page.value
+  const page = read.value.value
   return (
     <>
-      {store.trouble.value && <TroubleBanner what={say.what} error={store.trouble.value} />}
-      {!page && !store.trouble.value && <RunsSkeleton />}
+      {read.trouble.value && <TroubleBanner what={say.what} error={read.trouble.value} />}
+      {!page && !read.trouble.value && <RunsSkeleton />}
       {page && <Loaded page={page} hostname={hostname} spanS={spanS} query={query} />}
     </>
   )

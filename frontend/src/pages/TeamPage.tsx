@@ -20,17 +20,17 @@ const COLUMNS = [
 ] as const
 
 export function TeamPage() {
-  const store = useMemo(openTeam, [])
-  useEffect(() => store.close, [store])
+  const read = useMemo(openTeam, [])
+  useEffect(() => read.close, [read])
   useEffect(() => {
     document.title = `${text.team} · ${text.product}`
   }, [])
   useLayoutEffect(() => bind({ '/': searchRuns }), [])
-  const team = store.team.value
+  const team = read.value.value
   return (
     <>
-      {store.trouble.value && <TroubleBanner what={say.what} error={store.trouble.value} />}
-      {!team && !store.trouble.value && <RunsSkeleton />}
+      {read.trouble.value && <TroubleBanner what={say.what} error={read.trouble.value} />}
+      {!team && !read.trouble.value && <RunsSkeleton />}
       {team && <Loaded team={team} />}
     </>
   )

@@ -1,51 +1,16 @@
 /** The hosts, and one of them over time: read again while runs report, at most every few seconds. */
-import { type Signal, signal } from '@preact/signals'
-import { get, ServiceError, serviceNow } from '../api/client'
+import { get, serviceNow } from '../api/client'
 import type { HostsPage } from '../api/names'
-import { asked, follow } from './connection'
-import { throttled } from './throttle'
+import { asked } from './connection'
+import { type Followed, openFollowed } from './followed'
 
 const REFRESH_MS = 4_000
 /** One interval for about three pixels. */
 const BUCKETS = 240
 
-export interface HostsStore {
-  page: Signal<HostsPage | null>
-  trouble: Signal<ServiceError | null>
-  close(): void
-}
-
 /** `hostname`: this one alone, over the last `spanS` seconds that are known of it. */
-export function openHosts(hostname: string | null, spanS: number): HostsStore {
-  const page = signal<HostsPage | null>(null)
-  const trouble = signal<ServiceError | null>(null)
-  let inFlight: AbortController | null = null
-
-  async function read(): Promise<void> {
-    inFlight?.abort()
-    inFlight = new AbortController()
-    try {
-      const found = await readHosts(hostname, spanS, page.peek(), inFlight.signal)
-      if (found) page.value = found
-      if (found) trouble.value = null
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error
-      trouble.value = error
-    }
-  }
-
-  const readSoon = throttled(() => void read(), REFRESH_MS)
-  const unfollow = follow(['runs'], readSoon, readSoon)
-  readSoon()
-  return {
-    page,
-    trouble,
-    close() {
-      unfollow()
-      readSoon.cancel()
-      inFlight?.abort()
-    },
-  }
+export function openHosts(hostname: string | null, spanS: number): Followed<HostsPage> {
+  return openFollowed((before, stop) => readHosts(hostname, spanS, before, stop), REFRESH_MS)
 }
 
 /** Up to now where the host is live; else the end is where it was heard of last, which a first answer tells. */
