@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Query, Request
+from pydantic import AwareDatetime, BeforeValidator
 
 from underfed_server.api.access import Access
 from underfed_server.api.limits import Limits
@@ -139,6 +141,17 @@ def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> C
     return Choice(run, rank if rank is not None else min(run.ranks, default=0), loader or store.main_loader(run_id))
 
 
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+
+
+def _as_written(said: object) -> object:
+    """Pydantic would also take numbers, as seconds or milliseconds of Unix time, whichever seems likelier."""
+    if (isinstance(said, str) and not _RFC_3339.fullmatch(said)) or isinstance(said, (int, float)):
+        raise ValueError("an instant is written as 2026-11-21T10:00:00Z")
+    return said
+
+
+Instant = Annotated[AwareDatetime, BeforeValidator(_as_written)]
 GivenParts = Annotated[Parts, Depends(parts_of)]
 GivenStore = Annotated[Store, Depends(store_of)]
 GivenGrant = Annotated[Grant, Depends(grant_of)]

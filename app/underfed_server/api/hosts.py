@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenStore
+from underfed_server.api.given import ALLOWED, GivenGrant, GivenStore, Instant
 from underfed_server.errors import InvalidError, NotFoundError
 from underfed_server.model import HostsPage
 from underfed_server.team.history import read_history
@@ -28,10 +27,8 @@ def hosts(
     store: GivenStore,
     grant: GivenGrant,
     hostname: Annotated[str | None, Query(description="This one alone, with its history")] = None,
-    from_at: Annotated[
-        AwareDatetime | None, Query(description="Of the history; default: an hour before `to_at`")
-    ] = None,
-    to_at: Annotated[AwareDatetime | None, Query(description="Default: when the host was last heard of")] = None,
+    from_at: Annotated[Instant | None, Query(description="Of the history; default: an hour before `to_at`")] = None,
+    to_at: Annotated[Instant | None, Query(description="Default: when the host was last heard of")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Intervals of the history")] = 240,
 ) -> HostsPage:
     """Hosts on which a run was seen in seven days: cores, memory, disks, networks and GPUs as they are used now."""

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from sqlalchemy import Connection
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, require_admin
+from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, Instant, require_admin
 from underfed_server.errors import ForbiddenError, InvalidError
 from underfed_server.ingest.grant import Grant
 from underfed_server.model import Scope, TokenList, TokenMade
@@ -30,7 +30,7 @@ class NewToken(BaseModel):
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
     project: Name | None = None
     """The only one it opens."""
-    expires_at: AwareDatetime | None = None
+    expires_at: Instant | None = None
 
 
 @router.get("/tokens")

@@ -52,6 +52,7 @@ def test_a_host_that_is_long_gone_from_the_list_still_has_its_history(client: Te
         ({"hostname": "node-1", "from_at": "2026-11-20T11:00:00Z", "to_at": "2026-11-20T10:00:00Z"}, 422, "from_at"),
         ({"hostname": "node-1", "from_at": "2026-09-20T11:00:00Z", "to_at": "2026-11-20T10:00:00Z"}, 422, "from_at"),
         ({"hostname": "node-1", "from_at": "2026-11-20T11:00:00"}, 422, "from_at"),
+        ({"hostname": "node-1", "to_at": "1763700000"}, 422, "to_at"),
         ({"hostname": "node-1", "buckets": "0"}, 422, "buckets"),
     ],
 )
