@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.app.serving import Service
 
+SILENT_MS = 60_000
 STARVED, STRAGGLING = "vit-b16-in1k-aug2", "detr-coco-ddp"
 
 
@@ -39,7 +40,8 @@ def panel(page: Page, name: str) -> Locator:
 )
 def test_each_state_is_told_in_its_own_words(page: Page, gallery: Service, run_id: str, told: str) -> None:
     open_run(page, gallery, run_id)
-    expect(page.locator("main")).to_have_text(re.compile(told, re.DOTALL))
+    # A run is without a signal only once it has been silent for a while.
+    expect(page.locator("main")).to_have_text(re.compile(told, re.DOTALL), timeout=SILENT_MS)
 
 
 def test_a_calm_run_suggests_no_change_of_the_loader(page: Page, gallery: Service) -> None:

@@ -1,8 +1,9 @@
 /** Runs side by side: the comparison and their series, read when the address changes and when one of them goes on. */
 import { type Signal, signal } from '@preact/signals'
 import { get, NoAnswer, ServiceError } from '../api/client'
-import type { Comparison, SeriesPage } from '../api/names'
+import type { Comparison, Run, SeriesPage } from '../api/names'
 import { asked, follow } from './connection'
+import { readEarlier } from './earlier'
 import { throttled } from './throttle'
 
 export const MOST_COMPARED = 8
@@ -92,17 +93,9 @@ export function compareHref(ids: readonly string[], query = new URLSearchParams(
 }
 
 /** With the newest earlier run of the same job, else alone, to choose another one. */
-export async function compareWithEarlier(run: {
-  run_id: string
-  job: string
-  started_at: string
-}): Promise<string> {
+export async function compareWithEarlier(run: Pick<Run, 'run_id' | 'job' | 'started_at'>): Promise<string> {
   try {
-    const q = `job="${run.job.replaceAll('"', '')}"`
-    const page = await asked(get('/api/v1/runs', { query: { q, sort: '-started_at', limit: 200 } }))
-    const earlier = page?.runs.find(
-      one => one.run_id !== run.run_id && Date.parse(one.started_at) < Date.parse(run.started_at),
-    )
+    const earlier = await readEarlier(run)
     return compareHref(earlier ? [earlier.run_id, run.run_id] : [run.run_id])
   } catch (error) {
     if (!(error instanceof ServiceError || error instanceof NoAnswer)) throw error

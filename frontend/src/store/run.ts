@@ -4,6 +4,7 @@ import { get, ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
 import { newestFrom, SERIES_METRICS, type StepColumns, stepAt, stepColumns } from './columns'
 import { asked, follow } from './connection'
+import { readEarlier } from './earlier'
 import { throttled } from './throttle'
 
 export type Part = 'run' | 'diagnosis' | 'series' | 'workers' | 'timeline'
@@ -111,12 +112,11 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
   }
 
   /** Once: what came before does not change. Without it there is nothing to compare, and nothing is wrong. */
-  async function readPrevious({ job, started_at }: Run): Promise<void> {
-    const q = `job=${JSON.stringify(job)} started<${started_at.slice(0, 16)}`
-    const query = { q, sort: '-started_at', limit: 1 }
-    const found = await get('/api/v1/runs', { query })
-    const run_id = found.runs[0]?.run_id
-    if (run_id) store.previous.value = await get('/api/v1/runs/{run_id}', { path: { run_id } })
+  async function readPrevious(run: Run): Promise<void> {
+    const earlier = await readEarlier(run)
+    if (earlier) {
+      store.previous.value = await get('/api/v1/runs/{run_id}', { path: { run_id: earlier.run_id } })
+    }
   }
 
   function steps(): { from_step?: number; to_step?: number } {
