@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { scaleOf, valueTicks } from '../src/charts/axes'
+import { spread } from '../src/charts/frame'
 import { spans } from '../src/charts/time'
 
 test('value ticks are round, begin at 0 and keep their distance', () => {
@@ -30,4 +31,10 @@ test('what was not measured is not drawn across', () => {
     [6, 7],
   ])
   expect(spans([null, null])).toEqual([])
+})
+
+test('labels keep apart, in order, and above the edge', () => {
+  expect(spread([10, 12, 40], 15)).toEqual([10, 25, 40])
+  expect(spread([68, 70], 15, 74)).toEqual([59, 74])
+  expect(spread([70, 68, 20], 15, 74)).toEqual([74, 59, 20])
 })

@@ -69,6 +69,7 @@ function drawLabels(
   const places = spread(
     named.map(({ at }) => Math.min(Math.max(at, top + 6), bottom - 4)),
     LABEL_ROOM,
+    bottom,
   )
   named.forEach(({ layer }, index) => {
     context.fillStyle = palette()[layer.labelColour]

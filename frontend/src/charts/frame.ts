@@ -39,12 +39,18 @@ export function timeLabel(atS: number, spanS: number, start: string): string {
   return atS === 0 ? start : formatElapsed(atS, spanS)
 }
 
-/** Moves labels apart so that each has `room` pixels; keeps their order. Returns their positions. */
-export function spread(positions: readonly number[], room: number): readonly number[] {
+/** Moves labels apart so that each has `room` pixels and none lies below `lowest`; keeps their order. */
+export function spread(positions: readonly number[], room: number, lowest = Infinity): readonly number[] {
   const ranked = positions.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at)
-  for (let index = 1; index < ranked.length; index += 1) {
-    const [before, here] = [ranked[index - 1], ranked[index]]
-    if (before && here) here.at = Math.max(here.at, before.at + room)
+  let free = -Infinity
+  for (const label of ranked) {
+    label.at = Math.max(label.at, free)
+    free = label.at + room
+  }
+  let below = lowest
+  for (const label of ranked.toReversed()) {
+    label.at = Math.min(label.at, below)
+    below = label.at - room
   }
   const placed = [...positions]
   for (const { at, index } of ranked) placed[index] = at

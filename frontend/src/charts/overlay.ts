@@ -120,13 +120,12 @@ function nameLines(context: CanvasRenderingContext2D, { lines, top }: Overlay, s
   const heights = lines.map(each =>
     scale.y(Math.min(top, each.values.findLast(value => value !== null) ?? 0)),
   )
-  const placed = spread(heights, LABEL_ROOM)
-  const overflow = Math.max(0, Math.max(...placed) - scale.bottom)
+  const placed = spread(heights, LABEL_ROOM, scale.bottom)
   context.font = LABEL_FONT
   context.textAlign = 'left'
   lines.forEach((each, index) => {
     context.fillStyle = palette()[RUN_COLOURS[each.place] ?? 'ink']
-    context.fillText(fitted(context, each.label, room), scale.right + 8, (placed[index] ?? 0) - overflow + 4)
+    context.fillText(fitted(context, each.label, room), scale.right + 8, (placed[index] ?? 0) + 4)
   })
 }
 
