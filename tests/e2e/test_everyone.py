@@ -151,7 +151,7 @@ def test_a_key_of_the_runs_does_what_the_list_says(keys: str, gallery: Service, 
 def test_a_key_of_a_run_does_what_the_list_says(keys: str, gallery: Service, page: Page) -> None:
     page.goto(f"{gallery.address}/runs/vit-b16-in1k-aug2")
     expect(page.locator("[data-fix='1']")).to_be_visible()
-    expect(page.locator("canvas").first).to_be_visible()
+    expect(page.locator(".time-panels canvas").first).to_be_visible()
     presses, is_so = RUN_KEYS[keys]
     press(page, presses)
     is_so(page)
