@@ -100,6 +100,11 @@ export function unbroken(sentence: string): string {
   return sentence.replace(/(\d) (?=[×%]|µs|ms|s\b)/g, '$1\u00a0').replace(/(\d)–(?=\d)/g, '$1\u2060–\u2060')
 }
 
+/** `imagenet`, `lr=3e-4`: as a tag is typed and searched. */
+export function formatTag(key: string, value: string): string {
+  return value ? `${key}=${value}` : key
+}
+
 export function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }

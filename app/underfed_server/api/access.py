@@ -50,8 +50,10 @@ class Access:
         self._lock = threading.Lock()
         self._used: dict[str, datetime] = {}
         self._listeners: list[Callable[[], None]] = []
+        # What it would read at once was just read.
+        failed = "tokens could not be read"
         self._rounds = Rounds(
-            "access", self._follow, failed="tokens could not be read", failed_s=POLL_S, closing_s=CLOSING_S
+            "access", self._follow, failed=failed, failed_s=POLL_S, first_s=POLL_S, closing_s=CLOSING_S
         )
         self._noted_at = time.monotonic()
         self._read_at = 0.0

@@ -33,7 +33,9 @@ class Follower:
         self._known: dict[str, News] = {}
         self._since = store.now()
         failed = "what other processes wrote could not be followed"
-        self._rounds = Rounds("follower", self._follow, failed=failed, failed_s=EVERY_S, closing_s=CLOSING_S)
+        self._rounds = Rounds(
+            "follower", self._follow, failed=failed, failed_s=EVERY_S, first_s=EVERY_S, closing_s=CLOSING_S
+        )
         self.start = self._rounds.start
         self.close = self._rounds.close
 

@@ -116,10 +116,11 @@ def require_once(request: Request) -> None:
     Raises:
         InvalidError: a parameter that takes one value was given several.
     """
-    asked = request.query_params
-    for name in asked:
-        if name not in LISTS and len(asked.getlist(name)) > 1:
+    seen: set[str] = set()
+    for name, _ in request.query_params.multi_items():
+        if name in seen and name not in LISTS:
             raise InvalidError(f"{name}: give it once", field=name)
+        seen.add(name)
 
 
 class Choice(NamedTuple):

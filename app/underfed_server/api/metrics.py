@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from underfed_server.errors import InvalidError
 from underfed_server.model import Unit
-from underfed_server.store.ladder import COMPUTE, OWN_CORES, RATES, STALL, STALL_FRACTION
+from underfed_server.store.ladder import COMPUTE, OWN_CORES, RATES, STALL, STALL_FRACTION, explained_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ METRICS: Mapping[str, Metric] = {
     "memory_used_bytes": Metric("host", "memory_used_bytes", "bytes"),
     "swap_used_bytes": Metric("host", "swap_used_bytes", "bytes"),
     "shm_free_bytes": Metric("host", "shm_free_bytes", "bytes"),
-    **{rate: Metric("host", rate, "bytes_per_s", "disks" if rate.startswith("disk") else "networks") for rate in RATES},
+    **{rate: Metric("host", rate, "bytes_per_s", explained_by(rate)) for rate in RATES},
     OWN_CORES: Metric("process", OWN_CORES, "cores"),
     "rss_bytes": Metric("process", "rss_bytes", "bytes"),
     "workers_rss_bytes": Metric("process", "workers_rss_bytes", "bytes"),

@@ -21,7 +21,7 @@ def unjudged(run: RunSummary) -> Diagnosis:
         level="unknown",
         confidence=None,
         reason=why_no_loader(run.no_loader) if run.no_loader else reason,
-        sentence=no_loader() if run.no_loader else no_verdict(run.status in ("finished", "crashed")),
+        sentence=no_loader() if run.no_loader else no_verdict(run.status),
         why=None,
         judged_steps=0,
         needed_steps=needed,

@@ -12,6 +12,7 @@ from underfed_server.comparison.labels import labels_of
 from underfed_server.comparison.settings import settings_of
 from underfed_server.comparison.side import Side, common_basis, measure
 from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.ranks import told_rank
 from underfed_server.diagnosis.sentence import no_verdict
 from underfed_server.facts.condense import Asked, condense_steps
 from underfed_server.model import ComparedRun, Comparison, Diagnosis, EpochStart, LedgerEntry, Run, RunSummary
@@ -52,7 +53,8 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     loader = diagnosis.loader if diagnosis else None
     if diagnosis is None or diagnosis.bound == "unknown" or loader is None:
         return Side(run, label, diagnosis, None, _unjudged(run, diagnosis))
-    rank = _judged_rank(diagnosis, run)
+    rank = told_rank(diagnosis.ranks)
+    rank = min(run.ranks, default=0) if rank is None else rank
     asked = Asked(run, loader, LIMITS.warmup_steps, LIMITS.judged_steps)
     steps = condense_steps(store, asked, rank)
     epochs = tuple(
@@ -70,16 +72,6 @@ def _unjudged(run: Run, diagnosis: Diagnosis | None) -> str:
     return reason or f"it has no verdict after {run.steps:,} steps"
 
 
-def _judged_rank(diagnosis: Diagnosis, run: Run) -> int:
-    """The one that the verdict is of: the worst straggler, else the median."""
-    known = [each for each in diagnosis.ranks if each.data_stall_fraction is not None]
-    ranks = sorted(known, key=lambda each: each.data_stall_fraction or 0.0)
-    if not ranks:
-        return min(run.ranks, default=0)
-    slow = [each for each in ranks if each.straggler]
-    return slow[-1].rank if slow else ranks[(len(ranks) - 1) // 2].rank
-
-
 def _told(one: Compared, baseline: Compared, found: Against | None) -> ComparedRun:
     side, measured = one.side, one.measured
     step_s = measured.pace.step_us / 1e6 if measured else None
@@ -88,7 +80,7 @@ def _told(one: Compared, baseline: Compared, found: Against | None) -> ComparedR
         # Of the whole run there is more than a comparison needs.
         run=RunSummary.model_validate(side.run.model_dump(include=set(RunSummary.model_fields), by_alias=True)),
         label=side.label,
-        verdict=side.diagnosis.sentence if side.diagnosis else no_verdict(side.run.status in ("finished", "crashed")),
+        verdict=side.diagnosis.sentence if side.diagnosis else no_verdict(side.run.status),
         sentence=None if one is baseline else one.sentence(baseline, found),
         speed=found.speed if found else None,
         why_not=one.why_not,

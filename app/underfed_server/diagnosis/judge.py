@@ -87,8 +87,8 @@ def samples_per_step(facts: RunFacts) -> float | None:
 
 def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
     needed = limits.warmup_steps + limits.needed_steps
-    ended = facts.status in ("finished", "crashed")
-    reason = sentence.too_short(facts, needed) if ended else sentence.still_measuring(facts, needed)
+    is_over = sentence.has_ended(facts.status)
+    reason = sentence.too_short(facts, needed) if is_over else sentence.still_measuring(facts, needed)
     if facts.no_loader:
         reason = sentence.why_no_loader(facts.no_loader)
     return Verdict(
@@ -97,16 +97,16 @@ def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
         level="unknown",
         confidence=None,
         reason=reason,
-        sentence=_told_later(facts, needed, ended),
+        sentence=_told_later(facts, needed),
         why=None,
         judged_steps=facts.judged_steps,
     )
 
 
-def _told_later(facts: RunFacts, needed: int, ended: bool) -> str:
+def _told_later(facts: RunFacts, needed: int) -> str:
     if facts.no_loader:
         return sentence.no_loader()
-    return sentence.verdict_comes(facts, needed) if facts.status == "running" else sentence.no_verdict(ended)
+    return sentence.verdict_comes(facts, needed) if facts.status == "running" else sentence.no_verdict(facts.status)
 
 
 def _clock(rank: RankFacts) -> ClockName:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from underfed_server.diagnosis.limits import LIMITS, Limits
 from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.model import RankDiagnosis
 
 
 def judged_rank(facts: RunFacts, limits: Limits = LIMITS) -> RankFacts:
@@ -13,6 +16,14 @@ def judged_rank(facts: RunFacts, limits: Limits = LIMITS) -> RankFacts:
         ValueError: no rank has a judged step.
     """
     return max(stragglers(facts, limits), key=lambda rank: rank.stall_fraction, default=facts.median_rank)
+
+
+def told_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
+    """The same, from what a verdict tells of the ranks; ``None``: nothing was judged of any."""
+    known = [each for each in ranks if each.data_stall_fraction is not None]
+    judged = sorted(known, key=lambda each: each.data_stall_fraction or 0.0)
+    slow = [each.rank for each in judged if each.straggler]
+    return slow[-1] if slow else judged[(len(judged) - 1) // 2].rank if judged else None
 
 
 def stragglers(facts: RunFacts, limits: Limits) -> tuple[RankFacts, ...]:

@@ -9,7 +9,7 @@ from underfed_server.diagnosis.judged import Judged
 from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import input_lost_fraction, used_cores_fraction
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import CauseFinding
+from underfed_server.model import CauseFinding, Status
 
 NAMES = {
     "no_workers": "no workers",
@@ -87,15 +87,22 @@ def why_no_loader(reason: str) -> str:
     return reason.removeprefix("no loader seen: ")
 
 
-def no_verdict(ended: bool) -> str:
-    return "The run ended before a verdict was possible." if ended else "A verdict needs a few more steps."
+def no_verdict(status: Status) -> str:
+    if has_ended(status):
+        return "The run ended before a verdict was possible."
+    return "A verdict needs a few more steps."
+
+
+def has_ended(status: Status) -> bool:
+    """A lost one may still be training."""
+    return status in ("finished", "crashed")
 
 
 def verdict_comes(facts: RunFacts, needed: int) -> str:
     """When, by the pace so far; in how many steps where there is none yet."""
     slowest = min(facts.ranks, key=lambda rank: rank.total_steps, default=None)
     if slowest is None or slowest.total_steps == 0:
-        return no_verdict(ended=False)
+        return no_verdict("running")
     step_s = slowest.total_step_us / slowest.total_steps / 1e6
     return f"A verdict needs {_about(step_s * max(1, needed - slowest.total_steps))}."
 

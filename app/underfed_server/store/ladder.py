@@ -29,7 +29,6 @@ RATES = {
     "network_sent_bytes_per_s": "network_sent_bytes",
 }
 """Measures of a host, with the columns that they are the growth of."""
-
 MEASURES = {
     "steps": (
         "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us",
@@ -175,6 +174,13 @@ def with_names(rollup: Rollup, names: tuple[str, ...]) -> Rollup:
     return Rollup(
         rollup.rows, rollup.first_index, rollup.first_us, names, count, total_, least, most, rollup.bins
     )  # fmt: skip
+
+
+def explained_by(measure: str) -> str | None:
+    """The fact under which an agent says why there is no such rate; ``None``: it is no rate."""
+    if measure not in RATES:
+        return None
+    return "disks" if measure.startswith("disk") else "networks"
 
 
 def tier_of(lane: str, columns: Columns, index: Column) -> Rollup:

@@ -15,15 +15,23 @@ class Rounds:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
     def __init__(
-        self, name: str, work: Callable[[], float], *, failed: str, failed_s: float, closing_s: float = CLOSING_S
+        self,
+        name: str,
+        work: Callable[[], float],
+        *,
+        failed: str,
+        failed_s: float,
+        first_s: float = 0.0,
+        closing_s: float = CLOSING_S,
     ) -> None:
         """``work`` returns the seconds to rest. Where it raises, the log says ``failed``, and it is tried again in
-        ``failed_s``; :meth:`close` waits ``closing_s`` for work that is under way.
+        ``failed_s``. The first comes after ``first_s``; :meth:`close` waits ``closing_s`` for work that is under way.
         """
         self._log = logging.getLogger(f"underfed.{name}")
         self._work = work
         self._failed = failed
         self._failed_s = failed_s
+        self._first_s = first_s
         self._closing_s = closing_s
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"underfed-{name}", daemon=True)
@@ -46,6 +54,7 @@ class Rounds:
             self._thread.join(self._closing_s)
 
     def _run(self) -> None:
+        self.rest(self._first_s)
         while not self.is_closing:
             try:
                 rest_s = self._work()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -100,13 +100,7 @@ def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry
 def _sightings(connection: Connection, rows: Sequence[RowMapping]) -> list[Sighting]:
     run_ids = [row["run_id"] for row in rows]
     ranks, places, loaders = (_by_run(connection, columns, run_ids) for columns in (_RANK, _PLACE, _LOADER))
-    return [
-        replace(
-            _sighting(row, ranks.get(row["run_id"], []), places.get(row["run_id"], [])),
-            dataset_type=_dataset_type(row, loaders.get(row["run_id"], [])),
-        )
-        for row in rows
-    ]
+    return [_sighting(row, *(beside.get(row["run_id"], []) for beside in (ranks, places, loaders))) for row in rows]
 
 
 def _dataset_type(row: RowMapping, loaders: Sequence[RowMapping]) -> str | None:
@@ -129,7 +123,9 @@ def _by_run(connection: Connection, columns: Columns, run_ids: Iterable[str]) ->
     return found
 
 
-def _sighting(row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[RowMapping]) -> Sighting:
+def _sighting(
+    row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[RowMapping], loaders: Sequence[RowMapping]
+) -> Sighting:
     hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
     mounts = (
         MountSeen(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"], place["files_seen"])
@@ -148,6 +144,7 @@ def _sighting(row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[Row
         ended_at=row["ended_at"] or row["last_seen_at"],
         hosts=_hosts(ranks),
         mounts=tuple(dict.fromkeys(mounts)),
+        dataset_type=_dataset_type(row, loaders),
         best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
         on_gpu=row["gpu_hours_lost"] is not None,
     )

@@ -21,13 +21,26 @@ def run_row(connection: Connection, run_id: str) -> RowMapping:
     """Raises:
     NotFoundError: there is no such run.
     """
-    run = tables.run.c
-    row = (
-        connection.execute(select(tables.run).where(run.run_id == run_id, run.deleted_at.is_(None))).mappings().first()
-    )
-    if row is None:
-        raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
+    row = any_run_row(connection, run_id)
+    if row["deleted_at"] is not None:
+        raise _no_run(run_id)
     return row
+
+
+def any_run_row(connection: Connection, run_id: str) -> RowMapping:
+    """Also of a run that was deleted.
+
+    Raises:
+        NotFoundError: there is no such run, or no more.
+    """
+    row = connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
+    if row is None:
+        raise _no_run(run_id)
+    return row
+
+
+def _no_run(run_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no run {run_id!r}", field="run_id")
 
 
 def read_summary(connection: Connection, run_id: str, now: datetime) -> RunSummary:
@@ -43,9 +56,7 @@ def read_state(connection: Connection, run_id: str, now: datetime) -> tuple[RunS
     Raises:
         NotFoundError: there is no such run, or no more.
     """
-    row = connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
-    if row is None:
-        raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
+    row = any_run_row(connection, run_id)
     return summaries(connection, [row], now)[0], row["deleted_at"] is not None
 
 

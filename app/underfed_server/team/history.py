@@ -8,15 +8,16 @@ from datetime import datetime
 
 import numpy as np
 
-from underfed_server.model import HostHistory, HostRun, HostSeries, Unit
+from underfed_server.model import HostHistory, HostSeries, Unit
 from underfed_server.store.chunks import Column
-from underfed_server.store.ladder import OWN_CORES, RATES, Rollup
+from underfed_server.store.ladder import OWN_CORES, RATES, Rollup, explained_by
 from underfed_server.store.lanes import HOST, PROCESS
 from underfed_server.store.machines import Placed, RankThere, read_placed, read_ranks
 from underfed_server.store.series import read_series_between
 from underfed_server.store.store import Store
 from underfed_server.store.tables import MICROSECOND
 from underfed_server.store.tracks import Reader
+from underfed_server.team.telling import cpus_seen, host_run, is_limited, reasons_of, widest_facts
 
 MOST_RUNS = 100
 """In one picture: those that were there last."""
@@ -32,7 +33,6 @@ UNITS: dict[str, Unit] = {
     "own_cores": "cores", "other_cores": "cores", "idle_cores": "cores", "memory_used_bytes": "bytes",
     "shm_used_bytes": "bytes", **dict.fromkeys(RATES, "bytes_per_s"),
 }  # fmt: skip
-EXPLAINED_BY = {rate: "disks" if rate.startswith("disk") else "networks" for rate in RATES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +75,28 @@ def read_history(
         placed = {run.run_id: run for run in runs}
         hosts = list(_read(reader, ranks, placed, span, HOST, HELD))
         own = list(_read(reader, ranks[:MOST_RANKS], placed, span, PROCESS, (OWN_CORES,)))
-    widest = max((rank.facts for rank in ranks), key=lambda facts: facts.get("allowed_cpus") or 0, default={})
-    # Those that may use most of the host see most of it: others only fill their gaps.
-    hosts.sort(key=lambda lane: -(lane.rank.facts.get("allowed_cpus") or 0))
+    widest = widest_facts(ranks)
+    hosts.sort(key=lambda lane: -cpus_seen(lane.rank))
     held = {name: _filled([lane.columns[name] for lane in hosts], span) for name in HELD}
     limit, total, shm = (widest.get(name) for name in ("memory_limit_bytes", "memory_total_bytes", "shm_total_bytes"))
-    is_limited = limit is not None and (total is None or limit < total)
+    limited = is_limited(limit, total)
     columns = {rate: held[rate] for rate in RATES} | {
-        "memory_used_bytes": held["memory_used_bytes"] if is_limited else _left(total, held["memory_available_bytes"]),
+        "memory_used_bytes": held["memory_used_bytes"] if limited else _left(total, held["memory_available_bytes"]),
         "shm_used_bytes": _left(shm, held["shm_free_bytes"]),
         **_cores(
             held["busy_cores"], _own(own, placed, span, is_whole=len(ranks) <= MOST_RANKS), widest.get("allowed_cpus")
         ),
     }
-    reasons = {fact: why for rank in reversed(ranks) for fact, why in rank.not_measured.items()}
+    reasons = reasons_of(ranks)
     return HostHistory(
         hostname=hostname,
         from_at=from_at,
         to_at=to_at,
         bucket_us=span.us // buckets,
         usable_cores=widest.get("usable_cores"),
-        memory_limit_bytes=limit if is_limited else total,
+        memory_limit_bytes=limit if limited else total,
         shm_total_bytes=shm,
-        runs=[_run(run) for run in sorted(runs, key=lambda run: run.started_at)],
+        runs=[host_run(run, None) for run in sorted(runs, key=lambda run: run.started_at)],
         series=[_series(name, columns[name], reasons) for name in UNITS],
     )
 
@@ -170,11 +169,6 @@ def _cores(busy: Column, own: Column, allowed: int | None) -> dict[str, Column]:
     }
 
 
-def _run(run: Placed) -> HostRun:
-    same = [name for name in HostRun.model_fields if name != "own_cores"]
-    return HostRun(**{name: getattr(run, name) for name in same}, own_cores=None)
-
-
 def _series(name: str, column: Column, reasons: dict[str, str]) -> HostSeries:
     unit = UNITS[name]
     known = np.isfinite(column)
@@ -182,5 +176,5 @@ def _series(name: str, column: Column, reasons: dict[str, str]) -> HostSeries:
     values = [
         round(value, digits) if is_known else None for value, is_known in zip(column.tolist(), known, strict=True)
     ]
-    missing = None if known.any() else reasons.get(EXPLAINED_BY.get(name, name), "nothing was measured in this time")
+    missing = None if known.any() else reasons.get(explained_by(name) or name, "nothing was measured in this time")
     return HostSeries(metric=name, unit=unit, values=values, missing=missing)

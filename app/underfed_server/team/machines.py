@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
+from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostsPage
+from underfed_server.store.ladder import RATES
 from underfed_server.store.machines import Placed, RankThere, read_placed, read_ranks
 from underfed_server.store.newest import Place, RankNow
 from underfed_server.store.peaks import Peaks, read_peaks
@@ -16,6 +17,7 @@ from underfed_server.store.status import LOST_AFTER
 from underfed_server.store.store import Store
 from underfed_server.team.competing import competing_for
 from underfed_server.team.shared import shared_causes
+from underfed_server.team.telling import cpus_seen, host_run, is_limited, reasons_of, widest_facts
 
 T = TypeVar("T")
 
@@ -41,10 +43,10 @@ class There:
 
     @property
     def views(self) -> list[tuple[RankThere, RankNow]]:
-        """Ranks that sample the host; those that may use most of it see most of it, and come first."""
+        """Ranks that sample the host; those that see most of it come first."""
         found = [(rank, now) for rank in self.ranks if (now := self.now.get((rank.run_id, rank.rank)))]
         sampling = [(rank, now) for rank, now in found if now.is_sampling]
-        return sorted(sampling, key=lambda each: -(each[0].facts.get("allowed_cpus") or 0))
+        return sorted(sampling, key=lambda each: -cpus_seen(each[0]))
 
 
 def read_hosts(store: Store, project: str | None = None, hostname: str | None = None) -> HostsPage:
@@ -92,20 +94,18 @@ def _shared_sentences(store: Store, project: str | None, now: datetime) -> dict[
 
 
 def _host(there: There, shared: list[str]) -> Host:
-    runs = shown_of(there.runs)
-    newest, facts = there.runs[0], _facts(there)
+    runs, facts = shown_of(there.runs), _facts(there)
     views = [now for _, now in there.views]
     memory_limit, memory_used = _memory(facts, views)
     shm_free = _first(view.shm_free_bytes for view in views)
     shm_total = facts.shm_total_bytes
     cores = cores_of(there, facts)
-    told = [_run(run, there) for run in runs]
-    flows = {rate.removesuffix("_bytes_per_s"): flow for rate, flow in _flows(there, views).items()}
+    told = [host_run(run, _own_cores(run, there)) for run in runs]
     shm_used = None if shm_free is None or shm_total is None else max(0, shm_total - shm_free)
-    reasons = {fact: why for rank in reversed(there.ranks) for fact, why in rank.not_measured.items()}
+    reasons = reasons_of(there.ranks)
     return Host(
         hostname=there.hostname,
-        is_live=newest.is_running or bool(there.running),
+        is_live=bool(there.running),
         last_seen_at=max(run.ended_at for run in there.runs),
         facts=facts,
         gpus=_gpus(there),
@@ -116,7 +116,7 @@ def _host(there: There, shared: list[str]) -> Host:
         memory_limit_bytes=memory_limit,
         shm_used_bytes=shm_used,
         shm_total_bytes=shm_total,
-        **flows,
+        **_flows(there, views),
         competing=[*competing_for(told, cores, memory_used, memory_limit, shm_used, shm_total), *shared]
         if there.running
         else [],
@@ -126,14 +126,9 @@ def _host(there: There, shared: list[str]) -> Host:
 
 def _facts(there: There) -> HostFacts:
     """Of the rank that may use most of the host."""
-    told = max((rank.facts for rank in there.ranks), key=lambda facts: facts.get("allowed_cpus") or 0, default={})
+    told = widest_facts(there.ranks)
     known = [name for name in HostFacts.model_fields if name != "hostname"]
     return HostFacts(hostname=there.hostname, **{name: told.get(name) for name in known})
-
-
-def _run(run: Placed, there: There) -> HostRun:
-    same = [name for name in HostRun.model_fields if name != "own_cores"]
-    return HostRun(**{name: getattr(run, name) for name in same}, own_cores=_own_cores(run, there))
 
 
 def _own_cores(run: Placed, there: There) -> float | None:
@@ -175,19 +170,19 @@ def _memory(facts: HostFacts, views: Sequence[RankNow]) -> tuple[int | None, int
     """``(limit, used)``: of the control group where it limits memory, else of the machine."""
     used = _first(view.memory_used_bytes for view in views)
     limit, total = facts.memory_limit_bytes, facts.memory_total_bytes
-    if used is not None and limit is not None and (total is None or limit < total):
+    if used is not None and is_limited(limit, total):
         return limit, used
     available = _first(view.memory_available_bytes for view in views)
     return total, None if available is None or total is None else max(0, total - available)
 
 
 def _flows(there: There, views: Sequence[RankNow]) -> dict[str, HostFlow]:
+    """By the names that a host has them by."""
     found = {}
-    for rate in ("disk_read", "disk_written", "network_received", "network_sent"):
-        name = f"{rate}_bytes_per_s"
-        now, most = _first(view.rates.get(name) for view in views), there.peaks.get(name)
+    for rate in RATES:
+        now, most = _first(view.rates.get(rate) for view in views), there.peaks.get(rate)
         highest = None if most is None else max(most, now or 0.0)
-        found[name] = HostFlow(now=now, most=highest)
+        found[rate.removesuffix("_bytes_per_s")] = HostFlow(now=now, most=highest)
     return found
 
 

@@ -58,11 +58,21 @@ export function drawTimeGrid(
   { fromS, toS, startLabel, timeTick }: Extent & Pick<TimePanel, 'startLabel' | 'timeTick'>,
   isLabelled: boolean,
 ): void {
+  const label = (at: number) => (timeTick ? timeTick(at) : timeLabel(at, toS, startLabel))
+  drawColumns(context, scale, timeTicks(fromS, toS, scale.right - scale.left), isLabelled ? label : null)
+}
+
+/** A line from top to bottom for each tick, with its label below. */
+export function drawColumns(
+  context: CanvasRenderingContext2D,
+  scale: Scale,
+  ticks: readonly number[],
+  label: ((at: number) => string) | null,
+): void {
   begin(context, 'center')
-  for (const at of timeTicks(fromS, toS, scale.right - scale.left)) {
+  for (const at of ticks) {
     line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
-    const label = timeTick ? timeTick(at) : timeLabel(at, toS, startLabel)
-    if (isLabelled) context.fillText(label, scale.x(at), scale.bottom + 17)
+    if (label) context.fillText(label(at), scale.x(at), scale.bottom + 17)
   }
 }
 

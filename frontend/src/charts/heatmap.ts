@@ -2,9 +2,9 @@
 import { durationUnit, formatNumber } from '../format'
 import { drawTimeGrid, drawValueGrid, line, type Scale, scaleOf } from './axes'
 import type { Crosshair } from './crosshair'
-import { createSurface, gutters, type Mounted, spread } from './frame'
+import { type Drawing, mountDrawing } from './drawing'
+import { gutters, type Mounted, spread } from './frame'
 import { LABEL_FONT, palette } from './palette'
-import { follow } from './pointing'
 
 export interface Heatmap {
   fromS: number
@@ -34,31 +34,17 @@ const LEAST_RATIO = 4
 /** Between two load-time ticks. */
 const TICK_ROOM = 24
 
+const DRAWING: Drawing<Heatmap> = { height: () => HEIGHT, scale: heatScale, draw: drawHeatmap }
+
 export function mountHeatmap(element: HTMLElement, first: Heatmap, crosshair: Crosshair): Mounted<Heatmap> {
-  let data = first
-  const surface = createSurface(element, () => HEIGHT, draw)
-  const scale = () => heatScale(data, element.clientWidth)
-  const unfollow = follow(element, surface.canvas, { crosshair, scale })
+  return mountDrawing(element, first, DRAWING, { crosshair })
+}
 
-  function draw(): void {
-    const { context } = surface.begin()
-    drawTimeGrid(context, scale(), data, true)
-    drawValueGrid(context, scale(), loadTicks(extent(data), scale().y), loadLabel)
-    drawCells(context, data, scale())
-    drawLimit(context, data, scale())
-  }
-
-  draw()
-  return {
-    update(next) {
-      data = next
-      draw()
-    },
-    destroy() {
-      unfollow()
-      surface.destroy()
-    },
-  }
+function drawHeatmap(context: CanvasRenderingContext2D, data: Heatmap, scale: Scale): void {
+  drawTimeGrid(context, scale, data, true)
+  drawValueGrid(context, scale, loadTicks(extent(data), scale.y), loadLabel)
+  drawCells(context, data, scale)
+  drawLimit(context, data, scale)
 }
 
 /** Load times on a logarithmic scale. */

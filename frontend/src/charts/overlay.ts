@@ -1,9 +1,9 @@
 /** Several runs in one chart: a line each, told apart by colour, dashes and the name beside its end. */
-import { drawValueGrid, line, type Scale, scaleOf, valueTicks } from './axes'
+import { drawColumns, drawValueGrid, type Scale, scaleOf, valueTicks } from './axes'
 import type { Crosshair } from './crosshair'
-import { createSurface, type Mounted, spread, TIME_SPACE, timeTicks } from './frame'
-import { FONT, LABEL_FONT, palette } from './palette'
-import { follow } from './pointing'
+import { type Drawing, mountDrawing, within } from './drawing'
+import { type Mounted, spread, TIME_SPACE, timeTicks } from './frame'
+import { LABEL_FONT, palette } from './palette'
 import { spans } from './time'
 
 export const RUN_COLOURS = ['ink', 'run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6', 'run-7'] as const
@@ -43,27 +43,14 @@ const SIDES = { left: 54, right: 132 }
 const SIDES_NARROW = { left: 46, right: 12 }
 const [TOP, BOTTOM, TICK_ROOM, LABEL_ROOM] = [10, 24, 34, 15]
 
+const DRAWING: Drawing<Overlay> = {
+  height: overlay => overlay.height,
+  scale: overlayScale,
+  draw: drawOverlay,
+}
+
 export function mountOverlay(element: HTMLElement, first: Overlay, crosshair: Crosshair): Mounted<Overlay> {
-  let overlay = first
-  const surface = createSurface(element, () => overlay.height, draw)
-  const scale = () => overlayScale(overlay, element.clientWidth)
-  const unfollow = follow(element, surface.canvas, { crosshair, scale })
-
-  function draw(): void {
-    drawOverlay(surface.begin().context, overlay, scale())
-  }
-
-  draw()
-  return {
-    update(next) {
-      overlay = next
-      draw()
-    },
-    destroy() {
-      unfollow()
-      surface.destroy()
-    },
-  }
+  return mountDrawing(element, first, DRAWING, { crosshair })
 }
 
 function isNarrow(width: number): boolean {
@@ -79,27 +66,18 @@ function drawOverlay(context: CanvasRenderingContext2D, overlay: Overlay, scale:
   drawPositions(context, overlay, scale)
   const ticks = valueTicks(overlay.top, scale.bottom - scale.top, TICK_ROOM)
   drawValueGrid(context, scale, ticks, value => overlay.tick(value, ticks.at(-1) ?? value))
-  context.save()
-  context.beginPath()
-  context.rect(scale.left, scale.top - 1, scale.right - scale.left, scale.bottom - scale.top + 2)
-  context.clip()
-  // The baseline last, over all others.
-  for (const each of overlay.lines.toReversed()) drawLine(context, each, scale)
-  context.restore()
+  within(context, scale, () => {
+    // The baseline last, over all others.
+    for (const each of overlay.lines.toReversed()) drawLine(context, each, scale)
+  })
   if (scale.left !== SIDES_NARROW.left) nameLines(context, overlay, scale)
 }
 
 function drawPositions(context: CanvasRenderingContext2D, overlay: Overlay, scale: Scale): void {
   const { to, isTime, label, startLabel } = overlay
   const width = scale.right - scale.left
-  context.strokeStyle = palette().hair
-  context.fillStyle = palette()['ink-3']
-  context.font = FONT
-  context.textAlign = 'center'
-  for (const at of isTime ? timeTicks(0, to, width) : valueTicks(to, width, TIME_SPACE)) {
-    line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
-    context.fillText(at === 0 ? startLabel : label(at), scale.x(at), scale.bottom + 17)
-  }
+  const ticks = isTime ? timeTicks(0, to, width) : valueTicks(to, width, TIME_SPACE)
+  drawColumns(context, scale, ticks, at => (at === 0 ? startLabel : label(at)))
 }
 
 function drawLine(context: CanvasRenderingContext2D, { place, at, values }: RunLine, { x, y }: Scale): void {

@@ -31,7 +31,6 @@ export interface TimePanel {
   layers: readonly Layer[]
   /** Lines over one another, each named at its own last value, instead of a stack. */
   isOverlaid?: boolean
-  isStepped: boolean
   top: number
   /** Said where values lie above `top`. */
   topLabel: string | null

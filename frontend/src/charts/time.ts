@@ -2,10 +2,10 @@
 import { annotate } from './annotate'
 import { drawTimeGrid, drawValueGrid, type Scale, scaleOf, valueTicks } from './axes'
 import type { Crosshair } from './crosshair'
-import { createSurface, gutters, type Mounted } from './frame'
+import { type Drawing, mountDrawing, within } from './drawing'
+import { gutters, type Mounted } from './frame'
 import { palette } from './palette'
 import type { Layer, TimePanel } from './panel'
-import { follow } from './pointing'
 
 export interface TimeDeps {
   crosshair: Crosshair
@@ -19,27 +19,14 @@ const BOTTOM = { labelled: 24, bare: 6 }
 /** Between two value ticks. */
 const TICK_ROOM = { tall: 34, flat: 22 }
 
+const DRAWING: Drawing<TimePanel> = {
+  height: panel => panel.height,
+  scale: panelScale,
+  draw: drawPanel,
+}
+
 export function mountTime(element: HTMLElement, first: TimePanel, deps: TimeDeps): Mounted<TimePanel> {
-  let panel = first
-  const surface = createSurface(element, () => panel.height, draw)
-  const scale = () => panelScale(panel, element.clientWidth)
-  const unfollow = follow(element, surface.canvas, { ...deps, scale })
-
-  function draw(): void {
-    drawPanel(surface.begin().context, panel, scale())
-  }
-
-  draw()
-  return {
-    update(next) {
-      panel = next
-      draw()
-    },
-    destroy() {
-      unfollow()
-      surface.destroy()
-    },
-  }
+  return mountDrawing(element, first, DRAWING, deps)
 }
 
 function panelScale(panel: TimePanel, width: number): Scale {
@@ -53,14 +40,11 @@ function drawPanel(context: CanvasRenderingContext2D, panel: TimePanel, scale: S
   const ticks = panel.ticks ?? valueTicks(panel.top, height, TICK_ROOM[panel.height > 150 ? 'tall' : 'flat'])
   drawTimeGrid(context, scale, panel, panel.hasTimeLabels)
   drawValueGrid(context, scale, ticks, value => panel.tick(value, ticks.at(-1) ?? value))
-  context.save()
-  context.beginPath()
-  context.rect(scale.left, scale.top - 1, scale.right - scale.left, height + 2)
-  context.clip()
-  panel.layers.forEach((layer, index) => {
-    drawLayer(context, panel, layer, panel.isOverlaid ? undefined : panel.layers[index + 1], scale)
+  within(context, scale, () => {
+    panel.layers.forEach((layer, index) => {
+      drawLayer(context, panel, layer, panel.isOverlaid ? undefined : panel.layers[index + 1], scale)
+    })
   })
-  context.restore()
   annotate(context, panel, scale)
 }
 

@@ -2,11 +2,9 @@
 import { get } from '../api/client'
 import type { RunSummary, RunsPage } from '../api/names'
 import type { Cell, Table } from '../csv'
+import { formatTag } from '../format'
 import { asked } from './connection'
-import { type RunsQuery, requested } from './query'
-
-/** The service answers with no more at once. */
-const MOST = 5_000
+import { MOST, type RunsQuery, requested } from './query'
 
 const COLUMNS: Readonly<Record<string, (run: RunSummary) => Cell>> = {
   run_id: run => run.run_id,
@@ -16,7 +14,7 @@ const COLUMNS: Readonly<Record<string, (run: RunSummary) => Cell>> = {
   hosts: run => run.hostnames.join(' '),
   tags: run =>
     Object.entries(run.tags)
-      .map(([key, value]) => (value ? `${key}=${value}` : key))
+      .map(([key, value]) => formatTag(key, value))
       .join(' '),
   status: run => run.status,
   bound: run => run.bound,

@@ -36,6 +36,9 @@ export function parseQuery(query: URLSearchParams): RunsQuery {
   }
 }
 
+/** The service answers with no more runs at once. */
+export const MOST = 5_000
+
 /** As the service takes it. */
 export function requested({ q, ...rest }: RunsQuery, limit: number, cursor: string | null) {
   return { ...rest, q: q || null, limit, cursor }

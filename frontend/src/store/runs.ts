@@ -2,14 +2,13 @@
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
 import type { ProjectInfo, RunEvent, RunSummary, RunsPage, StatusCounts, UserInfo, Week } from '../api/names'
+import { formatTag } from '../format'
 import { asked } from './connection'
 import { movedRows, sortedIds } from './order'
-import { isFiltered, type RunsQuery, requested } from './query'
+import { isFiltered, MOST, type RunsQuery, requested } from './query'
 import { throttled } from './throttle'
 
 const PAGE = 200
-/** The service answers with no more at once. */
-const MOST = 5_000
 /** Answers of the most that one holds: more than any team has. */
 const MOST_TRIES = 20
 /** A menu holds no more; the search finds any. */
@@ -44,7 +43,7 @@ export const listed = computed(() => {
   for (const id of order.value) {
     const run = rows.get(id)?.peek()
     for (const host of run?.hostnames ?? []) hosts.add(host)
-    for (const [key, value] of Object.entries(run?.tags ?? {})) tags.add(value ? `${key}=${value}` : key)
+    for (const [key, value] of Object.entries(run?.tags ?? {})) tags.add(formatTag(key, value))
   }
   return { hosts: [...hosts].sort(), tags: [...tags].sort().slice(0, MOST_TAGS) }
 })

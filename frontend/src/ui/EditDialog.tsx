@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { NoAnswer, ServiceError } from '../api/client'
 import type { Run } from '../api/names'
-import { asSentence } from '../format'
+import { asSentence, formatTag } from '../format'
 import { type Changes, edit } from '../store/actions'
 import { keeping, edit as say } from '../text'
 
@@ -75,6 +75,6 @@ export function tagsOf(text: string): Record<string, string> {
 
 export function tagsText(tags: Run['tags']): string {
   return Object.entries(tags)
-    .map(([key, value]) => (value ? `${key}=${value}` : key))
+    .map(([key, value]) => formatTag(key, value))
     .join(', ')
 }

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { Fragment } from 'preact'
 import type { Run } from '../api/names'
-import { formatAge, formatNumber, formatSetting } from '../format'
+import { formatAge, formatNumber, formatSetting, formatTag } from '../format'
 import { navigate, runHref, runsHref } from '../router'
 import { archive, mayChange, remove, unarchive } from '../store/actions'
 import { compareWithEarlier } from '../store/compare'
@@ -35,7 +35,7 @@ export function RunHead({ run }: { run: Run }) {
       </span>
       {Object.entries(run.tags).map(([key, value]) => (
         <span key={key} class="tag">
-          {value ? `${key}=${value}` : key}
+          {formatTag(key, value)}
         </span>
       ))}
       {(overrides.length > 0 || run.advice_of) && (

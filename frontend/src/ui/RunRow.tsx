@@ -1,7 +1,7 @@
 /** One run in the table. It reads its own signal: a live run redraws its own row and no other. */
 import type { Signal } from '@preact/signals'
 import type { RunSummary } from '../api/names'
-import { formatAgeCell } from '../format'
+import { formatAgeCell, formatTag } from '../format'
 import { runHref, withQuery } from '../router'
 import { mayChange } from '../store/actions'
 import { isSelected, tick } from '../store/selection'
@@ -63,7 +63,7 @@ function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
   return (
     <span class="tags">
       {Object.entries(run.tags).map(([key, value]) => {
-        const tag = value ? `${key}=${value}` : key
+        const tag = formatTag(key, value)
         return (
           <a key={key} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
             {tag}

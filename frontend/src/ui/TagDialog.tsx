@@ -1,6 +1,7 @@
 /** Tags of the chosen runs: taken away from all, added to all. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { formatTag } from '../format'
 import { retag } from '../store/actions'
 import { rows } from '../store/runs'
 import { actions as say, text } from '../text'
@@ -87,6 +88,6 @@ function tagsHad(ids: readonly string[]) {
   }
   return [...found].map(([key, { values, count }]) => {
     const value = values.size === 1 ? [...values][0] : '…'
-    return { key, count, words: value ? `${key}=${value}` : key }
+    return { key, count, words: formatTag(key, value ?? '') }
   })
 }

@@ -44,7 +44,6 @@ export function hostCharts(history: HostHistory, axis: Axis): HostCharts {
     fromS: start,
     toS: start + atS.length * stepS,
     atS,
-    isStepped: false,
     topLabel: null,
     startLabel: say.start,
     marks: [],

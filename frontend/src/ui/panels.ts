@@ -255,7 +255,7 @@ export function valueAt(columns: LineColumns | null, atS: number): number | null
 
 function shared(frame: Frame) {
   const { fromS, toS, marks } = frame
-  return { fromS, toS, marks, isStepped: false, topLabel: null, hasTimeLabels: false, startLabel: say.start }
+  return { fromS, toS, marks, topLabel: null, hasTimeLabels: false, startLabel: say.start }
 }
 
 function line(values: Column, stroke: Layer['stroke'], fill: 'sunk' | null, label: string | null): Layer {
