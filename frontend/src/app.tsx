@@ -13,10 +13,10 @@ import { bind } from './shortcuts'
 import { signInNeeded } from './store/connection'
 import { text } from './text'
 import { nextTheme } from './theme'
-import { GoneBanner, StumbleBanner } from './ui/Banner'
-import { KeysDialog } from './ui/KeysDialog'
-import { Toast } from './ui/Toast'
-import { TopBar } from './ui/TopBar'
+import { KeysDialog } from './ui/frame/KeysDialog'
+import { Toast } from './ui/frame/Toast'
+import { TopBar } from './ui/frame/TopBar'
+import { GoneBanner, StumbleBanner } from './ui/parts/Banner'
 
 export function App() {
   const showsKeys = useSignal(false)

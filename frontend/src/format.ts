@@ -24,6 +24,12 @@ export function durationUnit(us: number): [us: number, unit: string] {
   return size >= 999.5 ? [1e3, 'ms'] : [1, 'µs']
 }
 
+/** All ticks of an axis in the unit of its largest, which alone carries it. */
+export function durationTick(us: number, largestUs: number): string {
+  const [divisor, unit] = durationUnit(largestUs)
+  return us === largestUs ? `${formatNumber(us / divisor)} ${unit}` : formatNumber(us / divisor)
+}
+
 /** How long something has been going on, from seconds: `"48 s"`, `"12 min"`, `"3 h 06 min"`, `"2 d 3 h"`. */
 export function formatAge(s: number): string {
   const whole = Math.max(0, Math.round(s))

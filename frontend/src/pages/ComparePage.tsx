@@ -6,13 +6,13 @@ import { navigate, runsHref } from '../router'
 import { bind } from '../shortcuts'
 import { chosenRuns, compareHref, MOST_COMPARED, openComparison } from '../store/compare'
 import { compare as say, text } from '../text'
-import { TroubleBanner } from '../ui/Banner'
-import { ComparedRuns } from '../ui/ComparedRuns'
-import { ComparedSettings } from '../ui/ComparedSettings'
-import { Ledger } from '../ui/Ledger'
-import { OverlayPanel } from '../ui/OverlayPanel'
-import { RunPicker } from '../ui/RunPicker'
-import { RunSkeleton } from '../ui/Skeleton'
+import { ComparedRuns } from '../ui/compare/ComparedRuns'
+import { ComparedSettings } from '../ui/compare/ComparedSettings'
+import { OverlayPanel } from '../ui/compare/OverlayPanel'
+import { RunPicker } from '../ui/compare/RunPicker'
+import { TroubleBanner } from '../ui/parts/Banner'
+import { Ledger } from '../ui/parts/Ledger'
+import { Skeleton } from '../ui/parts/Skeleton'
 
 /** Sentences of more runs would push the picture off the screen. */
 const FEW = 2
@@ -39,7 +39,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
     <>
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
       {trouble && trouble.status === 404 && <Choosing ids={[]} onPick={id => navigate(compareHref([id]))} />}
-      {!trouble && !found && <RunSkeleton />}
+      {!trouble && !found && <Skeleton />}
       {found && !(trouble?.status === 404) && (
         <div class={isCurrent ? '' : 'stale'}>
           <Head comparison={found} ids={ids} onPick={add} />

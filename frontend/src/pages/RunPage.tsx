@@ -11,22 +11,22 @@ import { parseQuery } from '../store/query'
 import { openRun, type Part, type RunStore } from '../store/run'
 import { isLoaded, load, order } from '../store/runs'
 import * as say from '../text'
-import { AdviceList } from '../ui/AdviceList'
-import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/Banner'
-import { Footnote } from '../ui/Footnote'
-import { GanttPanel } from '../ui/GanttPanel'
-import { Ledger } from '../ui/Ledger'
-import { LoaderSettings } from '../ui/LoaderSettings'
-import { RanksPanel } from '../ui/RanksPanel'
-import { RunFacts } from '../ui/RunFacts'
-import { RunHead } from '../ui/RunHead'
-import { RunHosts } from '../ui/RunHosts'
-import { SignalsPanel } from '../ui/SignalsPanel'
-import { RunSkeleton } from '../ui/Skeleton'
-import { TimePanels } from '../ui/TimePanels'
-import { searchRuns } from '../ui/TopBar'
-import { Verdict } from '../ui/Verdict'
-import { WorkersPanel } from '../ui/WorkersPanel'
+import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/parts/Banner'
+import { Ledger } from '../ui/parts/Ledger'
+import { Skeleton } from '../ui/parts/Skeleton'
+import { searchRuns } from '../ui/parts/searchRuns'
+import { AdviceList } from '../ui/run/AdviceList'
+import { Footnote } from '../ui/run/Footnote'
+import { GanttPanel } from '../ui/run/GanttPanel'
+import { LoaderSettings } from '../ui/run/LoaderSettings'
+import { RanksPanel } from '../ui/run/RanksPanel'
+import { RunFacts } from '../ui/run/RunFacts'
+import { RunHead } from '../ui/run/RunHead'
+import { RunHosts } from '../ui/run/RunHosts'
+import { SignalsPanel } from '../ui/run/SignalsPanel'
+import { TimePanels } from '../ui/run/TimePanels'
+import { Verdict } from '../ui/run/Verdict'
+import { WorkersPanel } from '../ui/run/WorkersPanel'
 import { verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 
@@ -56,7 +56,7 @@ export function RunPage({ runId }: { runId: string }) {
       {[...store.troubles.value].map(([part, error]) => (
         <TroubleBanner key={part} what={PART_NAMES[part]} error={error} />
       ))}
-      {run ? <Loaded store={store} run={run} /> : store.troubles.value.size === 0 && <RunSkeleton />}
+      {run ? <Loaded store={store} run={run} /> : store.troubles.value.size === 0 && <Skeleton />}
     </>
   )
 }

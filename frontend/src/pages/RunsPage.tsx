@@ -18,15 +18,15 @@ import {
   week,
 } from '../store/runs'
 import { runs, text } from '../text'
-import { TroubleBanner } from '../ui/Banner'
-import { Empty } from '../ui/Empty'
-import { Filters } from '../ui/Filters'
-import { NoMatch } from '../ui/NoMatch'
-import { RunsTable } from '../ui/RunsTable'
-import { SelectionBar } from '../ui/SelectionBar'
-import { RunsSkeleton } from '../ui/Skeleton'
-import { searchRuns } from '../ui/TopBar'
-import { WeekHead } from '../ui/WeekHead'
+import { TroubleBanner } from '../ui/parts/Banner'
+import { searchRuns } from '../ui/parts/searchRuns'
+import { Empty } from '../ui/runs/Empty'
+import { Filters } from '../ui/runs/Filters'
+import { NoMatch } from '../ui/runs/NoMatch'
+import { RunsSkeleton } from '../ui/runs/RunsSkeleton'
+import { RunsTable } from '../ui/runs/RunsTable'
+import { SelectionBar } from '../ui/runs/SelectionBar'
+import { WeekHead } from '../ui/runs/WeekHead'
 
 export function RunsPage({ query }: { query: URLSearchParams }) {
   const key = query.toString()

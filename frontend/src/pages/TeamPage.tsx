@@ -6,12 +6,12 @@ import { runHref } from '../router'
 import { bind } from '../shortcuts'
 import { openTeam } from '../store/team'
 import { causeWord, hourNoun, team as say, text } from '../text'
-import { TroubleBanner } from '../ui/Banner'
-import { DataTable } from '../ui/DataTable'
-import { HoursPanel, searchHref } from '../ui/HoursPanel'
-import { Panel } from '../ui/Panel'
-import { RunsSkeleton } from '../ui/Skeleton'
-import { searchRuns } from '../ui/TopBar'
+import { TroubleBanner } from '../ui/parts/Banner'
+import { DataTable } from '../ui/parts/DataTable'
+import { Panel } from '../ui/parts/Panel'
+import { searchRuns } from '../ui/parts/searchRuns'
+import { RunsSkeleton } from '../ui/runs/RunsSkeleton'
+import { HoursPanel, searchHref } from '../ui/team/HoursPanel'
 
 /** Side by side where there is room. */
 const COLUMNS = [

@@ -136,6 +136,15 @@ export function last(column: Column): number | null {
   return column.findLast(value => value !== null) ?? null
 }
 
+export function measured(column: Column): readonly number[] {
+  return column.filter(value => value !== null)
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 1
+}
+
 /** At most `rows` evenly spread indices, the newest among them: for "as table". */
 export function thinned(length: number, rows: number): readonly number[] {
   if (length <= rows) return Array.from({ length }, (_, index) => index)

@@ -1,0 +1,127 @@
+/** A line for each compared run: where its step goes, to one scale, and how fast it is against the first. */
+import type { Anatomy, ComparedRun, Comparison } from '../../api/names'
+import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
+import { navigate, runHref } from '../../router'
+import { compareHref } from '../../store/compare'
+import { compare as say } from '../../text'
+import { verdictTone, verdictWord } from '../../verdict'
+import { StepBar } from '../parts/AnatomyBars'
+import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
+import { Panel } from '../parts/Panel'
+import { Ratio } from './Ratio'
+import { RunSwatch } from './RunSwatch'
+import { SpeedTable, speedFigures } from './SpeedTable'
+
+interface ComparedRunsProps {
+  comparison: Comparison
+  query: URLSearchParams
+}
+
+export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
+  const { runs, per, basis } = comparison
+  const anatomies = runs.map(run => anatomyOf(run, per))
+  const longestUs = Math.max(1, ...anatomies.map(anatomy => anatomy?.step_us ?? 0))
+  const ids = runs.map(one => one.run.run_id)
+  return (
+    <Panel
+      title={say.step[per]}
+      name="speed"
+      detail={say.basis[basis]}
+      table={() => <SpeedTable runs={runs} />}
+      csv={() => speedFigures(runs)}
+      class="compared-runs"
+    >
+      <ol class="run-lines">
+        {runs.map((run, place) => (
+          <li key={run.run.run_id} class="run-line">
+            <Name run={run} place={place} />
+            <Step run={run} anatomy={anatomies[place] ?? null} longestUs={longestUs} />
+            <Ratio run={run} place={place} runs={runs} />
+            <Actions run={run} place={place} ids={ids} query={query} />
+          </li>
+        ))}
+      </ol>
+      <p class="note">{say.interval}</p>
+    </Panel>
+  )
+}
+
+/** Of a step, or where batches differ of what one takes for a sample. */
+function anatomyOf({ anatomy, batch_samples }: ComparedRun, per: Comparison['per']): Anatomy | null {
+  if (!anatomy || per === 'steps') return anatomy
+  if (!batch_samples) return null
+  const copy = anatomy.h2d_exposed_us
+  return {
+    step_us: anatomy.step_us / batch_samples,
+    data_wait_us: anatomy.data_wait_us / batch_samples,
+    h2d_exposed_us: copy === null ? null : copy / batch_samples,
+    compute_us: anatomy.compute_us / batch_samples,
+  }
+}
+
+function Name({ run, place }: { run: ComparedRun; place: number }) {
+  return (
+    <div class="run-line-name">
+      <span class="with-glyph">
+        <RunSwatch place={place} />
+        <a href={runHref(run.run.run_id)}>{run.label}</a>
+      </span>
+      <small class={`with-glyph ${verdictTone(run.run)}`}>
+        <VerdictGlyph judged={run.run} />
+        {verdictWord(run.run, run.run.status)}
+        {run.run.status === 'running' && <StatusGlyph status="running" />}
+      </small>
+    </div>
+  )
+}
+
+interface StepProps {
+  run: ComparedRun
+  anatomy: Anatomy | null
+  longestUs: number
+}
+
+/** Without figures there is no empty bar: the reason stands in its place. */
+function Step({ run, anatomy, longestUs }: StepProps) {
+  if (!anatomy) return <p class="missing">{asSentence(run.why_not ?? NOT_MEASURED)}</p>
+  return (
+    <>
+      <StepBar label={run.label} anatomy={anatomy} longestUs={longestUs} />
+      <b class="run-line-step">{formatDuration(anatomy.step_us)}</b>
+    </>
+  )
+}
+
+interface ActionsProps extends ComparedRunsProps {
+  run: ComparedRun
+  place: number
+  ids: readonly string[]
+}
+
+function Actions({ run, place, ids, query }: Omit<ActionsProps, 'comparison'>) {
+  const id = run.run.run_id
+  const others = ids.filter(one => one !== id)
+  return (
+    <span class="run-line-actions">
+      {place > 0 && (
+        <button
+          type="button"
+          class="button small"
+          aria-label={say.makeBaselineOf(run.label)}
+          onClick={() => navigate(compareHref([id, ...others], query))}
+        >
+          {say.makeBaseline}
+        </button>
+      )}
+      <button
+        type="button"
+        class="button plain small"
+        aria-label={say.remove(run.label)}
+        title={say.remove(run.label)}
+        onClick={() => navigate(compareHref(others, query))}
+      >
+        ×
+      </button>
+    </span>
+  )
+}

@@ -1,0 +1,16 @@
+/** The line that a compared run is drawn with, beside its name. */
+import { RUN_COLOURS, RUN_DASHES } from '../../charts/overlay'
+
+export function RunSwatch({ place }: { place: number }) {
+  return (
+    <svg class="swatch" width="24" height="10" viewBox="0 0 24 10" aria-hidden="true">
+      <path
+        d="M0 5h24"
+        fill="none"
+        stroke={`var(--${RUN_COLOURS[place] ?? 'ink'})`}
+        stroke-width="2.4"
+        stroke-dasharray={(RUN_DASHES[place] ?? []).join(' ')}
+      />
+    </svg>
+  )
+}

@@ -1,0 +1,24 @@
+/** What was just done to runs, with the way back. */
+import { dismiss, notice } from '../../store/actions'
+import { actions as say, text } from '../../text'
+
+export function Toast() {
+  const shown = notice.value
+  return (
+    <div class="toast" role="status" hidden={shown === null}>
+      {shown && (
+        <>
+          <span>{shown.text}</span>
+          {shown.undo && (
+            <button type="button" class="button small" onClick={() => void shown.undo?.()}>
+              {say.undo}
+            </button>
+          )}
+          <button type="button" class="button plain" aria-label={text.close} onClick={dismiss}>
+            ×
+          </button>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,94 @@
+/** The bar on top: where one is, whether what one sees is live, search, theme, keys. */
+import { route } from '../../router'
+import { now } from '../../store/clock'
+import { lastHeardAt, leave, link, service } from '../../store/connection'
+import { isFiltered, parseQuery } from '../../store/query'
+import { counts } from '../../store/runs'
+import { link as say, text } from '../../text'
+import { searchRuns } from '../parts/searchRuns'
+import { ThemeButton } from './ThemeButton'
+
+const PAGES = [
+  { page: 'runs', href: '/' },
+  { page: 'compare', href: '/compare' },
+  { page: 'hosts', href: '/hosts' },
+  { page: 'team', href: '/team' },
+] as const
+
+export function TopBar({ onKeys }: { onKeys(): void }) {
+  const onRuns = route.value.page === 'runs'
+  return (
+    <header class="top">
+      <a class="brand" href="/" aria-label={text.product}>
+        <Mark />
+        <span class="brand-name">{text.product}</span>
+      </a>
+      <nav aria-label="Main">
+        {PAGES.map(({ page, href }) => (
+          <a
+            key={page}
+            href={href}
+            {...(route.value.page === page ? { 'aria-current': 'page' as const } : {})}
+          >
+            {text[page]}
+          </a>
+        ))}
+      </nav>
+      <div class="top-end">
+        <LinkState />
+        <WhoAsks />
+        {!onRuns && (
+          <button type="button" class="button plain wide-only" onClick={searchRuns}>
+            {text.search} <kbd>/</kbd>
+          </button>
+        )}
+        <ThemeButton />
+        <button
+          type="button"
+          class="button plain"
+          aria-label={text.shortcuts}
+          title={`${text.shortcuts} (?)`}
+          onClick={onKeys}
+        >
+          ?
+        </button>
+      </div>
+    </header>
+  )
+}
+
+function LinkState() {
+  const state = link.value
+  return <span class={`link-state wide-only ${state}`}>{state === 'live' ? liveText() : say[state]}</span>
+}
+
+/** Who the proxy says it is, who signs out there; or a way out for whoever signed in with a token. */
+function WhoAsks() {
+  const info = service.value
+  if (!info?.token_required || !info.signed_in) return null
+  if (info.user !== null) return <span class="link-state wide-only">{info.user}</span>
+  return (
+    <button type="button" class="button plain wide-only" onClick={() => void leave()}>
+      {text.signOut}
+    </button>
+  )
+}
+
+function liveText(): string {
+  const reporting = counts.value?.running
+  const here = route.value
+  if (here.page === 'runs' && reporting !== undefined && !isFiltered(parseQuery(here.query)))
+    return say.liveRuns(reporting)
+  const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
+  return say.live(Math.max(0, ageS))
+}
+
+function Mark() {
+  return (
+    <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
+      <rect x="1" y="2" width="4" height="14" fill="var(--ink)" />
+      <rect x="7" y="6" width="4" height="10" fill="var(--ink)" opacity=".55" />
+      <rect x="13" y="12" width="4" height="4" fill="var(--wait-fill)" />
+    </svg>
+  )
+}

@@ -1,0 +1,161 @@
+/** One host in the table: its GPUs as cells, who keeps its cores busy, how full it is, and the runs on it. */
+import { serviceNow } from '../../api/client'
+import type { Host, HostFlow, HostGpu, HostRun } from '../../api/names'
+import { formatBytes, formatDay, formatFraction, formatNumber, formatRate, plural } from '../../format'
+import { runHref } from '../../router'
+import { causeWord, hosts as say } from '../../text'
+import { verdictTone, verdictWord } from '../../verdict'
+import { VerdictGlyph } from '../parts/Glyph'
+import { Meter } from './Meter'
+
+export const hostHref = (hostname: string): string => `/hosts?host=${encodeURIComponent(hostname)}`
+
+export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
+  const { columns } = say
+  return (
+    <>
+      <tr class={host.is_live ? '' : 'resting'}>
+        <th scope="row">
+          {isLink ? (
+            <a class="mono-name" href={hostHref(host.hostname)}>
+              {host.hostname}
+            </a>
+          ) : (
+            <span class="mono-name">{host.hostname}</span>
+          )}
+          <small>{hardware(host)}</small>
+        </th>
+        <td data-label={columns.gpus}>
+          <Gpus gpus={host.gpus} />
+        </td>
+        <td data-label={columns.cores}>
+          <Cores host={host} />
+        </td>
+        <td data-label={columns.memory}>
+          <Level used={host.memory_used_bytes} limit={host.memory_limit_bytes} />
+        </td>
+        <td data-label={columns.shm}>
+          <Level used={host.shm_used_bytes} limit={host.shm_total_bytes} />
+        </td>
+        <td data-label={columns.disk}>
+          <Flow flow={host.disk_read} missing={host.not_measured.disks} />
+        </td>
+        <td data-label={columns.network}>
+          <Flow flow={host.network_received} missing={host.not_measured.networks} />
+        </td>
+        <td data-label={columns.runs}>
+          <Runs host={host} />
+        </td>
+      </tr>
+      {host.competing.length > 0 && (
+        <tr class="competing">
+          <td colSpan={8}>{host.competing.join(' ')}</td>
+        </tr>
+      )}
+    </>
+  )
+}
+
+function hardware({ facts, gpus, is_live, last_seen_at }: Host): string {
+  const cores = facts.usable_cores === null ? null : plural(Number(facts.usable_cores.toFixed(1)), 'core')
+  const gpu = gpus[0] ? `${gpus.length} × ${gpus[0].name.replace(/^NVIDIA /, '')}` : null
+  const seen = is_live ? null : say.lastSeen(formatDay(new Date(last_seen_at), new Date(serviceNow())))
+  return [cores, gpu, seen].filter(Boolean).join(', ')
+}
+
+/** Filled from below by how busy it is; above that, hatched, the share that its run waits. */
+function Gpus({ gpus }: { gpus: readonly HostGpu[] }) {
+  if (gpus.length === 0) return <span class="faint">{say.noGpu}</span>
+  const told = gpus.map(gpu => {
+    const wait = gpu.data_stall_fraction === null ? null : formatFraction(gpu.data_stall_fraction)
+    return say.gpu(gpu.gpu_index, formatFraction(gpu.util_fraction), wait)
+  })
+  return (
+    <span class="gpus" role="img" aria-label={told.join('; ')}>
+      {gpus.map((gpu, index) => {
+        const busy = gpu.util_fraction ?? 0
+        const wait = Math.min(1 - busy, gpu.data_stall_fraction ?? 0)
+        return (
+          <i key={gpu.gpu_index} title={told[index]} class={gpu.util_fraction === null ? 'unknown' : ''}>
+            <b class="wait" style={{ height: `${100 * wait}%` }} />
+            <b class="busy" style={{ height: `${100 * busy}%` }} />
+          </i>
+        )
+      })}
+    </span>
+  )
+}
+
+function Cores({ host: { cores } }: { host: Host }) {
+  const { own, others, idle } = cores
+  if (own === null || others === null || idle === null) return <Meter parts={null} missing={cores.missing} />
+  const all = own + others + idle || 1
+  const told = [
+    [own, say.own],
+    [others, say.others],
+    [idle, say.idle],
+  ] as const
+  return (
+    <Meter
+      parts={[
+        ['own', own / all],
+        ['others', others / all],
+      ]}
+    >
+      {told.map(([value, name], index) => (
+        <span key={name} class={index === 0 ? '' : 'faint'}>
+          {index > 0 && ' · '}
+          {formatNumber(Number(value.toFixed(value < 10 ? 1 : 0)))} {name}
+        </span>
+      ))}
+    </Meter>
+  )
+}
+
+function Level({ used, limit }: { used: number | null; limit: number | null }) {
+  if (used === null || !limit) return <Meter parts={null} />
+  return (
+    <Meter parts={[['held', used / limit]]} title={say.ofUsed(formatBytes(used), formatBytes(limit))}>
+      {formatFraction(used / limit)} <span class="faint">{formatBytes(limit)}</span>
+    </Meter>
+  )
+}
+
+function Flow({ flow: { now, most }, missing }: { flow: HostFlow; missing: string | undefined }) {
+  if (now === null) return <Meter parts={null} missing={missing ?? null} />
+  // Without a most there is nothing that a bar could be a share of.
+  if (most === null) return <span title={say.noMost}>{formatRate(now)}</span>
+  return (
+    <Meter parts={[['held', most > 0 ? now / most : 0]]} title={say.most(formatRate(most))}>
+      {formatRate(now)}
+    </Meter>
+  )
+}
+
+function Runs({ host }: { host: Host }) {
+  return (
+    <ul class="host-runs">
+      {!host.is_live && <li class="faint">{say.lastRun}</li>}
+      {host.runs.map(run => (
+        <li key={run.run_id}>
+          <RunLink run={run} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+export function RunLink({ run }: { run: HostRun }) {
+  const word = verdictWord(run, run.status)
+  return (
+    <span class={`with-glyph verdict-word ${verdictTone(run)}`}>
+      <span role="img" aria-label={word} title={`${word}${run.cause ? `, ${causeWord[run.cause]}` : ''}`}>
+        <VerdictGlyph judged={run} />
+      </span>
+      <a class="mono-name" href={runHref(run.run_id)}>
+        {run.name}
+      </a>
+      {run.data_stall_fraction !== null && <small>{formatFraction(run.data_stall_fraction)}</small>}
+    </span>
+  )
+}

@@ -1,0 +1,87 @@
+/** Where a step goes, now and with the first fix, to one scale. */
+import type { Advice, Anatomy } from '../../api/names'
+import { formatDuration, formatFactor } from '../../format'
+import { run as say } from '../../text'
+
+export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | null }) {
+  const predicted = advice?.anatomy ?? null
+  const longestUs = Math.max(now.step_us, predicted?.step_us ?? 0)
+  return (
+    <div class="anatomy">
+      <Bar label={say.now} anatomy={now} longestUs={longestUs} gain={null} />
+      {predicted && advice && (
+        <Bar
+          label={say.withChange(advice.change, advice.to)}
+          anatomy={predicted}
+          longestUs={longestUs}
+          gain={advice.predicted_speedup}
+        />
+      )}
+      <Within anatomy={now} />
+    </div>
+  )
+}
+
+/** What of the wait is known to consist of what: not parts of the bar, which is of the host's clock. */
+function Within({ anatomy }: { anatomy: Anatomy }) {
+  const parts = [
+    [anatomy.gpu_idle_us, say.idle],
+    [anatomy.sampler_us, say.sampler],
+  ] as const
+  const known = parts.flatMap(([us, said]) =>
+    us === null || us === undefined ? [] : [said(formatDuration(us))],
+  )
+  return known.length > 0 ? <p class="anatomy-note">{say.within(known)}</p> : null
+}
+
+interface BarProps {
+  label: string
+  anatomy: Anatomy
+  longestUs: number
+  gain: number | null
+}
+
+function Bar({ label, anatomy, longestUs, gain }: BarProps) {
+  return (
+    <>
+      <div class="anatomy-label">{label}</div>
+      <StepBar label={label} anatomy={anatomy} longestUs={longestUs} />
+      <div class="anatomy-total">
+        {formatDuration(anatomy.step_us)} {gain !== null && <small>{formatFactor(gain)}</small>}
+      </div>
+    </>
+  )
+}
+
+/** A step in its parts; one of `longestUs` takes the whole width. */
+export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
+  const parts = [
+    { name: 'wait', us: anatomy.data_wait_us },
+    { name: 'copy', us: anatomy.h2d_exposed_us ?? 0 },
+    { name: 'compute', us: anatomy.compute_us },
+  ] as const
+  const spoken = parts
+    .filter(part => part.us > 0)
+    .map(part => `${formatDuration(part.us)} ${say.parts[part.name]}`)
+  return (
+    <div
+      class="anatomy-bar"
+      role="img"
+      aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken.join(', ')}`}
+    >
+      {parts.map(
+        ({ name, us }) =>
+          us > 0 && (
+            <i
+              key={name}
+              class={name}
+              style={{ width: `${(100 * us) / longestUs}%` }}
+              title={`${formatDuration(us)} ${say.parts[name]}`}
+            >
+              <span>{`${formatDuration(us)} ${say.parts[name]}`}</span>
+            </i>
+          ),
+      )}
+    </div>
+  )
+}

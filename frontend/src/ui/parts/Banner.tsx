@@ -1,0 +1,125 @@
+/** What is wrong, in a thin bar above what still holds. */
+import type { ComponentChildren } from 'preact'
+import { type ServiceError, serviceNow } from '../../api/client'
+import type { DiedWorker, Run, WorkersPage } from '../../api/names'
+import { asSentence, capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../../format'
+import { now } from '../../store/clock'
+import { lastHeardAt, link, retryAt, retryNow } from '../../store/connection'
+import { banner, text } from '../../text'
+import { CopyButton } from './CopyButton'
+
+interface BannerProps {
+  title: string
+  /** What ended a run, or will. */
+  isGrave?: boolean
+  children?: ComponentChildren
+}
+
+export function Banner({ title, isGrave = false, children }: BannerProps) {
+  return (
+    <div class={`banner ${isGrave ? 'grave' : ''}`} role="status">
+      <b>{title}</b> {children}
+    </div>
+  )
+}
+
+export function GoneBanner() {
+  if (link.value !== 'gone') return null
+  const retryInS = Math.max(0, Math.ceil(((retryAt.value ?? now.value) - now.value) / 1_000))
+  const asOf = lastHeardAt.value === null ? null : formatClockSeconds(lastHeardAt.value)
+  return (
+    <div class="page-banner">
+      <Banner title={banner.gone}>
+        {/* The countdown is for the eye: read out each second it would be noise. */}
+        <span aria-live="off">{banner.goneDetail(retryInS, asOf)}</span>{' '}
+        <button type="button" class="button small" onClick={retryNow}>
+          {banner.tryNow}
+        </button>
+      </Banner>
+    </div>
+  )
+}
+
+export function NoSignalBanner({ run }: { run: Run }) {
+  const ageS = (serviceNow(now.value) - Date.parse(run.last_seen_at)) / 1_000
+  return (
+    <Banner title={banner.noSignal(run.hostnames.join(', ') || run.name, ageS)}>
+      {banner.noSignalDetail(formatClockSeconds(new Date(run.last_seen_at)))}
+    </Banner>
+  )
+}
+
+export function CrashBanner({ run }: { run: Run }) {
+  return (
+    <Banner title={banner.crashed(formatNumber(run.steps))}>
+      {run.exit_reason === null ? banner.crashedSilently : banner.crashedDetail}
+      {run.exit_reason !== null && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+        <pre class="last-words" tabIndex={0}>
+          {run.exit_reason}
+        </pre>
+      )}
+      {run.exit_reason !== null && <CopyButton label={banner.copyLastWords} text={run.exit_reason} small />}
+    </Banner>
+  )
+}
+
+/** Workers that were killed: what they left undone explains how the run ended better than any verdict. */
+export function DiedBanner({ run, page }: { run: Run; page: WorkersPage | null }) {
+  const last = run.died_workers.at(-1)
+  if (!last) return null
+  const count = run.died_workers.length
+  return (
+    <Banner
+      title={count === 1 ? banner.died(last.worker, last.loader, last.rank) : banner.diedSome(count)}
+      isGrave
+    >
+      {count > 1 && `${banner.diedLast} ${banner.died(last.worker, last.loader, last.rank)} `}
+      {capital(banner.diedDetail(deathFacts(last, memoryOf(last, page))))}
+    </Banner>
+  )
+}
+
+function deathFacts(
+  { pid, end_us: endUs, epoch_index: epoch }: DiedWorker,
+  memory: number | null,
+): readonly string[] {
+  return [
+    pid === null ? '' : banner.diedProcess(pid),
+    endUs === null ? '' : banner.diedAfter(formatAge(endUs / 1e6)),
+    epoch === null ? '' : banner.diedEpoch(epoch),
+    memory === null ? '' : banner.diedMemory(formatBytes(memory)),
+  ].filter(Boolean)
+}
+
+/** The page of workers is of one rank and loader; a later process with its number is not the one that died. */
+function memoryOf({ rank, loader, worker, start_us }: DiedWorker, page: WorkersPage | null): number | null {
+  const same = page?.rank === rank && page.loader === loader
+  const seen = same ? page.workers.find(one => one.worker === worker) : undefined
+  return seen?.lives.at(-1)?.start_us === start_us ? (seen?.rss_bytes ?? null) : null
+}
+
+/** A part that the service failed to give; the rest of the page stands. */
+export function TroubleBanner({ what, error }: { what: string; error: ServiceError }) {
+  const request = error.requestId === null ? '' : ` ${banner.request(error.requestId)}`
+  return (
+    <Banner title={banner.trouble(what)}>
+      {asSentence(error.message)}
+      {request}{' '}
+      <CopyButton label={text.copyDetails} text={`${error.code}: ${error.message}${request}`} small />
+    </Banner>
+  )
+}
+
+/** A fault of this page itself. */
+export function StumbleBanner({ error }: { error: Error }) {
+  return (
+    <Banner title={banner.ours}>
+      {banner.oursDetail}{' '}
+      <button type="button" class="button small" onClick={() => location.reload()}>
+        {banner.reload}
+      </button>{' '}
+      <CopyButton label={text.copyDetails} text={`${error.message}\n${error.stack ?? ''}`} small />
+    </Banner>
+  )
+}

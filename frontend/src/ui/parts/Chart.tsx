@@ -1,0 +1,38 @@
+/** Where a chart, which knows no Preact, meets a component: mounted once, updated with each new data. */
+import { useEffect, useRef } from 'preact/hooks'
+import type { Mounted } from '../../charts/frame'
+
+interface ChartProps<T, H extends Mounted<T>> {
+  /** Must not change while mounted. */
+  mount(element: HTMLElement, data: T): H
+  data: T
+  /** What a screen reader says instead of the picture. */
+  label: string
+  class?: string
+  onMounted?(handle: H): void
+}
+
+export function Chart<T, H extends Mounted<T>>({
+  mount,
+  data,
+  label,
+  class: name = '',
+  onMounted,
+}: ChartProps<T, H>) {
+  const place = useRef<HTMLDivElement>(null)
+  const handle = useRef<H | null>(null)
+
+  // Mounted once: new data goes through update.
+  useEffect(() => {
+    const mounted = mount(place.current as HTMLDivElement, data)
+    handle.current = mounted
+    onMounted?.(mounted)
+    return () => {
+      handle.current = null
+      mounted.destroy()
+    }
+  }, [])
+  useEffect(() => handle.current?.update(data), [data])
+
+  return <div ref={place} class={`chart ${name}`} role="img" aria-label={label} />
+}

@@ -1,0 +1,104 @@
+/** Predicted against observed: what an advised change gained in the run that carried it. */
+import type { LedgerEntry, Run } from '../../api/names'
+import { asSentence, formatFactor, formatSetting } from '../../format'
+import { runHref } from '../../router'
+import { ledger as say } from '../../text'
+import { Panel } from './Panel'
+
+interface LedgerProps {
+  /** The run whose page it is on; `null`: none's. */
+  run: Pick<Run, 'run_id'> | null
+  entries: readonly LedgerEntry[]
+  /** How runs are called, where that is known. */
+  names?: ReadonlyMap<string, string>
+}
+
+export function Ledger({ run, entries, names }: LedgerProps) {
+  return (
+    <Panel title={say.title} class="ledger">
+      {entries.map(entry => (
+        <Entry
+          key={`${entry.advice_of} ${entry.run_id} ${entry.change}`}
+          entry={entry}
+          run={run}
+          names={names}
+        />
+      ))}
+    </Panel>
+  )
+}
+
+interface EntryProps {
+  entry: LedgerEntry
+  run: LedgerProps['run']
+  names: LedgerProps['names']
+}
+
+function Entry({ entry, run, names }: EntryProps) {
+  const settings = Object.entries(entry.settings).map(([key, value]) => `${key}=${formatSetting(value)}`)
+  return (
+    <div class="ledger-entry">
+      <div>
+        <code>{settings.join(', ') || entry.change}</code>
+        <p class="ledger-runs">
+          {say.before} <RunLink runId={entry.advice_of} here={run?.run_id} names={names} /> {say.after}{' '}
+          <RunLink runId={entry.run_id} here={run?.run_id} names={names} />
+        </p>
+        <p class={`ledger-outcome ${tone(entry)}`}>{outcome(entry)}</p>
+      </div>
+      {entry.observed_speedup === null && entry.predicted_speedup === null ? null : <Scale entry={entry} />}
+    </div>
+  )
+}
+
+function tone({ inside_interval }: LedgerEntry): string {
+  return inside_interval === null ? '' : inside_interval ? 'kept' : 'missed'
+}
+
+function outcome(entry: LedgerEntry): string {
+  if (entry.observed_speedup === null) return entry.why_not ? asSentence(entry.why_not) : say.pending
+  if (entry.inside_interval === null) return say.unpredicted
+  return entry.inside_interval ? say.inside : say.outside
+}
+
+function RunLink({
+  runId,
+  here,
+  names,
+}: {
+  runId: string
+  here: string | undefined
+  names: LedgerProps['names']
+}) {
+  return runId === here ? <b>{say.thisRun}</b> : <a href={runHref(runId)}>{names?.get(runId) ?? runId}</a>
+}
+
+function Scale({ entry }: { entry: LedgerEntry }) {
+  const rows = [
+    { name: say.predicted, value: entry.predicted_speedup, low: entry.low, high: entry.high },
+    { name: say.observed, value: entry.observed_speedup, low: entry.observed_low, high: entry.observed_high },
+  ]
+  const figures = rows.flatMap(({ value, low, high }) => [value, low, high]).filter(figure => figure !== null)
+  const [from, to] = [Math.min(1, ...figures), Math.max(1.1, ...figures)]
+  const at = (factor: number) => `${(100 * (factor - from)) / (to - from)}%`
+  return (
+    <div class="ledger-scale">
+      {rows.map(({ name, value, low, high }) => (
+        <div key={name} class={`ledger-row ${name} ${tone(entry)}`}>
+          <span>{name}</span>
+          <div class="range-line" aria-hidden="true">
+            <i class="range-end" style={{ left: at(1) }} />
+            {low !== null && high !== null && (
+              <i class="range-span" style={{ left: at(low), right: `calc(100% - ${at(high)})` }} />
+            )}
+            {value !== null && <i class="range-point" style={{ left: at(value) }} />}
+          </div>
+          <span class="ledger-figure">
+            <b>{formatFactor(value)}</b>
+            {low !== null && high !== null && <small>{`${low.toFixed(2)} to ${high.toFixed(2)}`}</small>}
+          </span>
+        </div>
+      ))}
+    </div>
+  )
+}

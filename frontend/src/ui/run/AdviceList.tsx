@@ -1,0 +1,133 @@
+/** What to do, the largest gain first and open; and what would not help, with the reason. */
+import type { Advice, Diagnosis, Evidence, Refusal, Run } from '../../api/names'
+import { formatDuration, formatEvidence, formatFactor } from '../../format'
+import { advice as say } from '../../text'
+import { isOpen } from '../../verdict'
+import { Snippet } from '../parts/Snippet'
+import { Diff } from './Diff'
+import { GainRange } from './GainRange'
+
+export function AdviceList({ run, diagnosis }: { run: Run; diagnosis: Diagnosis }) {
+  const { advice, refusals } = diagnosis
+  return (
+    <section class="panel advice" aria-labelledby="advice-title">
+      <header>
+        <h2 id="advice-title">{say.title}</h2>
+      </header>
+      {advice.length === 0 && <None diagnosis={diagnosis} run={run} />}
+      {advice.map((one, index) => (
+        <AdviceCard key={`${one.change}=${String(one.to)}`} advice={one} index={index} />
+      ))}
+      {advice.length > 0 && <CeilingNote diagnosis={diagnosis} />}
+      {refusals.length > 0 && (
+        <>
+          <h3 class="refusals-title">{say.refusals}</h3>
+          {refusals.map(refusal => (
+            <RefusalRow key={refusal.change} refusal={refusal} />
+          ))}
+        </>
+      )}
+    </section>
+  )
+}
+
+function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Run }) {
+  const isUndecided = isOpen(diagnosis)
+  const isWell = diagnosis.level === 'healthy' && diagnosis.bound !== 'transfer'
+  const title = isUndecided ? say.noneYet : isWell ? say.none : say.noneFound
+  const detail = isUndecided
+    ? run.status === 'running'
+      ? say.noneYetDetail
+      : null
+    : isWell
+      ? say.noneDetail
+      : say.noneFoundDetail
+  return (
+    <div class="fix">
+      <h3>{title}</h3>
+      {detail && <p>{detail}</p>}
+    </div>
+  )
+}
+
+function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
+  const isFirst = index === 0
+  return (
+    <details class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
+      <summary>
+        <h3>{advice.title}</h3>
+        <Gain advice={advice} />
+      </summary>
+      <GainRange advice={advice} />
+      {advice.changes_batch_order && <p class="badge">{say.order}</p>}
+      <p>{advice.why}</p>
+      <EvidenceRows evidence={advice.evidence} />
+      {advice.diff && (
+        <Diff diff={advice.diff} file={advice.diff_file} shortcut={isFirst ? 'd' : undefined} />
+      )}
+      {advice.command && (
+        <>
+          <p>{say.tryIt}</p>
+          <Snippet code={advice.command} />
+        </>
+      )}
+      <Cautions advice={advice} />
+    </details>
+  )
+}
+
+function Gain({ advice }: { advice: Advice }) {
+  if (advice.predicted_speedup === null) return <span class="unpredicted">{say.unpredicted}</span>
+  return <span class="gain">{formatFactor(advice.predicted_speedup)}</span>
+}
+
+function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
+  if (evidence.length === 0) return null
+  return (
+    <dl class="evidence">
+      {evidence.map(one => (
+        <div key={one.what}>
+          <dt>{one.what}</dt>
+          <dd>{formatEvidence(one)}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Cautions({ advice }: { advice: Advice }) {
+  return (
+    <ul class="cautions">
+      {advice.risk && (
+        <li>
+          <b>{say.risk}</b> {advice.risk}
+        </li>
+      )}
+      {advice.assumption && (
+        <li>
+          <b>{advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes}</b> {advice.assumption}
+        </li>
+      )}
+    </ul>
+  )
+}
+
+function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
+  const ceiling = diagnosis.advice.find(one => one.ceiling !== null)?.ceiling ?? null
+  if (ceiling === null) return null
+  const { anatomy } = diagnosis
+  const step = anatomy ? formatDuration(anatomy.step_us - anatomy.data_wait_us) : null
+  return <p class="note">{say.ceilingNote(step, formatFactor(ceiling))}</p>
+}
+
+function RefusalRow({ refusal }: { refusal: Refusal }) {
+  return (
+    <details class="fix refusal">
+      <summary>
+        <h3>{refusal.title}</h3>
+      </summary>
+      <p>{refusal.why}</p>
+      <EvidenceRows evidence={refusal.evidence} />
+    </details>
+  )
+}

@@ -1,0 +1,33 @@
+/** The lines to change in the user's own script, ready to copy. */
+import { text } from '../../text'
+import { CopyButton } from '../parts/CopyButton'
+
+const KINDS: Record<string, string> = { '+': 'added', '-': 'removed' }
+
+export function Diff({
+  diff,
+  file,
+  shortcut,
+}: {
+  diff: string
+  file: string | null
+  shortcut: string | undefined
+}) {
+  const lines = diff.replace(/\n$/, '').split('\n')
+  return (
+    <div class="diff">
+      <div class="diff-file">
+        <span>{file}</span>
+        <CopyButton label={text.copyDiff} text={diff} shortcut={shortcut} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+      <pre tabIndex={0}>
+        {lines.map((line, index) => (
+          <span key={index} class={KINDS[line[0] ?? ''] ?? ''}>
+            {`${line}\n`}
+          </span>
+        ))}
+      </pre>
+    </div>
+  )
+}

@@ -1,0 +1,62 @@
+/** What the figures rest on: versions, host, cost of measuring, what was lost or could not be measured. */
+import type { HostFacts, Run } from '../../api/names'
+import { formatBytes, formatDuration, formatFraction, formatNumber } from '../../format'
+import { footnote as say } from '../../text'
+
+export function Footnote({ run }: { run: Run }) {
+  const reasons = Object.entries(run.not_measured)
+  return (
+    <footer class="footnote">
+      <p>{[...versions(run), overhead(run), ...losses(run)].filter(Boolean).join(' · ')}</p>
+      {run.hosts.map(host => (
+        <p key={host.hostname}>{hostLine(host)}</p>
+      ))}
+      {reasons.length > 0 && (
+        <dl class="not-measured">
+          <dt>{say.notMeasured}</dt>
+          {reasons.map(([fact, reason]) => (
+            <dd key={fact}>
+              <code>{fact}</code> {reason}
+            </dd>
+          ))}
+        </dl>
+      )}
+    </footer>
+  )
+}
+
+function versions(run: Run): readonly string[] {
+  return [
+    run.agent_version ? say.agent(run.agent_version) : '',
+    run.python_version ? say.python(run.python_version) : '',
+    run.torch_version ? say.torch(run.torch_version) : '',
+    run.launcher ? say.launched(run.launcher) : '',
+  ]
+}
+
+function overhead(run: Run): string {
+  if (run.overhead_us === null) return ''
+  const share = run.step_us ? formatFraction(run.overhead_us / run.step_us) : null
+  return say.overhead(formatDuration(run.overhead_us), share)
+}
+
+function losses(run: Run): readonly string[] {
+  const kinds = Object.keys(say.lost) as (keyof typeof say.lost)[]
+  const lost = kinds.filter(kind => run.losses[kind] > 0).map(kind => say.lost[kind](run.losses[kind]))
+  return lost.length > 0 ? lost : [say.nothingLost]
+}
+
+function hostLine(host: HostFacts): string {
+  const cores = host.usable_cores ?? host.allowed_cpus
+  const all = host.cpu_count !== null && host.cpu_count !== cores ? formatNumber(host.cpu_count) : null
+  const memory = host.memory_limit_bytes ?? host.memory_total_bytes
+  const facts = [
+    host.cpu_model,
+    cores === null ? null : say.cores(formatNumber(cores), all),
+    memory === null ? null : say.memory(formatBytes(memory)),
+    host.shm_total_bytes === null ? null : say.shm(formatBytes(host.shm_total_bytes)),
+    host.numa_nodes !== null && host.numa_nodes > 1 ? say.numa(host.numa_nodes) : null,
+    host.open_files_limit === null ? null : say.openFiles(formatNumber(host.open_files_limit)),
+  ]
+  return `${host.hostname}: ${facts.filter(Boolean).join(', ')}`
+}

@@ -1,0 +1,97 @@
+/** The share that each rank waits: is it one, or all? Choosing one shows its charts. */
+import type { Diagnosis } from '../../api/names'
+import { formatFraction } from '../../format'
+import { WHOLE } from '../../store/permalink'
+import type { RunStore } from '../../store/run'
+import { charts, ranks as say } from '../../text'
+import { DataTable } from '../parts/DataTable'
+import { Panel } from '../parts/Panel'
+
+/** More than these are a field of cells: a bar each would be a page of bars. */
+const BARS = 8
+
+type Rank = Diagnosis['ranks'][number]
+
+interface RanksPanelProps {
+  store: RunStore
+  diagnosis: Diagnosis
+}
+
+export function RanksPanel({ store, diagnosis }: RanksPanelProps) {
+  const { ranks } = diagnosis
+  const chosen = store.selection.value.rank ?? store.series.value?.rank ?? null
+  return (
+    <Panel
+      title={say.title}
+      name="ranks"
+      detail={say.detail}
+      table={() => <RanksTable ranks={ranks} />}
+      csv={() => ({
+        columns: ['rank', 'data_stall_fraction', 'straggler'],
+        rows: ranks.map(one => [one.rank, one.data_stall_fraction, one.straggler ? 1 : 0]),
+      })}
+    >
+      <Verdict diagnosis={diagnosis} />
+      <fieldset class={ranks.length > BARS ? 'rank-cells' : 'ranks'}>
+        <legend class="visually-hidden">{say.choose}</legend>
+        {ranks.map(rank => (
+          <Choice
+            key={rank.rank}
+            rank={rank}
+            isCell={ranks.length > BARS}
+            isChosen={rank.rank === chosen}
+            onChoose={() => store.select({ rank: rank.rank, range: WHOLE })}
+          />
+        ))}
+      </fieldset>
+      {ranks.length > BARS && <p class="detail">{say.cells}</p>}
+    </Panel>
+  )
+}
+
+/** One rank that waits makes all others wait for it: named, with the reason where one was found. */
+function Verdict({ diagnosis: { ranks, causes } }: { diagnosis: Diagnosis }) {
+  const slow = ranks.filter(rank => rank.straggler)
+  const reason = causes.find(one => one.cause === 'slow_rank')?.sentence
+  if (slow.length === 0) return null
+  return <p class="straggler-note">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
+}
+
+interface ChoiceProps {
+  rank: Rank
+  isCell: boolean
+  isChosen: boolean
+  onChoose(): void
+}
+
+/** Of a kind that the browser moves through with the arrow keys. */
+function Choice({ rank, isCell, isChosen, onChoose }: ChoiceProps) {
+  const { data_stall_fraction: share, straggler } = rank
+  const name = charts.rankOption(rank.rank, straggler)
+  const width = { width: `${100 * (share ?? 0)}%` }
+  return (
+    <label class={straggler ? 'straggler' : ''} title={`${name}: ${formatFraction(share)}`}>
+      <input
+        type="radio"
+        name="rank"
+        class="visually-hidden"
+        checked={isChosen}
+        aria-label={`${name}: ${formatFraction(share)}`}
+        onChange={onChoose}
+      />
+      <span>{isCell ? rank.rank : name}</span>
+      <i aria-hidden="true">
+        <b style={width} />
+      </i>
+      {!isCell && <span>{formatFraction(share)}</span>}
+    </label>
+  )
+}
+
+function RanksTable({ ranks }: { ranks: readonly Rank[] }) {
+  const rows = ranks.map(rank => [
+    charts.rankOption(rank.rank, rank.straggler),
+    formatFraction(rank.data_stall_fraction),
+  ])
+  return <DataTable caption={say.title} columns={say.columns} rows={rows} isNumeric />
+}

@@ -1,0 +1,63 @@
+/** How the run was started, by what versions and with which configuration; what the job's run before had is marked. */
+import type { Run } from '../../api/names'
+import { formatSetting } from '../../format'
+import { runHref } from '../../router'
+import { runFacts as say } from '../../text'
+import { CopyButton } from '../parts/CopyButton'
+import { Panel } from '../parts/Panel'
+import { Was } from './LoaderSettings'
+
+type Row = readonly [name: string, value: string]
+
+export function RunFacts({ run, previous }: { run: Run; previous: Run | null }) {
+  const rows = rowsOf(run)
+  const before = previous && new Map(rowsOf(previous))
+  const command = run.command.join(' ')
+  return (
+    <Panel
+      title={say.title}
+      name="facts"
+      detail={
+        previous && (
+          <>
+            {say.compared} <a href={runHref(previous.run_id)}>{previous.name}</a>
+          </>
+        )
+      }
+      csv={() => ({ columns: ['fact', 'value'], rows: [['command', command], ...rows] })}
+    >
+      {command && (
+        <div class="snippet">
+          <pre>{command}</pre>
+          <CopyButton label={say.copy} text={command} />
+        </div>
+      )}
+      <dl class="settings">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {value}
+              {before && before.get(name) !== value && <Was value={before.get(name) ?? say.unset} />}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  )
+}
+
+/** Only what is known. */
+function rowsOf(run: Run): readonly Row[] {
+  const known: readonly (readonly [string, string | null])[] = [
+    ['python', run.python_version],
+    ['torch', run.torch_version],
+    ['agent', run.agent_version],
+    ['launcher', run.launcher],
+    ['gpus', run.gpus ? `${run.gpus} × ${run.gpu_name ?? 'GPU'}` : null],
+    ['ranks', String(run.world_size)],
+    ...Object.entries(run.config).map(([key, value]) => [`config.${key}`, formatSetting(value)] as const),
+    ...Object.entries(run.overrides).map(([key, value]) => [`--set ${key}`, formatSetting(value)] as const),
+  ]
+  return known.filter((row): row is Row => Boolean(row[1]))
+}

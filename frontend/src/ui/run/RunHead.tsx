@@ -1,0 +1,121 @@
+/** Which run this is: name, state, where and whose. */
+import { useSignal } from '@preact/signals'
+import { Fragment } from 'preact'
+import type { Run } from '../../api/names'
+import { formatAge, formatNumber, formatSetting, formatTag } from '../../format'
+import { navigate, runHref, runsHref } from '../../router'
+import { archive, mayChange, remove, unarchive } from '../../store/actions'
+import { compareWithEarlier } from '../../store/compare'
+import { actions, compare, edit, exportMenu, run as say } from '../../text'
+import { ageS } from '../parts/age'
+import { StatusGlyph } from '../parts/Glyph'
+import { Menu } from '../parts/Menu'
+import { EditDialog } from './EditDialog'
+
+export function RunHead({ run }: { run: Run }) {
+  const overrides = Object.entries(run.overrides)
+  return (
+    <div class="run-head">
+      <h1>{run.name}</h1>
+      <span class="meta">
+        <span class="with-glyph">
+          <StatusGlyph status={run.status} />
+          {say.after(run.status, formatAge(ageS(run)))}
+        </span>
+        <span>{stepsOf(run)}</span>
+        <span>
+          {run.hostnames.join(', ')}, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
+        </span>
+        {run.world_size > 1 && <span>{say.ranks(run.world_size)}</span>}
+        {run.restart_count !== null && run.restart_count > 0 && (
+          <span>{say.restarted(run.restart_count)}</span>
+        )}
+        <span>{run.user}</span>
+        <span>{run.project}</span>
+      </span>
+      {Object.entries(run.tags).map(([key, value]) => (
+        <span key={key} class="tag">
+          {formatTag(key, value)}
+        </span>
+      ))}
+      {(overrides.length > 0 || run.advice_of) && (
+        <span class="meta">
+          {overrides.length > 0 && (
+            <span>
+              {say.overrides}{' '}
+              {overrides.map(([key, value], index) => (
+                <Fragment key={key}>
+                  {index > 0 && ', '}
+                  <code>{`${key}=${formatSetting(value)}`}</code>
+                </Fragment>
+              ))}
+            </span>
+          )}
+          {run.advice_of && (
+            <span>
+              {say.advised} <a href={runHref(run.advice_of)}>{run.advice_of}</a>
+            </span>
+          )}
+        </span>
+      )}
+      <span class="actions">
+        <button
+          type="button"
+          class="button small"
+          data-shortcut="c"
+          onClick={() => void compareWithEarlier(run).then(href => navigate(href))}
+        >
+          {compare.with} <kbd>c</kbd>
+        </button>
+        {run.no_loader === null && <ExportMenu run={run} />}
+        {mayChange.value && <Actions run={run} />}
+      </span>
+      {run.notes && <p class="notes">{run.notes}</p>}
+    </div>
+  )
+}
+
+function stepsOf({ steps, status, outlook }: Run): string {
+  const end = outlook?.last_step ? formatNumber(outlook.last_step) : null
+  return say.steps(formatNumber(steps), status === 'running', end)
+}
+
+/** A run that goes on cannot be deleted: its next steps would have nothing to follow. */
+function Actions({ run }: { run: Run }) {
+  const isEdited = useSignal(false)
+  const isAway = run.archived_at !== null
+  async function removeAndLeave(): Promise<void> {
+    if ((await remove([run.run_id])).length > 0) navigate(runsHref())
+  }
+  return (
+    <>
+      <button type="button" class="button small" onClick={() => (isEdited.value = true)}>
+        {edit.button}
+      </button>
+      {isEdited.value && <EditDialog run={run} onClose={() => (isEdited.value = false)} />}
+      <button
+        type="button"
+        class="button small"
+        onClick={() => void (isAway ? unarchive : archive)([run.run_id])}
+      >
+        {isAway ? actions.unarchive : actions.archive}
+      </button>
+      {run.status !== 'running' && (
+        <button type="button" class="button small" onClick={() => void removeAndLeave()}>
+          {actions.delete}
+        </button>
+      )}
+    </>
+  )
+}
+
+/** Every recorded step, as `underfed export` writes it. */
+function ExportMenu({ run }: { run: Run }) {
+  const path = `/api/v1/runs/${encodeURIComponent(run.run_id)}/export?format=`
+  const items = Object.entries(exportMenu.formats).map(([format, [label, detail]]) => ({
+    label,
+    detail,
+    href: path + format,
+  }))
+  return <Menu label={exportMenu.button} items={items} small />
+}

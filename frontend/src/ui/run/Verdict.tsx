@@ -1,0 +1,172 @@
+/** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
+import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/names'
+import { asSentence, capital, formatAge, formatHours, formatNumber } from '../../format'
+import { runHref } from '../../router'
+import { empty, hourNoun, run as say, shared as sayShared } from '../../text'
+import { isOpen, verdictTone, verdictWord } from '../../verdict'
+import { AnatomyBars } from '../parts/AnatomyBars'
+import { VerdictGlyph } from '../parts/Glyph'
+import { Snippet } from '../parts/Snippet'
+
+interface VerdictProps {
+  run: Run
+  diagnosis: Diagnosis
+}
+
+export function Verdict({ run, diagnosis }: VerdictProps) {
+  const isUndecided = isOpen(diagnosis)
+  return (
+    <section class="verdict" aria-labelledby="verdict-sentence">
+      <div>
+        <p class={`kind ${verdictTone(diagnosis)}`}>
+          <VerdictGlyph judged={diagnosis} />
+          {capital(verdictWord(diagnosis, diagnosis.status))}
+          {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
+        </p>
+        <h2 id="verdict-sentence" class="verdict-sentence">
+          {diagnosis.sentence}
+        </h2>
+        {diagnosis.why && <p class="why">{diagnosis.why}</p>}
+        {diagnosis.shared.map(one => (
+          <Shared key={one.place} shared={one} runId={run.run_id} />
+        ))}
+        {diagnosis.reason && (
+          <p class={isUndecided ? 'why' : 'reservation'}>{asSentence(diagnosis.reason)}</p>
+        )}
+        {run.no_loader !== null ? (
+          <Watchable />
+        ) : (
+          isUndecided && run.status === 'running' && <Progress diagnosis={diagnosis} />
+        )}
+        {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
+      </div>
+      {!isUndecided && <Cost run={run} diagnosis={diagnosis} />}
+    </section>
+  )
+}
+
+/** That others wait for the same: then it is neither this run's setting nor its fault. */
+function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
+  const others = shared.runs.filter(one => one.run_id !== runId)
+  return (
+    <p class="shared">
+      {shared.sentence} {sayShared.lost(formatHours(shared.hours_lost, 'hour'))}{' '}
+      {others.map((one, index) => (
+        <>
+          {index > 0 && ', '}
+          <a href={runHref(one.run_id)}>{one.name || one.run_id}</a>
+        </>
+      ))}
+      .
+    </p>
+  )
+}
+
+/** What to do about a run that fed itself in a way that is not seen without a word. */
+function Watchable() {
+  return (
+    <div class="watchable">
+      <p class="reservation">{say.noLoaderDetail}</p>
+      <Snippet code={empty.snippet} />
+    </div>
+  )
+}
+
+function kindDetail(diagnosis: Diagnosis): string {
+  if (isOpen(diagnosis)) {
+    if (diagnosis.status !== 'running') return ''
+    return say.progress(
+      formatNumber(Math.min(diagnosis.steps, diagnosis.needed_steps)),
+      formatNumber(diagnosis.needed_steps),
+    )
+  }
+  const said = diagnosis.confidence
+    ? say.confidence(diagnosis.confidence, formatNumber(diagnosis.judged_steps), diagnosis.ranks.length)
+    : ''
+  return [said, say.clock[diagnosis.clock]].filter(Boolean).join(', ')
+}
+
+function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
+  const value = Math.min(diagnosis.steps, diagnosis.needed_steps)
+  const label = say.progress(formatNumber(value), formatNumber(diagnosis.needed_steps))
+  return <progress class="progress" value={value} max={diagnosis.needed_steps} aria-label={label} />
+}
+
+/** Only what follows from the run's own figures: what was lost, what lies ahead, how fast it is, what a fix saves. */
+function Cost({ run, diagnosis }: VerdictProps) {
+  const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
+  const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
+  const { now, unit } = rates(diagnosis)
+  const saved = savedHours(diagnosis, lost)
+  const { outlook } = run
+  return (
+    <div class="cost">
+      {lost !== null && (
+        <p>
+          <b>{formatHours(lost, noun)}</b>
+          {diagnosis.hours_used !== null &&
+            say.lost(formatHours(diagnosis.hours_used, noun), diagnosis.status === 'running')}
+        </p>
+      )}
+      {outlook && diagnosis.bound === 'data' && <Ahead outlook={outlook} noun={noun} />}
+      {now !== null && (!outlook?.saved_fraction || diagnosis.replay) && (
+        <p>
+          <b>{`${formatNumber(now)} ${unit}`}</b>
+          {rateDetail(diagnosis, now)}
+        </p>
+      )}
+      {!outlook && saved !== null && (
+        <p>
+          <b>{formatHours(saved, noun)}</b>
+          {say.saved}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Until the last step where it is known, else in each further hour. */
+function Ahead({ outlook, noun }: { outlook: Outlook; noun: ReturnType<typeof hourNoun> }) {
+  const { last_step, basis, hours_to_lose, hours_lost_per_hour, saved_s, saved_fraction } = outlook
+  const isKnown = last_step !== null
+  return (
+    <>
+      <p>
+        <b>{formatHours(isKnown ? hours_to_lose : hours_lost_per_hour, noun)}</b>
+        {isKnown ? say.ahead(formatNumber(last_step)) : say.aheadAnHour}
+        {basis && <small>{basis}</small>}
+      </p>
+      {saved_fraction !== null && (
+        <p>
+          <b>{formatAge(isKnown ? (saved_s ?? 0) : saved_fraction * 3_600)}</b>
+          {isKnown ? say.sooner : say.soonerAnHour}
+        </p>
+      )}
+    </>
+  )
+}
+
+/** Samples where they were counted, else steps. */
+function rates({ steps_per_s, samples_per_s }: Diagnosis) {
+  return {
+    now: samples_per_s ?? steps_per_s,
+    unit: samples_per_s === null ? 'steps/s' : 'samples/s',
+  }
+}
+
+/** What instant data would give: as computed, and beside it as a replay measured it. */
+function rateDetail({ steps_per_s, instant_data_steps_per_s, replay }: Diagnosis, now: number): string {
+  const inUnit = (perS: number | null) =>
+    perS && steps_per_s ? formatNumber((now * perS) / steps_per_s) : null
+  const computed = inUnit(instant_data_steps_per_s)
+  const measured = replay ? inUnit(replay.instant_steps_per_s) : null
+  if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
+  return computed === null ? '' : say.rate(computed)
+}
+
+/** The same steps at the predicted speed; never more than what was lost to waiting. */
+function savedHours({ advice, hours_used }: Diagnosis, lost: number | null): number | null {
+  const gain = advice[0]?.predicted_speedup ?? null
+  if (gain === null || gain <= 1 || hours_used === null || lost === null) return null
+  return Math.min(lost, hours_used * (1 - 1 / gain))
+}

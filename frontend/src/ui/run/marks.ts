@@ -1,0 +1,53 @@
+/** What happened during a run, as lines over its charts: epochs, validation, workers that died, others that interfered. */
+import type { Diagnosis, Run, SeriesPage } from '../../api/names'
+import type { Mark } from '../../charts/panel'
+import { stepColumns } from '../../store/columns'
+import { charts as say } from '../../text'
+
+export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_workers'> & {
+  shared: Diagnosis['shared']
+}
+
+/** In order of time. Only those of the rank and loader that are shown, and what concerns all. */
+export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
+  const marks = [...epochs(run, page), ...deaths(run, page), ...interference(run), ...givenUp(page)]
+  return marks.toSorted((a, b) => a.atS - b.atS)
+}
+
+/** Another loader's pass is a pause of this one: validation, most often. */
+function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
+  return run.epochs
+    .filter(epoch => epoch.rank === page.rank)
+    .map(({ loader, epoch_index: index, start_us }) => ({
+      atS: start_us / 1e6,
+      label: loader === page.loader ? say.epoch(index) : say.otherLoader(loader, index),
+    }))
+}
+
+function deaths(run: Happened, page: SeriesPage): readonly Mark[] {
+  return run.died_workers.flatMap(({ rank, loader, worker, end_us: endUs }) =>
+    rank === page.rank && loader === page.loader && endUs !== null
+      ? [{ atS: endUs / 1e6, label: say.died(worker), isEvent: true }]
+      : [],
+  )
+}
+
+/** From its beginning, or from the run's own. */
+function interference(run: Happened): readonly Mark[] {
+  return run.shared.map(({ kind, place, runs, started_at: startedAt }) => {
+    const others = runs.filter(one => one.run_id !== run.run_id).length
+    return {
+      atS: Math.max(0, (Date.parse(startedAt) - Date.parse(run.started_at)) / 1_000),
+      label: kind === 'host' ? say.sharedHost(others, place) : say.sharedMount(others, place),
+      isEvent: true,
+    }
+  })
+}
+
+function givenUp(page: SeriesPage): readonly Mark[] {
+  const before = page.series[0]?.given_up_before
+  const columns = before ? stepColumns(page) : null
+  const index = columns?.firstIndex.findIndex(first => first >= (before ?? 0)) ?? -1
+  const atS = columns?.atS[index]
+  return atS === undefined ? [] : [{ atS, label: say.coarser, isEvent: true }]
+}

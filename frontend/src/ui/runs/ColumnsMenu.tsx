@@ -1,0 +1,41 @@
+/** Which columns the table shows; unless chosen, as many as there is room for. */
+import { COLUMN_IDS, chooseColumns, chosen } from '../../store/chosen'
+import { runs as say } from '../../text'
+import { Popover } from '../parts/Popover'
+import { fitting, headOf } from './columns'
+import { room } from './width'
+
+export function ColumnsMenu() {
+  const shown = chosen.value ?? fitting(room.value)
+  return (
+    <Popover label={say.columnsMenu} class="wide-only" kind="sheet">
+      {() => (
+        <>
+          <fieldset class="menu-columns">
+            <legend class="visually-hidden">{say.columnsMenu}</legend>
+            {COLUMN_IDS.map(id => (
+              <label key={id}>
+                <input
+                  type="checkbox"
+                  checked={shown.includes(id)}
+                  onChange={event =>
+                    chooseColumns(
+                      event.currentTarget.checked ? [...shown, id] : shown.filter(other => other !== id),
+                    )
+                  }
+                />
+                {headOf(id, false)}
+              </label>
+            ))}
+          </fieldset>
+          <p class="detail">{chosen.value ? say.columnsChosen : say.columnsFitting}</p>
+          {chosen.value && (
+            <button type="button" class="button small" onClick={() => chooseColumns(null)}>
+              {say.columnsReset}
+            </button>
+          )}
+        </>
+      )}
+    </Popover>
+  )
+}

@@ -1,0 +1,27 @@
+/** No run yet: the two lines that make one, with the address of this very service. */
+import { formatClock } from '../../format'
+import { service } from '../../store/connection'
+import { empty } from '../../text'
+import { Snippet } from '../parts/Snippet'
+
+/** Where an agent looks unless told otherwise. */
+const DEFAULT_URL = 'http://127.0.0.1:7077'
+
+export function Empty() {
+  const info = service.value
+  const isElsewhere = info !== null && info.url.replace(/\/$/, '') !== DEFAULT_URL
+  return (
+    <div class="empty">
+      <h1>{info?.project ? empty.titleOf(info.project) : empty.title}</h1>
+      <p>{empty.lead}</p>
+      <Snippet code={empty.snippet} />
+      {(isElsewhere || info?.token_required) && (
+        <>
+          <p>{info.token_required ? empty.withToken : empty.elsewhere}</p>
+          <Snippet code={empty.address(info)} />
+        </>
+      )}
+      {info && <p class="detail">{empty.listening(info.url, formatClock(new Date(info.started_at)))}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,251 @@
+/** Search and filters of the runs table; what is chosen stands in the address. */
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { StatusCounts } from '../../api/names'
+import { capital } from '../../format'
+import { navigate, withQuery } from '../../router'
+import { completions, isUnfinished } from '../../store/completions'
+import { BOUNDS, type RunsQuery, STATUSES } from '../../store/query'
+import { counts, listed, projects, refusal, total, users } from '../../store/runs'
+import { choosing, chosenIn } from '../../store/terms'
+import { causeWord, runs, statusWord } from '../../text'
+import { boundWord } from '../../verdict'
+import { Choice } from '../parts/Choice'
+import { activeFilters } from './activeFilters'
+import { ColumnsMenu } from './ColumnsMenu'
+import { MoreMenu } from './MoreMenu'
+
+const CAUSES = Object.keys(causeWord)
+/** Typing pauses this long before the service is asked. */
+const TYPING_MS = 200
+/** As ages of the search language. */
+const TIMES: readonly string[] = ['1d', '7d', '30d']
+
+interface FilterProps {
+  asking: RunsQuery
+  query: URLSearchParams
+}
+
+export function Filters({ asking, query }: FilterProps) {
+  const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
+    navigate(`/${withQuery(query, changes)}`, how)
+  const term = (key: string, operator?: string) => (value: string | null) =>
+    set({ q: choosing(asking.q, key, value, operator) })
+  return (
+    <search class="filters">
+      <SearchField asked={asking.q} onSearch={q => set({ q }, 'replace')} />
+      <StatusChoice chosen={asking.status} counts={counts.value} onChoose={status => set({ status })} />
+      <Choice
+        label={runs.verdictLabel}
+        any={runs.verdictLabel}
+        value={asking.bound}
+        options={BOUNDS.map(bound => [bound, capital(boundWord(bound))])}
+        onChoose={bound => set({ bound })}
+      />
+      <NameChoice
+        label={runs.columns.user}
+        value={chosenIn(asking.q, 'user')}
+        names={users.value}
+        onChoose={term('user')}
+      />
+      <NameChoice
+        label={runs.columns.host}
+        value={chosenIn(asking.q, 'host')}
+        names={listed.value.hosts}
+        onChoose={term('host')}
+      />
+      <NameChoice
+        label={runs.tagLabel}
+        value={asking.tag}
+        names={listed.value.tags}
+        onChoose={tag => set({ tag })}
+      />
+      <NameChoice
+        label={runs.projectLabel}
+        value={asking.project}
+        names={projects.value}
+        onChoose={project => set({ project })}
+      />
+      <Choice
+        label={runs.timeLabel}
+        any={runs.timeLabel}
+        value={timeIn(asking.q)}
+        options={TIMES.map(time => [time, capital(runs.times[time] ?? time)])}
+        onChoose={term('seen', '<')}
+      />
+      <div class="filters-end">
+        <Count asking={asking} />
+        <ColumnsMenu />
+        <MoreMenu asking={asking} onArchived={archived => set({ archived })} />
+      </div>
+      <Chips asking={asking} onRemove={set} />
+      <Refused q={asking.q} />
+    </search>
+  )
+}
+
+function timeIn(q: string): string | null {
+  const time = chosenIn(q, 'seen', '<')
+  return time !== null && TIMES.includes(time) ? time : null
+}
+
+interface NameChoiceProps {
+  label: string
+  value: string | null
+  names: readonly string[]
+  onChoose(name: string | null): void
+}
+
+/** Of one name there is nothing to choose, unless it was chosen already. */
+function NameChoice({ label, value, names, onChoose }: NameChoiceProps) {
+  const all = value === null || names.includes(value) ? names : [value, ...names]
+  if (all.length < 2 && value === null) return null
+  return (
+    <Choice
+      label={label}
+      any={label}
+      value={value}
+      options={all.map(name => [name, name])}
+      onChoose={onChoose}
+    />
+  )
+}
+
+function Chips({
+  asking,
+  onRemove,
+}: {
+  asking: RunsQuery
+  onRemove(without: Record<string, string | null>): void
+}) {
+  const filters = activeFilters(asking).filter(({ hasControl }) => !hasControl)
+  if (filters.length === 0) return null
+  return (
+    <ul class="chips" aria-label={runs.chips}>
+      {filters.map(({ words, without }) => (
+        <li key={words}>
+          <button
+            type="button"
+            class="chip"
+            aria-label={runs.removeFilter(words)}
+            onClick={() => onRemove(without)}
+          >
+            {words} <span aria-hidden="true">×</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What the service did not understand, with the place marked. */
+function Refused({ q }: { q: string }) {
+  const why = refusal.value
+  const at = Number(why?.match(/character (\d+)/)?.[1] ?? 0) - 1
+  const [, before = '', place = '', after = ''] =
+    at >= 0 ? [q, q.slice(0, at), ...splitTerm(q.slice(at))] : []
+  return (
+    <p class="search-refused" id="search-refused" role="alert" hidden={why === null}>
+      {why && runs.searchRefused(why)}
+      {why && at >= 0 && (
+        <code>
+          {before}
+          <mark>{place || ' '}</mark>
+          {after}
+        </code>
+      )}
+    </p>
+  )
+}
+
+function splitTerm(rest: string): [string, string] {
+  const place = rest.match(/^\S*/)?.[0] ?? ''
+  return [place, rest.slice(place.length)]
+}
+
+function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): void }) {
+  const typed = useSignal(asked)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => {
+    // What is being typed may end in a space that the address does not have.
+    if (typed.value.trim() !== asked) typed.value = asked
+  }, [asked, typed])
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  function onInput(value: string): void {
+    typed.value = value
+    clearTimeout(timer.current)
+    if (!isUnfinished(value)) timer.current = setTimeout(() => onSearch(value.trim()), TYPING_MS)
+  }
+  /** Enter asks at once, and says what is missing. */
+  function onKeyDown(event: KeyboardEvent & { currentTarget: HTMLInputElement }): void {
+    if (event.key === 'Escape' && typed.value === '') event.currentTarget.blur()
+    if (event.key !== 'Enter') return
+    clearTimeout(timer.current)
+    onSearch(typed.value.trim())
+  }
+  const choices = { projects: projects.value, users: users.value, causes: CAUSES }
+  return (
+    <div class="search">
+      <input
+        type="search"
+        aria-label={runs.searchLabel}
+        placeholder={runs.searchHint}
+        value={typed.value}
+        list="search-terms"
+        maxLength={2_000}
+        spellcheck={false}
+        autocomplete="off"
+        {...(refusal.value ? { 'aria-invalid': true, 'aria-describedby': 'search-refused' } : {})}
+        onInput={event => onInput(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <datalist id="search-terms">
+        {completions(typed.value, choices).map(expression => (
+          <option key={expression} value={expression} />
+        ))}
+      </datalist>
+      <kbd>/</kbd>
+    </div>
+  )
+}
+
+interface StatusChoiceProps {
+  chosen: RunsQuery['status']
+  counts: StatusCounts | null
+  onChoose(status: RunsQuery['status']): void
+}
+
+function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
+  const options = [null, ...STATUSES] as const
+  return (
+    <fieldset class="choices">
+      <legend class="visually-hidden">{runs.statusGroup}</legend>
+      {options.map(status => (
+        <button
+          key={status ?? 'all'}
+          type="button"
+          aria-pressed={chosen === status}
+          onClick={() => onChoose(status)}
+        >
+          {status === null ? runs.all : capital(statusWord[status])}{' '}
+          {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+/** Said to a screen reader when the filter changes, not when a run ticks. */
+function Count({ asking }: { asking: RunsQuery }) {
+  const said = useSignal('')
+  useSignalEffect(() => {
+    const found = counts.value?.[asking.status ?? 'all']
+    said.value = found === undefined ? '' : runs.count(found, asking.archived ? null : total.value)
+  })
+  return (
+    <span class="count" role="status">
+      {said.value}
+    </span>
+  )
+}

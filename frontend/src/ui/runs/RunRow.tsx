@@ -1,0 +1,75 @@
+/** One run in the table. It reads its own signal: a live run redraws its own row and no other. */
+import type { Signal } from '@preact/signals'
+import type { RunSummary } from '../../api/names'
+import { formatAgeCell, formatTag } from '../../format'
+import { runHref, withQuery } from '../../router'
+import { mayChange } from '../../store/actions'
+import { isSelected, tick } from '../../store/selection'
+import { actions, runs, statusWord } from '../../text'
+import { ageS } from '../parts/age'
+import { VerdictCell } from './cells'
+import type { Column } from './columns'
+
+interface RunRowProps {
+  row: Signal<RunSummary>
+  columns: readonly Column[]
+  query: URLSearchParams
+  index: number
+  isNarrow?: boolean
+}
+
+export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowProps) {
+  const run = row.value
+  return (
+    <tr aria-rowindex={index + 2} class={isSelected(run.run_id) ? 'ticked' : ''}>
+      {!isNarrow && <Tick run={run} />}
+      <td class="name-cell">
+        <a class="run-name" href={runHref(run.run_id)}>
+          {run.name}
+        </a>
+        {isNarrow || <Tags run={run} query={query} />}
+        {run.archived_at !== null && <small class="faint"> {actions.isArchived}</small>}
+        {isNarrow && (
+          <span class="second-line">
+            <VerdictCell run={run} isShort /> · {statusWord[run.status]} {formatAgeCell(ageS(run))}
+          </span>
+        )}
+      </td>
+      {columns.map(({ id, isFigure, cell }) => (
+        <td key={id} class={isFigure ? 'figure' : ''}>
+          {cell(run)}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+function Tick({ run }: { run: RunSummary }) {
+  return (
+    <td class="tick">
+      {mayChange.value && (
+        <input
+          type="checkbox"
+          aria-label={actions.select(run.name)}
+          checked={isSelected(run.run_id)}
+          onClick={event => tick(run.run_id, event.currentTarget.checked, event.shiftKey)}
+        />
+      )}
+    </td>
+  )
+}
+
+function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
+  return (
+    <span class="tags">
+      {Object.entries(run.tags).map(([key, value]) => {
+        const tag = formatTag(key, value)
+        return (
+          <a key={key} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
+            {tag}
+          </a>
+        )
+      })}
+    </span>
+  )
+}

@@ -1,0 +1,175 @@
+/** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { navigate, withQuery } from '../../router'
+import { mayChange } from '../../store/actions'
+import { COLUMN_IDS, type ColumnId, chosen } from '../../store/chosen'
+import { keyOf, nextSort, type SortKey } from '../../store/order'
+import type { RunsQuery } from '../../store/query'
+import { hold, more, order, pending, resort, rows } from '../../store/runs'
+import { select, selected } from '../../store/selection'
+import { actions, runs } from '../../text'
+import { type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
+import { narrow, useMatch } from './media'
+import { RunRow } from './RunRow'
+import { useRowKeys } from './rowKeys'
+import { useRowWindow } from './rowWindow'
+import { room, useRoom } from './width'
+
+const ROW_PX = 39
+/** On a phone a row has two lines. */
+const NARROW_ROW_PX = 60
+/** So many rows before the end of what is loaded, the next page is asked for. */
+const ROWS_AHEAD = 20
+
+export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSearchParams }) {
+  const ids = order.value
+  const whole = useRef<HTMLDivElement>(null)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const isNarrow = useMatch(narrow)
+  const columns = useColumns(isNarrow)
+  useRoom(whole)
+  const height = isNarrow ? NARROW_ROW_PX : ROW_PX
+  const { from, to } = useRowWindow(body, ids.length, height)
+  useRowKeys(body, height)
+  useEffect(() => {
+    if (to >= ids.length - ROWS_AHEAD) void more()
+  }, [to, ids.length])
+
+  const isGpu = ids.length > 0 && ids.every(id => Boolean(rows.get(id)?.peek().gpus))
+  return (
+    <div class="runs-table" ref={whole}>
+      <Pending />
+      <table aria-rowcount={ids.length + 1} style={{ minWidth: isNarrow ? '0' : `${leastPx(columns)}px` }}>
+        <caption class="visually-hidden">{runs.caption}</caption>
+        <colgroup>
+          {!isNarrow && <col style={{ width: `${TICK_PX}px` }} />}
+          <col />
+          {columns.map(({ id, width }) => (
+            <col key={id} style={{ width: `${width}px` }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            {!isNarrow && <TickAll ids={ids} />}
+            <Head label={runs.columns.run} sort="name" asking={asking} query={query} />
+            {columns.map(({ id, sort, isFigure }) => (
+              <Head
+                key={id}
+                label={headOf(id, isGpu)}
+                {...(sort ? { sort } : {})}
+                {...(isFigure ? { class: 'figure' } : {})}
+                asking={asking}
+                query={query}
+              />
+            ))}
+          </tr>
+        </thead>
+        <tbody
+          ref={body}
+          onPointerEnter={() => hold(true)}
+          onPointerLeave={event => hold(event.currentTarget.matches(':focus-within'))}
+          onFocusIn={() => hold(true)}
+          onFocusOut={event => hold(event.currentTarget.matches(':hover'))}
+        >
+          <Spacer height={from * height} />
+          {ids.slice(from, to).map((id, index) => {
+            const row = rows.get(id)
+            return (
+              row && (
+                <RunRow
+                  key={id}
+                  row={row}
+                  columns={columns}
+                  query={query}
+                  index={from + index}
+                  isNarrow={isNarrow}
+                />
+              )
+            )
+          })}
+          <Spacer height={(ids.length - to) * height} />
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** On a phone a run has two lines, and its wait beside them. */
+export function useColumns(isNarrow: boolean): readonly Column[] {
+  const ids = isNarrow ? (['wait'] as const) : (chosen.value ?? fitting(room.value))
+  const key = COLUMN_IDS.filter(id => ids.includes(id)).join()
+  // The same array while the columns are the same: rows that did not change are then not drawn again.
+  return useMemo(() => (key ? key.split(',').map(id => columnOf(id as ColumnId)) : []), [key])
+}
+
+function leastPx(columns: readonly Column[]): number {
+  return columns.reduce((sum, { width }) => sum + width, TICK_PX + NAME_PX)
+}
+
+function TickAll({ ids }: { ids: readonly string[] }) {
+  if (!mayChange.value) return <td class="tick" />
+  return (
+    <th scope="col" class="tick">
+      <input
+        type="checkbox"
+        aria-label={actions.selectAll}
+        checked={selected.value.length === ids.length}
+        onChange={event => select(ids, event.currentTarget.checked)}
+      />
+    </th>
+  )
+}
+
+interface HeadProps {
+  label: string
+  sort?: SortKey
+  class?: string
+  asking: RunsQuery
+  query: URLSearchParams
+}
+
+function Head({ label, sort: key, class: name, asking, query }: HeadProps) {
+  if (!key) {
+    return (
+      <th scope="col" class={name}>
+        {label}
+      </th>
+    )
+  }
+  const isSorted = keyOf(asking.sort) === key
+  const direction = asking.sort.startsWith('-') ? 'descending' : 'ascending'
+  return (
+    <th scope="col" class={name} {...(isSorted ? { 'aria-sort': direction as 'ascending' } : {})}>
+      <button
+        type="button"
+        onClick={() => navigate(`/${withQuery(query, { sort: nextSort(asking.sort, key) })}`, 'replace')}
+      >
+        {label}
+        {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
+      </button>
+    </th>
+  )
+}
+
+function Spacer({ height }: { height: number }) {
+  if (height === 0) return null
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus; it only holds the room
+    <tr class="spacer" aria-hidden="true">
+      <td style={{ height: `${height}px` }} />
+    </tr>
+  )
+}
+
+/** What sorting again would do, offered and not done: a row must not leave from under the pointer. */
+function Pending() {
+  const { moves, fresh } = pending.value
+  return (
+    <p class="pending" hidden={moves === 0 && fresh === 0}>
+      {runs.moved(moves, fresh)}{' '}
+      <button type="button" class="button small" onClick={resort}>
+        {runs.resort}
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,65 @@
+/** What narrows the list just now, each in words and with the way out of it. */
+import type { Cause } from '../../api/names'
+import { formatWeekday } from '../../format'
+import type { RunsQuery } from '../../store/query'
+import { chosenIn, ofDay, type Term, termsOf, toggled } from '../../store/terms'
+import { causeWord, runs as say, statusWord, week } from '../../text'
+import { boundWord } from '../../verdict'
+
+export interface ActiveFilter {
+  words: string
+  /** Changes of the address that take it away. */
+  without: Record<string, string | null>
+  /** A field or a menu shows it already, and takes it away. */
+  hasControl: boolean
+}
+
+/** Keys of the search that have a menu. */
+const MENUS: Readonly<Record<string, string>> = { user: '=', host: '=', seen: '<' }
+
+export function activeFilters(asking: RunsQuery): readonly ActiveFilter[] {
+  const { status, bound, project, tag, archived } = asking
+  return [
+    ...ofSearch(asking.q),
+    ...(status ? [{ words: statusWord[status], without: { status: null }, hasControl: true }] : []),
+    ...(bound ? [{ words: boundWord(bound), without: { bound: null }, hasControl: true }] : []),
+    ...(project ? [{ words: project, without: { project: null }, hasControl: true }] : []),
+    ...(tag ? [{ words: tag, without: { tag: null }, hasControl: true }] : []),
+    ...(archived
+      ? [{ words: say.archived[archived].toLowerCase(), without: { archived: null }, hasControl: false }]
+      : []),
+  ]
+}
+
+function ofSearch(q: string): readonly ActiveFilter[] {
+  const day = dayIn(q)
+  const days: readonly string[] = day ? ofDay(day) : []
+  const rest = termsOf(q).filter(({ written }) => !days.includes(written))
+  return [
+    ...(day
+      ? [{ words: say.onDay(formatWeekday(day)), without: { q: toggled(q, days) }, hasControl: false }]
+      : []),
+    ...rest.map(term => ({
+      words: wordsOf(term),
+      without: { q: toggled(q, [term.written]) },
+      hasControl: term.key === null || MENUS[term.key] === term.operator,
+    })),
+  ]
+}
+
+/** The UTC day of which both terms are there. */
+export function dayIn(q: string): string | null {
+  const day = chosenIn(q, 'started', '<=')
+  return day !== null && /^\d{4}-\d\d-\d\d$/.test(day) && chosenIn(q, 'seen', '>=') === day ? day : null
+}
+
+function wordsOf({ key, operator, value, written }: Term): string {
+  if (key === 'cause' && operator === ':') {
+    const words = value
+      .split(',')
+      .map(cause => causeWord[cause as Cause] ?? (cause === 'none' ? week.noCause : cause))
+    return words.join(say.or)
+  }
+  if (key === 'seen' && operator === '<') return say.times[value] ?? written
+  return written
+}

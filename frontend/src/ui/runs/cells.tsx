@@ -1,0 +1,56 @@
+/** The cells of the runs table that are more than a word: the verdict, the wait and its last hour, what a fix gains. */
+import type { RunSummary } from '../../api/names'
+import { sparkPath } from '../../charts/spark'
+import { formatFactor, formatFraction, NOT_MEASURED } from '../../format'
+import { causeWord, runs as say } from '../../text'
+import { verdictTone, verdictWord } from '../../verdict'
+import { VerdictGlyph } from '../parts/Glyph'
+
+const SPARK = { width: 88, height: 20 }
+
+export function VerdictCell({ run, isShort = false }: { run: RunSummary; isShort?: boolean }) {
+  const word = verdictWord(run, run.status)
+  return (
+    <span class={`with-glyph verdict-word ${verdictTone(run)}`} title={run.no_loader ?? undefined}>
+      <VerdictGlyph judged={run} />
+      {word} {run.cause && !isShort && <small class="faint">{causeWord[run.cause]}</small>}
+    </span>
+  )
+}
+
+export function Wait({ fraction }: { fraction: number | null }) {
+  if (fraction === null) return <span class="faint">{NOT_MEASURED}</span>
+  return (
+    <div class="wait-bar">
+      <span>{formatFraction(fraction)}</span>
+      <i aria-hidden="true">
+        <b class={fraction < 0.05 ? 'slight' : ''} style={{ width: `${fraction * 100}%` }} />
+      </i>
+    </div>
+  )
+}
+
+export function SparkCell({ run }: { run: RunSummary }) {
+  if (!run.spark.some(value => value !== null)) return null
+  const { line, area } = sparkPath(run.spark, SPARK.width, SPARK.height)
+  const isLoud = run.status === 'running' && run.bound === 'data'
+  return (
+    <svg class={`spark ${isLoud ? 'loud' : ''}`} width="92" height="24" aria-hidden="true">
+      <path class="ground" d={`M0,${SPARK.height + 0.5}H${SPARK.width}`} />
+      <path class="area" d={area} />
+      <path class="line" d={line} />
+    </svg>
+  )
+}
+
+export function Gain({ run }: { run: RunSummary }) {
+  const predicted = run.best_advice?.predicted_speedup ?? null
+  if (run.observed_speedup !== null)
+    return (
+      <span class="gained" title={say.gained(formatFactor(run.observed_speedup))}>
+        <span class="visually-hidden">{say.gainedWord}</span>
+        <span aria-hidden="true">✓</span> {formatFactor(run.observed_speedup)}
+      </span>
+    )
+  return predicted === null ? <span class="faint">{NOT_MEASURED}</span> : <b>{formatFactor(predicted)}</b>
+}

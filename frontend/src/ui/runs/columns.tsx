@@ -1,0 +1,128 @@
+/** The columns of the runs table: what each says of a run, how wide it is, and which of them there is room for. */
+import type { ComponentChildren } from 'preact'
+import { serviceNow } from '../../api/client'
+import type { RunSummary } from '../../api/names'
+import {
+  formatAgeCell,
+  formatDay,
+  formatDuration,
+  formatHoursCell,
+  formatNumber,
+  NOT_MEASURED,
+} from '../../format'
+import type { ColumnId } from '../../store/chosen'
+import type { SortKey } from '../../store/order'
+import { runs as say, statusWord } from '../../text'
+import { ageS } from '../parts/age'
+import { StatusGlyph } from '../parts/Glyph'
+import { Gain, SparkCell, VerdictCell, Wait } from './cells'
+
+export interface Column {
+  id: ColumnId
+  /** In pixels, its space to the next one with it. */
+  width: number
+  sort?: SortKey
+  /** Figures stand right. */
+  isFigure?: boolean
+  cell(run: RunSummary): ComponentChildren
+}
+
+/** From here on a run's loss is set in bold: it is worth somebody's morning. */
+const HEAVY_HOURS = 20
+/** What a name needs at least; it gets whatever the columns leave. */
+export const NAME_PX = 230
+export const TICK_PX = 30
+
+const figure = (count: number | null) => count?.toLocaleString('en') ?? NOT_MEASURED
+
+export const COLUMNS: readonly Column[] = [
+  {
+    id: 'status',
+    width: 134,
+    sort: 'status',
+    cell: run => (
+      <span class="with-glyph quiet">
+        <StatusGlyph status={run.status} />
+        {statusWord[run.status]} <span class="faint">{formatAgeCell(ageS(run))}</span>
+      </span>
+    ),
+  },
+  { id: 'verdict', width: 206, cell: run => <VerdictCell run={run} /> },
+  {
+    id: 'wait',
+    width: 136,
+    sort: 'data_stall_fraction',
+    cell: run => <Wait fraction={run.data_stall_fraction} />,
+  },
+  { id: 'spark', width: 100, cell: run => <SparkCell run={run} /> },
+  {
+    id: 'lost',
+    width: 96,
+    sort: 'hours_lost',
+    isFigure: true,
+    cell: ({ hours_lost: hours }) => (
+      <span class={(hours ?? 0) >= HEAVY_HOURS ? 'strong' : ''}>{formatHoursCell(hours)}</span>
+    ),
+  },
+  { id: 'gain', width: 74, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
+  { id: 'step', width: 70, sort: 'step_us', isFigure: true, cell: run => formatDuration(run.step_us) },
+  { id: 'rate', width: 82, isFigure: true, cell: run => formatNumber(run.samples_per_s) },
+  { id: 'steps', width: 84, isFigure: true, cell: run => figure(run.steps) },
+  { id: 'ranks', width: 54, isFigure: true, cell: run => figure(run.world_size) },
+  { id: 'gpus', width: 50, isFigure: true, cell: run => figure(run.gpus) },
+  { id: 'gpu', width: 150, cell: run => run.gpu_name ?? NOT_MEASURED },
+  { id: 'workers', width: 66, isFigure: true, cell: run => figure(run.num_workers) },
+  { id: 'host', width: 108, cell: run => hosts(run.hostnames) },
+  { id: 'user', width: 66, cell: run => run.user },
+  { id: 'project', width: 88, cell: run => run.project },
+  {
+    id: 'started',
+    width: 116,
+    sort: 'started_at',
+    isFigure: true,
+    cell: run => <span class="faint">{formatDay(new Date(run.started_at), new Date(serviceNow()))}</span>,
+  },
+]
+
+/** Where room is short the last go first: what a run loses, and why, stays longest. */
+const BY_WEIGHT: readonly ColumnId[] = [
+  ...([
+    'wait',
+    'verdict',
+    'lost',
+    'status',
+    'gain',
+    'gpus',
+    'spark',
+    'host',
+    'user',
+    'started',
+    'step',
+  ] as const),
+  ...(['ranks', 'workers', 'project', 'rate'] as const),
+]
+
+/** Those that fit into `room` pixels beside a run's name. */
+export function fitting(room: number): readonly ColumnId[] {
+  let left = room - TICK_PX - NAME_PX
+  const first = BY_WEIGHT.findIndex(id => {
+    left -= columnOf(id).width
+    return left < 0
+  })
+  return first === -1 ? BY_WEIGHT : BY_WEIGHT.slice(0, first)
+}
+
+export function columnOf(id: ColumnId): Column {
+  return COLUMNS.find(column => column.id === id) as Column
+}
+
+/** `GPU time lost` only where all that is listed ran on GPUs. */
+export function headOf(id: ColumnId, isGpu: boolean): string {
+  return id === 'lost' && isGpu ? say.columns.lostGpu : say.columns[id]
+}
+
+/** A cell has room for two; the run's own page names them all. */
+function hosts(names: readonly string[]): string {
+  const more = names.length - 2
+  return names.slice(0, 2).join(', ') + (more > 0 ? ` +${more}` : '')
+}

@@ -1,0 +1,46 @@
+/** `j` and `k` move the real focus from row to row, so Enter opens a run without a handler of its own. */
+import type { RefObject } from 'preact'
+import { useLayoutEffect } from 'preact/hooks'
+import { bind } from '../../shortcuts'
+import { order } from '../../store/runs'
+
+/** Kept free above (filters, table head) and below a focused row, in rows. */
+const ROOM = 3
+
+export function useRowKeys(body: RefObject<HTMLElement | null>, rowHeight: number): void {
+  useLayoutEffect(() => {
+    const step = (by: number) =>
+      body.current && focusRow(body.current, nextRow(body.current, rowHeight, by), rowHeight)
+    /** As the pointer would: with Shift, all since the last one that was ticked. */
+    const tick = (shiftKey: boolean) =>
+      focusedRow(body.current)
+        ?.querySelector('input')
+        ?.dispatchEvent(new MouseEvent('click', { shiftKey, bubbles: true }))
+    return bind({ j: () => step(1), k: () => step(-1), x: () => tick(false), X: () => tick(true) })
+  }, [body, rowHeight])
+}
+
+/** From the focused row on; without one, the first on the screen. */
+function nextRow(body: HTMLElement, rowHeight: number, by: number): number {
+  const focused = focusedRow(body)
+  const first = Math.max(0, Math.ceil(-body.getBoundingClientRect().top / rowHeight))
+  const next = focused ? Number(focused.getAttribute('aria-rowindex')) - 2 + by : first
+  return Math.max(0, Math.min(order.value.length - 1, next))
+}
+
+function focusedRow(body: HTMLElement | null): Element | null {
+  const focused = document.activeElement
+  return focused && body?.contains(focused) ? focused.closest('tr') : null
+}
+
+function focusRow(body: HTMLElement, row: number, rowHeight: number): void {
+  const top = body.getBoundingClientRect().top + row * rowHeight
+  const isHidden = top < ROOM * rowHeight || top > innerHeight - ROOM * rowHeight
+  if (isHidden) scrollBy(0, top - innerHeight / 2)
+  // Scrolling draws the row in the next frame; it can take the focus in the one after.
+  requestAnimationFrame(() => requestAnimationFrame(() => link(body, row)?.focus({ preventScroll: true })))
+}
+
+function link(body: HTMLElement, row: number): HTMLElement | null {
+  return body.querySelector(`tr[aria-rowindex="${row + 2}"] a`)
+}

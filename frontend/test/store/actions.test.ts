@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { archive, dismiss, notice, remove } from '../../src/store/actions'
+import { parseQuery } from '../../src/store/query'
+import { load, order } from '../../src/store/runs'
+import { isSelected, select, selected } from '../../src/store/selection'
+import { summary, week } from '../made'
+
+let asked: [string, string, unknown][]
+let refused: string | null
+let served: string[]
+
+function answer(url: string, init: RequestInit): Response {
+  if (init.method) {
+    asked.push([init.method, url, JSON.parse(String(init.body))])
+    if (!refused || !url.includes(refused)) return new Response(null, { status: 204 })
+    const error = { code: 'conflict', message: `run '${refused}' is still running` }
+    return new Response(JSON.stringify({ error }), { status: 409 })
+  }
+  const counts = { all: 3, running: 3, finished: 0, crashed: 0, lost: 0 }
+  const runs = served.map(run_id => summary({ run_id }))
+  return new Response(JSON.stringify({ runs, next_cursor: null, counts, week: week() }))
+}
+
+beforeEach(async () => {
+  asked = []
+  refused = null
+  served = ['a', 'b', 'c']
+  vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => Promise.resolve(answer(url, init)))
+  await load(parseQuery(new URLSearchParams()))
+})
+afterEach(() => {
+  dismiss()
+  vi.unstubAllGlobals()
+})
+
+test('what is deleted leaves the list at once and comes back by undo', async () => {
+  select(['a', 'c'], true)
+  served = ['b']
+  await remove(selected.value)
+  expect(asked).toEqual([
+    ['DELETE', '/api/v1/runs/a', {}],
+    ['DELETE', '/api/v1/runs/c', {}],
+  ])
+  expect(order.value).toEqual(['b'])
+  expect(isSelected('a')).toBe(false)
+  expect(notice.value?.text).toBe('2 runs deleted.')
+  asked = []
+  served = ['a', 'b', 'c']
+  await notice.value?.undo?.()
+  await vi.waitFor(() => expect(order.value).toEqual(['a', 'b', 'c']))
+  expect(asked.map(([method, url]) => `${method} ${url}`)).toEqual([
+    'POST /api/v1/runs/a/restore',
+    'POST /api/v1/runs/c/restore',
+  ])
+  expect(notice.value).toBeNull()
+})
+
+test('what fails is said, and does not keep the others from being done', async () => {
+  refused = '/b'
+  await remove(['a', 'b', 'c'])
+  expect(notice.value?.text).toBe("2 runs deleted. Not done: run '/b' is still running.")
+  expect(asked).toHaveLength(3)
+})
+
+test('when nothing could be done there is nothing to undo', async () => {
+  refused = '/b'
+  await archive(['b'])
+  expect(asked).toEqual([['PATCH', '/api/v1/runs/b', { archived: true }]])
+  expect(notice.value?.undo).toBeNull()
+  expect(order.value).toEqual(['a', 'b', 'c'])
+})
+
+test('what is not in the list is not selected', () => {
+  select(['a', 'gone'], true)
+  expect(selected.value).toEqual(['a'])
+  select(['a'], false)
+  expect(selected.value).toEqual([])
+})

@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openRun, type RunStore } from '../../src/store/run'
+import { diagnosis, run, series, seriesPage, summary } from '../made'
+
+class StreamOfOurs {
+  static newest: StreamOfOurs
+  onopen: (() => void) | null = null
+  onmessage: ((message: { data: string }) => void) | null = null
+  onerror: (() => void) | null = null
+  constructor() {
+    StreamOfOurs.newest = this
+  }
+  close(): void {}
+  tell(changes: object, diagnosisChanged = false): void {
+    const event = {
+      topic: 'run:run-1',
+      run: summary(changes),
+      diagnosis_changed: diagnosisChanged,
+      deleted: false,
+    }
+    this.onmessage?.({ data: JSON.stringify(event) })
+  }
+}
+
+let asked: string[]
+let failing: string | null
+let store: RunStore
+
+function body(path: string): unknown {
+  if (path === '/api/v1/runs') return { runs: [] }
+  if (path.endsWith('/diagnosis')) return diagnosis()
+  if (path.endsWith('/series')) return seriesPage(series('step_us', Array(4_000).fill(400)))
+  if (path.endsWith('/workers'))
+    return { run_id: 'run-1', rank: 0, loader: 'train', workers: [], heatmap: null }
+  if (path.endsWith('/timeline')) return { run_id: 'run-1', rank: 0, loader: 'train', batches: [], steps: [] }
+  return run()
+}
+
+const count = (part: string) => asked.filter(url => url.split('?')[0]?.endsWith(part)).length
+
+beforeEach(async () => {
+  vi.useFakeTimers()
+  asked = []
+  failing = null
+  vi.stubGlobal('EventSource', StreamOfOurs)
+  vi.stubGlobal('fetch', (url: string) => {
+    asked.push(url)
+    const path = url.split('?')[0] as string
+    const error = { error: { code: 'internal', message: 'It broke.', request_id: 'req-7' } }
+    if (failing && path.endsWith(failing)) {
+      return Promise.resolve(new Response(JSON.stringify(error), { status: failing === 'run-1' ? 404 : 500 }))
+    }
+    return Promise.resolve(new Response(JSON.stringify(body(path))))
+  })
+  store = openRun('run-1')
+  await vi.advanceTimersByTimeAsync(6_000)
+})
+afterEach(() => {
+  store.close()
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+test('everything is read once at first', () => {
+  expect(asked).toHaveLength(6)
+  expect(asked.filter(url => url.startsWith('/api/v1/runs?'))).toHaveLength(1)
+  expect(store.run.value?.run_id).toBe('run-1')
+  expect(store.diagnosis.value?.level).toBe('bound')
+})
+
+test('events update the head at once and the rest at most every two seconds', async () => {
+  for (let tick = 0; tick < 20; tick += 1) {
+    StreamOfOurs.newest.tell({ steps: tick })
+    expect(store.run.value?.steps).toBe(tick)
+    await vi.advanceTimersByTimeAsync(250)
+  }
+  expect(count('/series') - 1).toBeLessThanOrEqual(4)
+  expect(count('/diagnosis')).toBe(1)
+})
+
+test('a new verdict is read when the service says that there is one', async () => {
+  StreamOfOurs.newest.tell({}, true)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(count('/diagnosis')).toBe(2)
+})
+
+test('a run that ended is read once more, as a whole', async () => {
+  StreamOfOurs.newest.tell({ status: 'finished' })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked).toHaveLength(11)
+})
+
+test('events of other runs are not ours', async () => {
+  StreamOfOurs.newest.tell({ run_id: 'other', steps: 1 })
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(asked).toHaveLength(6)
+})
+
+test('the newest minutes are asked for by step', async () => {
+  store.select({ range: { kind: 'newest', spanS: 900 } })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked.at(-1)).toContain('from_step=30990')
+})
+
+test('another rank is read in all its charts, another range only in the series', async () => {
+  store.select({ rank: 3 })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked.slice(6).every(url => url.includes('rank=3'))).toBe(true)
+  expect(asked).toHaveLength(9)
+  store.select({ range: { kind: 'steps', from: 10, to: 20 } })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked).toHaveLength(10)
+})
+
+test('the spread is asked for with the series, and only there', async () => {
+  store.select({ figures: 'percentiles' })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked.slice(6)).toHaveLength(1)
+  expect(asked.at(-1)).toContain('percentiles=true')
+})
+
+test('a link to the newest minutes finds them once the run is known', async () => {
+  store.close()
+  asked = []
+  const newest = { kind: 'newest', spanS: 900 } as const
+  store = openRun('run-1', { rank: null, loader: null, range: newest, figures: 'mean' })
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(asked.filter(url => url.includes('/series')).at(-1)).toContain('from_step=30990')
+})
+
+test('a part that fails is named, what was read before stays, and it heals', async () => {
+  failing = '/series'
+  StreamOfOurs.newest.tell({})
+  await vi.advanceTimersByTimeAsync(0)
+  expect(store.troubles.value.get('series')?.requestId).toBe('req-7')
+  expect(store.series.value).not.toBeNull()
+  failing = null
+  StreamOfOurs.newest.tell({})
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(store.troubles.value.size).toBe(0)
+})
+
+test('a run that does not exist is missing, not in trouble', async () => {
+  store.close()
+  failing = 'run-1'
+  store = openRun('run-1')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(store.isMissing.value).toBe(true)
+  expect(store.troubles.value.size).toBe(0)
+})

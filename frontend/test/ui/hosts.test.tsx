@@ -1,0 +1,171 @@
+import { cleanup, render, screen } from '@testing-library/preact'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { GroupHours, Host, HostHistory } from '../../src/api/names'
+import { HostRow } from '../../src/ui/hosts/HostRow'
+import { hostCharts, rateScale, readHostAt, spoken } from '../../src/ui/parts/hostCharts'
+import { HoursPanel } from '../../src/ui/team/HoursPanel'
+import { summary } from '../made'
+
+afterEach(cleanup)
+const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
+const MIB = 1024 ** 2
+
+function host(changes: Partial<Host> = {}): Host {
+  const { run_id, name, user, status, bound, level, cause, data_stall_fraction } = summary()
+  const run = { run_id, name, user, status, bound, level, cause, data_stall_fraction, ranks: 1, own_cores: 2 }
+  return {
+    hostname: 'gpu-03',
+    is_live: true,
+    last_seen_at: '2026-11-21T13:06:00Z',
+    facts: { hostname: 'gpu-03', usable_cores: 8 } as Host['facts'],
+    gpus: [],
+    runs: [{ ...run, started_at: '2026-11-21T10:00:00Z', ended_at: '2026-11-21T13:06:00Z' }],
+    earlier_runs: 0,
+    cores: { usable: 8, busy: 5, own: 2, others: 3, idle: 3, missing: null },
+    memory_used_bytes: 16 * 1024 * MIB,
+    memory_limit_bytes: 64 * 1024 * MIB,
+    shm_used_bytes: null,
+    shm_total_bytes: null,
+    disk_read: { now: 95 * MIB, most: 190 * MIB },
+    disk_written: { now: null, most: null },
+    network_received: { now: null, most: null },
+    network_sent: { now: null, most: null },
+    competing: [],
+    not_measured: {},
+    ...changes,
+  }
+}
+
+function show(changes: Partial<Host> = {}): void {
+  render(
+    <table>
+      <tbody>
+        <HostRow host={host(changes)} isLink />
+      </tbody>
+    </table>,
+  )
+}
+
+describe('a host in the table', () => {
+  test('says who keeps its cores busy, and how full it is', () => {
+    show()
+    expect(seen()).toContain('2 runs · 3 others · 3 idle')
+    expect(seen()).toContain('25% 64 GiB')
+    expect(seen()).toContain('95 MiB/s')
+    expect(screen.getByRole('link', { name: 'gpu-03' }).getAttribute('href')).toBe('/hosts?host=gpu-03')
+  })
+
+  test('what was not measured is a dash with its reason, and no empty bar', () => {
+    const cores = {
+      usable: 8,
+      busy: null,
+      own: null,
+      others: null,
+      idle: null,
+      missing: 'no run reports now',
+    }
+    show({
+      cores,
+      disk_read: { now: null, most: null },
+      not_measured: { disks: 'no disk of this host can be seen from here' },
+    })
+    expect(seen()).toContain('– no run reports now')
+    expect(seen()).toContain('– no disk of this host can be seen from here')
+    expect(document.querySelectorAll('.meter-bar')).toHaveLength(1)
+  })
+
+  test('GPUs are told with how busy they are and how long their run waits', () => {
+    const gpu = { name: 'A100', memory_used_bytes: null, memory_total_bytes: null }
+    show({
+      gpus: [
+        { ...gpu, gpu_index: 0, util_fraction: 0.5, run_id: 'run-1', data_stall_fraction: 0.4 },
+        { ...gpu, gpu_index: 1, util_fraction: null, run_id: null, data_stall_fraction: null },
+      ],
+    })
+    expect(screen.getByRole('img', { name: /GPU 0/ }).getAttribute('aria-label')).toBe(
+      'GPU 0: busy 50%, its run waits 40% of the time; GPU 1: busy –',
+    )
+  })
+
+  test('what its runs compete for stands below it', () => {
+    show({ competing: ['a and b compete for 8 cores: 0.1 are idle.'] })
+    expect(seen()).toContain('a and b compete for 8 cores: 0.1 are idle.')
+  })
+})
+
+const history: HostHistory = {
+  hostname: 'gpu-03',
+  from_at: '2026-11-21T10:00:00Z',
+  to_at: '2026-11-21T10:00:04Z',
+  bucket_us: 1_000_000,
+  usable_cores: 8,
+  memory_limit_bytes: 100,
+  shm_total_bytes: null,
+  runs: [],
+  series: [
+    { metric: 'own_cores', unit: 'cores', values: [null, 2, 2, null], missing: null },
+    { metric: 'other_cores', unit: 'cores', values: [null, 1, 3, null], missing: null },
+    { metric: 'memory_used_bytes', unit: 'bytes', values: [50, 50, 50, null], missing: null },
+    {
+      metric: 'disk_read_bytes_per_s',
+      unit: 'bytes_per_s',
+      values: [null, null, null, null],
+      missing: 'no disk',
+    },
+  ],
+}
+
+describe('a host over time', () => {
+  const charts = hostCharts(history, { originMs: Date.parse('2026-11-21T09:59:50Z') })
+
+  test('stands on the axis of the run', () => {
+    expect([charts.fromS, charts.toS, charts.atS]).toEqual([10, 14, [10, 11, 12, 13]])
+  })
+
+  test("others' cores lie on those of runs, and what is not known of one is a gap", () => {
+    expect(charts.cores?.layers.map(layer => layer.values)).toEqual([
+      [null, 3, 5, null],
+      [null, 2, 2, null],
+    ])
+    expect(charts.cores?.top).toBe(8)
+  })
+
+  test('memory is a share of its limit, and a quantity that was not measured gives its reason', () => {
+    expect(charts.memory?.layers[0]?.values).toEqual([0.5, 0.5, 0.5, null])
+    expect(charts.disk).toBeNull()
+    expect(charts.missing('disk')).toBe('no disk')
+  })
+
+  test('the readout names what was measured then', () => {
+    expect(charts.newest).toBe(2)
+    expect(readHostAt(charts, 12, at => `at ${at}`)).toBe('at 12 · own cores 2 · other cores 3 · memory 50 B')
+    expect(spoken('network_received_bytes_per_s')).toBe('network received')
+  })
+
+  test('rates have a round top in one unit', () => {
+    expect(rateScale([null, 90 * MIB])).toEqual({ top: 100 * MIB, divisor: MIB, unit: 'MiB' })
+    expect(rateScale([])).toEqual({ top: 1, divisor: 1, unit: 'B' })
+  })
+})
+
+describe('ranked hours', () => {
+  const group = (changes: Partial<GroupHours>): GroupHours => ({
+    name: 'ada',
+    runs: 2,
+    hours_lost: 4,
+    hours_used: 10,
+    hours_recoverable: 3,
+    hours_recoverable_low: 2,
+    hours_recoverable_high: 3.5,
+    search: 'user="ada"',
+    ...changes,
+  })
+
+  test('each group leads to its runs, and what was not predicted is not called nothing', () => {
+    const groups = [group({}), group({ name: '', search: null, hours_recoverable: null })]
+    render(<HoursPanel name="users" title="People" groups={groups} />)
+    expect(screen.getByRole('link', { name: 'ada' }).getAttribute('href')).toBe('/?q=user%3D%22ada%22')
+    expect(seen()).toContain('4.0 h3.0 h back')
+    expect(seen()).toContain('not known4.0 hnot predicted')
+  })
+})

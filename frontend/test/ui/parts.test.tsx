@@ -1,0 +1,112 @@
+import { cleanup, render, screen } from '@testing-library/preact'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../src/api/client'
+import { navigate } from '../../src/router'
+import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../../src/ui/parts/Banner'
+import { Ledger } from '../../src/ui/parts/Ledger'
+import { tagsOf, tagsText } from '../../src/ui/parts/tags'
+import { run, worker, workersPage } from '../made'
+
+afterEach(() => {
+  cleanup()
+  navigate('/', 'replace')
+})
+const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
+
+describe('the ledger', () => {
+  const entry = {
+    advice_of: 'run-1',
+    run_id: 'run-2',
+    change: 'num_workers' as const,
+    settings: { num_workers: 2 },
+    predicted_speedup: 1.74,
+    low: 1.52,
+    high: 1.9,
+    observed_speedup: 1.71,
+    observed_low: null,
+    observed_high: null,
+    inside_interval: true,
+  }
+  test('sets predicted beside observed and links the other run', () => {
+    render(<Ledger run={run()} entries={[entry]} />)
+    expect(seen()).toContain('predicted× 1.74')
+    expect(seen()).toContain('observed× 1.71')
+    expect(seen()).toContain('A hit: inside the predicted interval.')
+    expect(screen.getByRole('link').getAttribute('href')).toBe('/runs/run-2')
+  })
+  test('waits for the observation', () => {
+    render(<Ledger run={run()} entries={[{ ...entry, observed_speedup: null, inside_interval: null }]} />)
+    expect(seen()).toContain('observed–')
+    expect(seen()).toContain('Not judged yet.')
+    cleanup()
+    const why_not = 'not comparable, changed as well: batch_size (32 → 64)'
+    const apart = { ...entry, observed_speedup: null, inside_interval: null, why_not }
+    render(<Ledger run={run()} entries={[apart]} />)
+    expect(seen()).toContain('Not comparable, changed as well: batch_size (32 → 64).')
+  })
+  test('shows a miss as one', () => {
+    render(<Ledger run={run()} entries={[{ ...entry, observed_speedup: 1.1, inside_interval: false }]} />)
+    expect(screen.getByText('A miss: outside the predicted interval.').className).toContain('missed')
+  })
+})
+
+describe('what is wrong', () => {
+  test('a lost run names its host and the moment', () => {
+    render(<NoSignalBanner run={run({ status: 'lost' })} />)
+    expect(seen()).toMatch(/No data from gpu-03 for .*as of \d\d:06:00\./)
+  })
+  test('a crashed run shows its last words', () => {
+    render(<CrashBanner run={run({ status: 'crashed', exit_reason: 'CUDA out of memory' })} />)
+    expect(document.querySelector('pre')?.textContent).toBe('CUDA out of memory')
+  })
+  test('a run that was killed has none', () => {
+    render(<CrashBanner run={run({ status: 'crashed' })} />)
+    expect(seen()).toContain('It left no last words.')
+  })
+  test('a failed part has its request to copy', () => {
+    render(
+      <TroubleBanner what="The charts" error={new ServiceError(500, 'internal', 'It broke.', 'req-7')} />,
+    )
+    expect(seen()).toContain('The charts could not be read. It broke. Request req-7.')
+  })
+})
+
+test('tags are written as they are read', () => {
+  expect(tagsOf('imagenet, lr=3e-4 ,, a=b=c')).toEqual({ imagenet: '', lr: '3e-4', a: 'b=c' })
+  expect(tagsText({ imagenet: '', lr: '3e-4' })).toBe('imagenet, lr=3e-4')
+})
+
+describe('a worker that died', () => {
+  const death = {
+    rank: 0,
+    loader: 'train',
+    worker: 2,
+    iterator_index: 1,
+    epoch_index: 1,
+    pid: 4711,
+    start_us: 5,
+    end_us: 192_000_000,
+    ended: 'died' as const,
+  }
+  const lives = [{ ...death, rank: undefined, loader: undefined, worker: undefined }]
+
+  test('is told with when, and what it took last', () => {
+    const page = workersPage({ workers: [worker({ worker: 2, rss_bytes: 3 * 2 ** 30, lives })] })
+    render(<DiedBanner run={run({ died_workers: [death] })} page={page} />)
+    expect(seen()).toContain('Worker 2 of train died.')
+    expect(seen()).toContain('Process 4711, 3 min into the run, in epoch 1, last seen with 3 GiB: gone')
+  })
+
+  test('has no memory told that is a later process’s', () => {
+    const page = workersPage({
+      workers: [worker({ worker: 2, rss_bytes: 5, lives: [{ ...death, start_us: 9 }] })],
+    })
+    render(<DiedBanner run={run({ died_workers: [death] })} page={page} />)
+    expect(seen()).not.toContain('last seen')
+  })
+
+  test('is counted where it was not alone', () => {
+    render(<DiedBanner run={run({ died_workers: [death, { ...death, rank: 3 }] })} page={null} />)
+    expect(seen()).toContain('2 workers died. The last of them: Worker 2 of train on rank 3 died.')
+  })
+})

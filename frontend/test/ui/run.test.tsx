@@ -1,0 +1,375 @@
+import { signal } from '@preact/signals'
+import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { HostFacts, SharedCause, WorkerInfo } from '../../src/api/names'
+import { navigate } from '../../src/router'
+import { AnatomyBars } from '../../src/ui/parts/AnatomyBars'
+import { AdviceList } from '../../src/ui/run/AdviceList'
+import { Footnote } from '../../src/ui/run/Footnote'
+import { stretchText } from '../../src/ui/run/GanttPanel'
+import { LoaderSettings } from '../../src/ui/run/LoaderSettings'
+import { RanksPanel } from '../../src/ui/run/RanksPanel'
+import { RunFacts } from '../../src/ui/run/RunFacts'
+import { RunHead } from '../../src/ui/run/RunHead'
+import { SignalsPanel } from '../../src/ui/run/SignalsPanel'
+import { Verdict } from '../../src/ui/run/Verdict'
+import { WorkersPanel } from '../../src/ui/run/WorkersPanel'
+import { advice, diagnosis, run, undecided, worker, workersPage } from '../made'
+
+afterEach(() => {
+  cleanup()
+  navigate('/', 'replace')
+})
+const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
+
+describe('the verdict', () => {
+  test('says what was lost, how fast it is, and what the first fix saves', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
+    expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours used')
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
+    expect(seen()).toContain('8.4 GPU-hoursless for the same steps')
+  })
+
+  test('of a run whose length is known says what will be lost until its end, and how much sooner it could be', () => {
+    const outlook = {
+      last_step: 56_250,
+      basis: '90 epochs of 625 steps: --epochs=90',
+      hours_to_lose: 10.6,
+      hours_lost_per_hour: 0.43,
+      saved_fraction: 0.38,
+      saved_s: 4_260,
+    }
+    const { rerender } = render(<Verdict run={run({ outlook })} diagnosis={diagnosis()} />)
+    expect(seen()).toContain(
+      '10.6 GPU-hoursmore will be lost by step 56,25090 epochs of 625 steps: --epochs=90',
+    )
+    expect(seen()).toContain('1 h 11 minsooner done')
+    const open = { ...outlook, last_step: null, basis: null, hours_to_lose: null, saved_s: null }
+    rerender(<Verdict run={run({ outlook: open })} diagnosis={diagnosis()} />)
+    expect(seen()).toContain('26 GPU-minuteswill be lost in each further hour')
+    expect(seen()).toContain('22 minof each further hour saved')
+  })
+
+  test('without a GPU speaks of no GPU', () => {
+    const cpu = diagnosis({
+      gpu_hours_lost: null,
+      sentence: 'The training loop waits for data 43% of every step.',
+    })
+    render(<Verdict run={run({ gpus: 0, gpu_name: null })} diagnosis={cpu} />)
+    expect(seen()).not.toContain('GPU')
+    expect(seen()).toContain('9.4 hours')
+  })
+
+  test('while measuring shows progress and no figure', () => {
+    render(<Verdict run={run()} diagnosis={undecided()} />)
+    expect(screen.getByRole('progressbar').getAttribute('value')).toBe('38')
+    expect(seen()).toContain('Measuring38 of 40 steps')
+    expect(seen()).not.toMatch(/samples\/s|hours|0%|× /)
+  })
+
+  test('of a run that ended too early shows no progress', () => {
+    render(<Verdict run={run({ status: 'finished' })} diagnosis={undecided({ status: 'finished' })} />)
+    expect(screen.queryByRole('progressbar')).toBeNull()
+    expect(seen()).toContain('No verdictA verdict needs')
+  })
+
+  test('names the parts of a step to those who cannot see them', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(screen.getByLabelText(/Mean step: 412 ms: 177 ms data wait, 235 ms compute/)).toBeTruthy()
+    expect(screen.getByLabelText(/With num_workers=8: 254 ms/)).toBeTruthy()
+  })
+})
+
+describe('advice', () => {
+  test('has gain, interval, evidence and diff; the first is open', () => {
+    render(<AdviceList run={run()} diagnosis={diagnosis()} />)
+    expect(document.querySelector('details')?.open).toBe(true)
+    expect(seen()).toContain('× 1.62')
+    expect(screen.getByLabelText(/interval 1.48 to 1.71, ceiling 1.75/)).toBeTruthy()
+    expect(seen()).toContain('A worker needs for one batch1.65 s')
+    expect(document.querySelector('.added')?.textContent).toContain('num_workers=8')
+  })
+
+  test('that cannot be predicted has no figure', () => {
+    const unknown = advice({ predicted_speedup: null, low: null, high: null, ceiling: null, anatomy: null })
+    render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [unknown] })} />)
+    expect(seen()).toContain('gain not computed')
+    expect(seen()).not.toMatch(/× \d/)
+  })
+
+  test('says when it changes the order of batches', () => {
+    render(
+      <AdviceList run={run()} diagnosis={diagnosis({ advice: [advice({ changes_batch_order: true })] })} />,
+    )
+    expect(seen()).toContain('Changes the order of batches')
+  })
+
+  test('is not needed, not found, or not yet', () => {
+    const { rerender } = render(
+      <AdviceList run={run()} diagnosis={diagnosis({ advice: [], level: 'healthy', bound: 'compute' })} />,
+    )
+    expect(seen()).toContain('None needed')
+    rerender(<AdviceList run={run()} diagnosis={diagnosis({ advice: [] })} />)
+    expect(seen()).toContain('None found')
+    rerender(<AdviceList run={run()} diagnosis={undecided()} />)
+    expect(seen()).toContain('None yet')
+  })
+
+  test('refusals carry their reason', () => {
+    const refusal = {
+      change: 'tmpfs' as const,
+      title: 'A copy in tmpfs',
+      why: 'All from the cache.',
+      evidence: [],
+    }
+    render(<AdviceList run={run()} diagnosis={diagnosis({ refusals: [refusal] })} />)
+    expect(seen()).toContain('What would not helpA copy in tmpfsAll from the cache.')
+  })
+})
+
+test('signals say what a figure is a share of, and what could not be measured', () => {
+  const measured = { what: 'of requests', value: 0.93, unit: 'fraction' as const, series: null }
+  render(
+    <SignalsPanel
+      signals={[
+        { signal: 'Empty queue', measured, healthy: 'under 5%', reading: 'symptom', says: 'queue empty' },
+        {
+          signal: 'Hand-over',
+          measured: { ...measured, value: null },
+          healthy: '',
+          reading: 'not_measured',
+          says: 'not measured',
+        },
+      ]}
+    />,
+  )
+  const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
+  expect(cells).toEqual(['93% of requests', 'under 5%', 'queue empty', '–', '', 'not measured'])
+})
+
+test('settings that the advice would change are marked', () => {
+  render(<LoaderSettings previous={null} run={run()} diagnosis={diagnosis()} chosen={null} />)
+  expect(document.querySelector('.advised')?.textContent).toContain('4')
+  expect(seen()).toContain('pin_memoryFalse')
+})
+
+test('what differs from the run before is marked, and only that', () => {
+  const before = run()
+  const settings = { ...before.loaders[0]?.settings, num_workers: 8 }
+  const loaders = before.loaders.map(loader => ({ ...loader, settings, dataset_length: 7 }))
+  render(<LoaderSettings previous={{ ...before, loaders }} run={run()} diagnosis={null} chosen={null} />)
+  expect([...document.querySelectorAll('.was')].map(one => one.textContent)).toEqual([
+    'was 8 in the run before',
+    'was ImageFolder, 7 samples in the run before',
+  ])
+})
+
+test('command, versions and configuration are told, and what was set otherwise before', () => {
+  const previous = run({ torch_version: '2.12.0', config: { lr: 0.1 } })
+  render(<RunFacts run={run({ config: { lr: 0.2, seed: 7 } })} previous={previous} />)
+  expect(seen()).toContain('python train.py')
+  expect(seen()).toContain('torch2.13.0was 2.12.0 in the run before')
+  expect(seen()).toContain('config.lr0.2was 0.1')
+  expect(seen()).toContain('config.seed7was not set')
+})
+
+describe('ranks', () => {
+  const show = (count: number) => {
+    const ranks = Array.from({ length: count }, (_, rank) => ({
+      rank,
+      data_stall_fraction: rank === 5 ? 0.4 : 0.1,
+      straggler: rank === 5,
+    }))
+    const store = { selection: signal({ rank: null }), series: signal({ rank: 0 }), select: vi.fn() }
+    render(<RanksPanel store={store as never} diagnosis={diagnosis({ ranks })} />)
+    return store
+  }
+  test('the straggler is named, and a rank is chosen from them', () => {
+    const store = show(8)
+    expect(seen()).toContain('Rank 5: much slower than the others')
+    fireEvent.click(screen.getByRole('radio', { name: 'rank 5, straggler: 40%' }))
+    expect(store.select).toHaveBeenCalledWith({ rank: 5, range: { kind: 'whole' } })
+  })
+  test('sixty-four of them are a field of cells, each with its share in words', () => {
+    show(64)
+    expect(screen.getAllByRole('radio')).toHaveLength(64)
+    expect(document.querySelectorAll('.rank-cells label')).toHaveLength(64)
+    expect(screen.getByRole('radio', { name: 'rank 63: 10%' })).toBeTruthy()
+  })
+})
+
+test('a stretch of the timeline is summed up, steps cut where it cuts them', () => {
+  const step = (start_us: number, data_wait_us: number) => ({ start_us, data_wait_us })
+  const timeline = { steps: [step(0, 400_000), step(1_000_000, 300_000)], to_us: 2_000_000 }
+  expect(stretchText(timeline as never, { fromUs: 200_000, toUs: 1_200_000 }, 1)).toContain(
+    'In these 1 s: the GPU waits 400 ms (40%); 1 step begins.',
+  )
+})
+
+test('the footnote tells cost, losses and what was not measured', () => {
+  const { rerender } = render(<Footnote run={run()} />)
+  expect(seen()).toContain('measuring costs 3.6 µs a step (< 0.1%) · nothing recorded was lost')
+  const losses = { ...run().losses, dropped_windows: 3 }
+  rerender(<Footnote run={run({ losses, not_measured: { gpu_util_fraction: 'no NVIDIA driver' } })} />)
+  expect(seen()).toContain('3 windows dropped by the full spool')
+  expect(seen()).toContain('gpu_util_fraction no NVIDIA driver')
+})
+
+describe('workers', () => {
+  const show = (...workers: WorkerInfo[]) =>
+    render(<WorkersPanel page={workersPage({ workers, limit_us: 900 })} run={run({ gpus: 0 })} />)
+
+  test('can be read as a table', () => {
+    show(worker({ rss_bytes: 2 ** 30, rss_bytes_per_hour: -(2 ** 20), threads: 4, died: 1 }))
+    expect(seen()).toContain('Above 900 µs a batch the training loop waits.')
+    fireEvent.click(screen.getByRole('button', { name: /As table/ }))
+    expect(location.search).toBe('?table=workers')
+    const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
+    expect(cells.slice(0, 8)).toEqual(['10', '1 ms', '2 ms', '3 ms', '–', '2.0%', '4.0%', '–'])
+    expect(cells.slice(8)).toEqual(['1 GiB', '–', '−1 MiB', '4', '1', '0'])
+  })
+
+  test('that grow or ended badly stand above what they take', () => {
+    const memory = { rss_bytes: 2 ** 30, pss_bytes: 2 ** 28, threads: 5, is_growing: false }
+    show(
+      worker({ ...memory, raised: 2 }),
+      worker({ ...memory, worker: 1, rss_bytes: 2 ** 31, is_growing: true, pss_bytes_per_hour: 2 ** 29 }),
+    )
+    const notes = [...document.querySelectorAll('.worker-notes li')].map(note => note.textContent)
+    expect(notes).toEqual([
+      'Worker 0 ended with an exception 2 times.',
+      'Worker 1 grows by 512 MiB an hour.',
+      '1 GiB to 2 GiB of memory each (256 MiB unshared), 5 threads.',
+    ])
+  })
+
+  test('of which nothing was sampled say nothing', () => {
+    show(worker())
+    expect(document.querySelectorAll('.worker-notes li').length).toBe(0)
+  })
+
+  test('that loaded nothing have a row without figures', () => {
+    const none = { load_us_p5: null, load_us_p50: null, load_us_p95: null, load_us_mean: null }
+    show(worker(), worker({ ...none, worker: 1, batches: 0 }))
+    expect(seen()).toContain('worker 1no batch')
+    cleanup()
+    const idle = worker({ ...none, worker: 1, batches: 0, died: 1 })
+    const page = workersPage({ workers: [idle], missing: 'no batch was recorded' })
+    render(<WorkersPanel page={page} run={run()} />)
+    expect(seen()).toContain('No batch was recorded.Worker 1 died.')
+  })
+
+  test('are followed by the thread that pins', () => {
+    render(<WorkersPanel page={workersPage({ workers: [worker()], pin_us_p50: 1_400 })} run={run()} />)
+    expect(seen()).toContain('A thread of the training process then pins each batch: 1.4 ms.')
+  })
+})
+
+describe('a run without a loader', () => {
+  const why = 'no loader seen: PyTorch was not imported'
+  test('is a sentence, its reason, and what can be watched instead', () => {
+    const none = undecided({
+      status: 'finished',
+      sentence: 'No loader was seen in this run.',
+      reason: 'PyTorch was not imported',
+    })
+    render(<Verdict run={run({ status: 'finished', no_loader: why })} diagnosis={none} />)
+    expect(screen.getByRole('heading').textContent).toBe('No loader was seen in this run.')
+    expect(seen()).toContain('No verdictNo loader was seen in this run.PyTorch was not imported.')
+    expect(seen()).toContain('underfed.watch(loader)')
+    expect(screen.queryByRole('progressbar')).toBeNull()
+  })
+})
+
+test('the wait says how much of it the GPU idled, and what drawing indices took', () => {
+  const anatomy = { step_us: 100, data_wait_us: 40, h2d_exposed_us: null, compute_us: 60 }
+  const { rerender } = render(
+    <AnatomyBars now={{ ...anatomy, gpu_idle_us: 0, sampler_us: 7 }} advice={null} />,
+  )
+  expect(seen()).toContain('Of the data wait: 0 µs with the GPU idle, 7 µs drawing indices.')
+  rerender(<AnatomyBars now={anatomy} advice={null} />)
+  expect(seen()).not.toContain('Of the data wait')
+})
+
+test('settings say where the data lie, the place with most files first', () => {
+  const place = { hostname: 'gpu-03', loader: 'train', example: null, device: null, file_system: 'nfs4' }
+  const storage = [
+    { ...place, mount: '/few', kind: 'network' as const, files_seen: 1 },
+    {
+      ...place,
+      mount: '/data',
+      kind: 'nvme' as const,
+      files_seen: 1_204,
+      device: 'nvme0n1',
+      file_system: 'ext4',
+    },
+    { ...place, mount: '/other', kind: 'ssd' as const, files_seen: 9, loader: 'val' },
+  ]
+  render(<LoaderSettings previous={null} run={run({ storage })} diagnosis={null} chosen={null} />)
+  expect(seen()).toContain(
+    'storage/dataext4 on nvme0n1, NVMe, 1,204 files seenstorage/fewnfs4, network, 1 file seen',
+  )
+  expect(seen()).not.toContain('/other')
+})
+
+test('who launched a run, how often it was started again, and what its host allows', () => {
+  const host = { memory_available_bytes: null, open_files_limit: 1_024, numa_nodes: 2 }
+  const facts = Object.fromEntries(
+    ['cpu_model', 'cpu_count', 'allowed_cpus', 'quota_cores', 'usable_cores', 'memory_total_bytes'].map(
+      name => [name, null],
+    ),
+  )
+  const hosts = [{ ...facts, ...host, hostname: 'gpu-03', memory_limit_bytes: null } as HostFacts]
+  render(<Footnote run={run({ launcher: 'torchrun', hosts })} />)
+  expect(seen()).toContain('launched by torchrun')
+  expect(seen()).toContain('2 NUMA nodes, 1,024 open files at most')
+  cleanup()
+  render(<RunHead run={run({ restart_count: 2 })} />)
+  expect(seen()).toContain('restarted 2 times')
+})
+
+describe('what stands beside a verdict', () => {
+  const shared: SharedCause = {
+    cause: 'storage_wait',
+    kind: 'mount',
+    place: 'nas:/x',
+    sentence: '2 runs wait for storage at nas:/x at one time.',
+    runs: [
+      { run_id: 'run-2', name: 'resnet', hours_lost: 3 },
+      { run_id: 'run-1', name: 'vit', hours_lost: 1 },
+    ],
+    hours_lost: 4,
+    started_at: '2026-11-21T10:00:00Z',
+    ended_at: '2026-11-21T12:00:00Z',
+  }
+
+  test('runs that share its cause are named, and a way leads to each', () => {
+    render(<Verdict run={run({ run_id: 'run-1' })} diagnosis={diagnosis({ shared: [shared] })} />)
+    expect(seen()).toContain('at nas:/x at one time. 4 hours lost together, with resnet.')
+    expect(screen.getByRole('link', { name: 'resnet' }).getAttribute('href')).toContain('run-2')
+  })
+
+  test('a measured speed with instant data stands beside the computed one', () => {
+    const replay = { run_id: 'run-1', batches: 20, real_steps_per_s: 2.4, instant_steps_per_s: 4.05 }
+    const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ replay })} />)
+    expect(seen()).toContain('with instant data 1,089 computed, 1,035 measured by a replay of 20 batches')
+  })
+})
+
+test('what was not computed gives its reason in place of an interval’s', () => {
+  const one = advice({
+    predicted_speedup: null,
+    low: null,
+    high: null,
+    changes_batch_order: true,
+    assumption: 'no batch was seen with workers',
+    command: 'underfed run --set in_order=false -- python train.py',
+  })
+  render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [one] })} />)
+  expect(seen()).toContain('Not computed: no batch was seen with workers')
+  expect(seen()).toContain('Changes the order of batches for the same seed.')
+  expect(seen()).toContain('underfed run --set in_order=false')
+})

@@ -1,0 +1,115 @@
+import { signal } from '@preact/signals'
+import { cleanup, render, screen } from '@testing-library/preact'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Week } from '../../src/api/names'
+import { navigate } from '../../src/router'
+import { service } from '../../src/store/connection'
+import { COLUMNS } from '../../src/ui/runs/columns'
+import { Empty } from '../../src/ui/runs/Empty'
+import { RunRow } from '../../src/ui/runs/RunRow'
+import { WeekHead } from '../../src/ui/runs/WeekHead'
+import { summary, week } from '../made'
+
+afterEach(() => {
+  cleanup()
+  navigate('/', 'replace')
+})
+const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
+
+describe('a row of the table', () => {
+  function show(changes: Parameters<typeof summary>[0]) {
+    render(
+      <table>
+        <tbody>
+          <RunRow row={signal(summary(changes))} columns={COLUMNS} query={new URLSearchParams()} index={0} />
+        </tbody>
+      </table>,
+    )
+  }
+  test('says what waits and what a fix gains', () => {
+    show({})
+    expect(seen()).toContain('43%')
+    expect(seen()).toContain('× 1.62')
+    expect(screen.getByRole('link').getAttribute('href')).toBe('/runs/run-1')
+  })
+  test('that was not judged yet has dashes, never zeros', () => {
+    show({
+      bound: 'unknown',
+      level: 'unknown',
+      cause: null,
+      data_stall_fraction: null,
+      hours_lost: null,
+      gpu_hours_lost: null,
+      best_advice: null,
+      step_us: null,
+      num_workers: null,
+      gpus: null,
+      spark: [],
+    })
+    const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
+    expect(cells.filter(cell => cell === '–')).toHaveLength(6)
+    expect(seen()).toContain('measuring')
+    expect(document.querySelector('.wait-bar')).toBeNull()
+  })
+  test('of a run that carried advice says what it gained', () => {
+    show({ observed_speedup: 1.71 })
+    expect(seen()).toContain('gained✓ × 1.71')
+  })
+  test('between five and ten percent is some wait, not compute-bound', () => {
+    show({ bound: 'compute', level: 'watch', data_stall_fraction: 0.07, cause: null })
+    expect(seen()).toContain('some wait')
+  })
+})
+
+describe('the week', () => {
+  const sentence = (changes: Partial<Week>) => {
+    cleanup()
+    render(<WeekHead week={week(changes)} query={new URLSearchParams()} />)
+    return screen.getByRole('heading').textContent
+  }
+  test('is a sentence', () => {
+    expect(sentence({})).toBe(
+      'This week 412 of 2,290 GPU-hours went to waiting for data: 18%, down from 23%.',
+    )
+    expect(sentence({ previous_hours_lost: 0, previous_hours_used: 0 })).toBe(
+      'This week 412 of 2,290 GPU-hours went to waiting for data: 18%.',
+    )
+    expect(sentence({ previous_hours_lost: 10 })).toContain('up from 0.4%')
+    expect(sentence({ previous_hours_lost: 412, previous_hours_used: 2_290 })).toContain(
+      'as in the week before',
+    )
+    expect(sentence({ hours_lost: 0.007, hours_used: 0.5, on_gpu: false })).toContain(
+      '25 seconds of 30 minutes',
+    )
+    expect(sentence({ hours_lost: 0, hours_used: 0 })).toBe('No training was judged in the last seven days.')
+  })
+})
+
+describe('no run yet', () => {
+  const info = {
+    version: '0.1.0',
+    started_at: '2026-11-21T10:00:00Z',
+    token_required: false,
+    signed_in: true,
+    user: null,
+    scopes: [],
+    project: null,
+  }
+  test('the default address needs no setting', () => {
+    service.value = { ...info, url: 'http://127.0.0.1:7077' }
+    render(<Empty />)
+    expect(seen()).toContain('loader = underfed.watch(loader)')
+    expect(seen()).not.toContain('UNDERFED_URL')
+  })
+  test('where a token is asked for the snippet has one, and the project that the reader may see', () => {
+    service.value = { ...info, url: 'http://127.0.0.1:7077', token_required: true, project: 'vision' }
+    render(<Empty />)
+    expect(screen.getByRole('heading').textContent).toBe('No runs of vision yet.')
+    expect(seen()).toContain('UNDERFED_TOKEN=… UNDERFED_PROJECT=vision python train.py')
+  })
+  test('any other one is in the snippet', () => {
+    service.value = { ...info, url: 'http://gpu-head:7077' }
+    render(<Empty />)
+    expect(seen()).toContain('UNDERFED_URL=http://gpu-head:7077')
+  })
+})

@@ -1,0 +1,59 @@
+import { afterEach, expect, test } from 'vitest'
+import { toCsv } from '../../src/csv'
+import { COLUMN_IDS, chooseColumns, chosen } from '../../src/store/chosen'
+import { tableOf } from '../../src/store/listing'
+import { COLUMNS, columnOf, fitting, NAME_PX, TICK_PX } from '../../src/ui/runs/columns'
+import { slicesOf } from '../../src/ui/runs/WeekHead'
+import { summary } from '../made'
+
+afterEach(() => chooseColumns(null))
+
+test('the table has as many columns as there is room for, and never more', () => {
+  for (const room of [641, 700, 1024, 1376, 1856]) {
+    const taken = fitting(room).reduce((sum, id) => sum + columnOf(id).width, TICK_PX + NAME_PX)
+    expect(taken).toBeLessThanOrEqual(room)
+  }
+  expect(fitting(700).slice(0, 2)).toEqual(['wait', 'verdict'])
+  expect(fitting(10_000).length).toBeGreaterThan(fitting(1_376).length)
+})
+
+test('chosen columns stand in the table’s order and are kept', () => {
+  chooseColumns(['host', 'status'])
+  expect(chosen.value).toEqual(['status', 'host'])
+  expect(localStorage.getItem('underfed-columns')).toBe('status,host')
+  chooseColumns(null)
+  expect(localStorage.getItem('underfed-columns')).toBeNull()
+})
+
+test('every column can be chosen', () => {
+  expect(COLUMNS.map(({ id }) => id)).toEqual(COLUMN_IDS)
+})
+
+test('as CSV, what was not measured is empty and a name that begins like a formula is text', () => {
+  const csv = toCsv(
+    tableOf([summary({ name: '=HYPERLINK("x")', step_us: null, tags: { a: '', team: 'b' } })]),
+  )
+  const [head, line] = csv.split('\r\n')
+  expect(head).toContain('data_stall_fraction,hours_lost')
+  expect(line).toContain(`"'=HYPERLINK(""x"")"`)
+  expect(line).toContain(',a team=b,')
+  expect(line).toContain(',1.62,,,29415,')
+})
+
+test('small causes are told together and chosen together; no hour is left out', () => {
+  const causes = [
+    'storage_wait',
+    'cpu_limited',
+    'no_workers',
+    'slow_collate',
+    'ipc_copy',
+    'slow_rank',
+  ] as const
+  const slices = slicesOf([
+    { cause: null, hours_lost: 50 },
+    ...causes.map((cause, index) => ({ cause, hours_lost: 60 - index * 10 })),
+  ])
+  expect(slices.map(({ words }) => words).slice(-2)).toEqual(['other causes', 'no single cause'])
+  expect(slices.at(-2)?.term).toBe('cause:ipc_copy,slow_rank')
+  expect(slices.reduce((sum, { hours }) => sum + hours, 0)).toBe(260)
+})
