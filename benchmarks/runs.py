@@ -19,8 +19,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, insert
 
-from underfed_server.store import tables
-from underfed_server.store.runs import RunFilter
+from underfed_server.store.databases import tables
+from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.store import Store
 
 RANKS = 8

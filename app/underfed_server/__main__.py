@@ -18,7 +18,7 @@ from underfed_server.judgement import Judgement
 from underfed_server.logs import start_logging
 from underfed_server.main import Application, create_app
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
-from underfed_server.store.database import name_of
+from underfed_server.store.databases.database import name_of
 
 KEEP_ALIVE_S = 75
 """Agents post once a second, and when idle every 5 s: the default of 5 s would break their connections."""

@@ -21,10 +21,10 @@ from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
-from underfed_server.store.keeping import Keeping
-from underfed_server.store.retention import Retention
 from underfed_server.store.store import Store
-from underfed_server.store.upkeep import Upkeep
+from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.upkeep.forgetting import Forgetting
+from underfed_server.store.upkeep.retention import Retention
 
 
 class Background(Protocol):
@@ -110,7 +110,7 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
             store.now(),
             Keeping(settings.retain_us, settings.max_bytes),
         )
-        background: list[Background] = [pulse, Upkeep(store), Retention(store, parts.keeping), access]
+        background: list[Background] = [pulse, Forgetting(store), Retention(store, parts.keeping), access]
         if store.is_shared:
             background.insert(0, Follower(store, events, pulse.touch))
         gate = Gate(access, limits, Proxy(settings))

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from sqlalchemy.exc import DBAPIError
 
 from underfed_server.errors import MoveError, UnderfedError
-from underfed_server.store.database import Database, name_of, open_database
-from underfed_server.store.move import Moved, move
+from underfed_server.store.databases.database import Database, name_of, open_database
+from underfed_server.store.databases.move import Moved, move
 
 
 def migrate(argv: Sequence[str]) -> int:

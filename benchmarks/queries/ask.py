@@ -17,8 +17,8 @@ from benchmarks.ingest.service import serving
 from benchmarks.queries.build import LOADER
 from benchmarks.queries.stores import COMPARED, RANKS, Stores
 from underfed_server.api.metrics import METRICS
-from underfed_server.store.lanes import steps_lane
-from underfed_server.store.series import read_series
+from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
 
 OVERVIEW, COMPARISON = 1_000, 600

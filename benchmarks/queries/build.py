@@ -16,12 +16,12 @@ from sqlalchemy import Connection, update
 from benchmarks.ingest.made import STEPS_A_WINDOW
 from underfed_server.ingest.arrival import Arrival
 from underfed_server.ingest.decode import decode
-from underfed_server.store import tables
-from underfed_server.store.carry import add_chunk
-from underfed_server.store.lanes import BATCH_COLUMNS, HOST_COLUMNS, PROCESS_COLUMNS, STEP_COLUMNS
+from underfed_server.store.columns.lanes import BATCH_COLUMNS, HOST_COLUMNS, PROCESS_COLUMNS, STEP_COLUMNS
+from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.streams import StreamKey
-from underfed_server.store.tail import belongs_to
+from underfed_server.store.writing.carry import add_chunk
+from underfed_server.store.writing.streams import StreamKey
+from underfed_server.store.writing.tail import belongs_to
 
 CHUNK_ROWS = 205 * STEPS_A_WINDOW
 """What compaction makes of windows of 20 steps."""

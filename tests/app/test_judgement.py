@@ -13,9 +13,9 @@ from underfed_server.advice.advise import advise
 from underfed_server.facts.condense import condense
 from underfed_server.judgement import Judgement
 from underfed_server.model import Diagnosis
-from underfed_server.store.keeping import Keeping
-from underfed_server.store.retention import Retention
 from underfed_server.store.store import Store
+from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.upkeep.retention import Retention
 
 LOAD_MS, WORK_MS = 120, 50
 HOST = {"cpu_count": 8, "usable_cores": 8.0, "cpu_slowdown": [[1, 1.0], [8, 1.0]]}

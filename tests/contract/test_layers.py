@@ -28,6 +28,16 @@ SERVER_LINE = (
     ("__main__", "backup", "migrate"),
     ("demo",),
 )
+STORE_LINE = (
+    ("columns",),
+    ("databases",),
+    ("runs",),
+    ("writing",),
+    ("reading",),
+    ("team",),
+    ("store",),
+    ("upkeep",),
+)
 AGENT_LINE = (
     ("clock", "errors", "record", "procfs"),
     ("guard", "ring", "launched", "launcher", "rank", "config", "rundir", "cgroup", "mounts", "disks", "lock"),
@@ -87,14 +97,14 @@ def place(line: tuple[tuple[str, ...], ...], part: str) -> int | None:
 
 
 def backward_imports(package: str, folder: Path, line: tuple[tuple[str, ...], ...]) -> list[str]:
+    """``package`` with dots is a room of a larger one."""
     found = []
-    for name, tree in modules(folder / package):
+    for name, tree in modules(folder / package.replace(".", "/")):
         own = place(line, name.split(".")[0])
         for target in imported(tree):
-            head, _, rest = target.partition(".")
-            if head != package or not rest:
+            if not target.startswith(f"{package}."):
                 continue
-            theirs = place(line, rest.split(".")[0])
+            theirs = place(line, target.removeprefix(f"{package}.").split(".")[0])
             if own is None or (theirs is not None and theirs > own):
                 found.append(f"{package}.{name} imports {target}")
     return found
@@ -102,6 +112,10 @@ def backward_imports(package: str, folder: Path, line: tuple[tuple[str, ...], ..
 
 def test_the_service_imports_one_way() -> None:
     assert backward_imports("underfed_server", ROOT / "app", SERVER_LINE) == []
+
+
+def test_the_rooms_of_the_store_import_one_way() -> None:
+    assert backward_imports("underfed_server.store", ROOT / "app", STORE_LINE) == []
 
 
 def test_the_agent_imports_one_way() -> None:

@@ -27,7 +27,7 @@ def test_the_wheel_holds_both_packages_the_page_the_migrations_and_the_photograp
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {"underfed/__init__.py", "underfed_server/__init__.py", "underfed_server/static/index.html"} <= names
     assert any(name.startswith("underfed_server/static/assets/") and name.endswith(".js") for name in names)
-    assert any(name.startswith("underfed_server/store/migrations/versions/") for name in names)
+    assert any(name.startswith("underfed_server/store/databases/migrations/versions/") for name in names)
     assert "underfed_server/demo/photographs/ATTRIBUTION.md" in names
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"underfed", "underfed_server"}
 

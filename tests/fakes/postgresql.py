@@ -19,8 +19,8 @@ from pathlib import Path
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 
-from underfed_server.store import postgresql
-from underfed_server.store.schema import upgrade
+from underfed_server.store.databases import postgresql
+from underfed_server.store.databases.schema import upgrade
 
 TEMPLATE = "underfed_template"
 # What a test loses in a power failure is worth nothing.

@@ -20,9 +20,9 @@ from underfed_server.ingest.asgi import Headers
 from underfed_server.ingest.grant import ALL, EVERYTHING, Grant
 from underfed_server.model import TokenMade
 from underfed_server.settings import Settings
-from underfed_server.store import secrets as kept
-from underfed_server.store.rounds import Rounds
 from underfed_server.store.store import Store
+from underfed_server.store.team import secrets as kept
+from underfed_server.store.upkeep.rounds import Rounds
 
 COOKIE = "underfed_session"
 SESSION_LENGTH = timedelta(days=30)

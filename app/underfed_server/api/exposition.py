@@ -19,7 +19,7 @@ from prometheus_client.registry import CollectorRegistry
 
 from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, Parts
 from underfed_server.distribution import Distribution
-from underfed_server.store.gauges import RunGauges, StoreGauges
+from underfed_server.store.team.gauges import RunGauges, StoreGauges
 
 router = APIRouter(tags=["service"], dependencies=ALLOWED)
 

@@ -15,7 +15,7 @@ from underfed_server.api.methods import methods_of
 from underfed_server.errors import RequestError, internal_error, written
 from underfed_server.logs import request_id
 from underfed_server.model import ErrorBody, ErrorDetail
-from underfed_server.store.trouble import refusal_of
+from underfed_server.store.databases.trouble import refusal_of
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": HTTPStatus(status).phrase}

@@ -11,9 +11,9 @@ from datetime import timedelta
 
 from underfed_server.api.stream import Events
 from underfed_server.errors import NotFoundError
-from underfed_server.store.news import News
-from underfed_server.store.rounds import Rounds
+from underfed_server.store.runs.news import News
 from underfed_server.store.store import Store
+from underfed_server.store.upkeep.rounds import Rounds
 
 EVERY_S = 1.0
 OVERLAP = timedelta(seconds=10)

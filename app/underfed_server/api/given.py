@@ -20,8 +20,8 @@ from underfed_server.errors import ForbiddenError, InvalidError, NotFoundError, 
 from underfed_server.ingest.asgi import GRANT
 from underfed_server.ingest.grant import NOTHING, Grant
 from underfed_server.model import Run
-from underfed_server.store.keeping import Keeping
 from underfed_server.store.store import Store
+from underfed_server.store.team.keeping import Keeping
 
 READS = ("GET", "HEAD")
 LISTS = frozenset({"metric", "run_id", "topic"})

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.model import LoadHeatmap
-from underfed_server.store.chunks import Column
-from underfed_server.store.histograms import BINS_PER_OCTAVE as FINE_BINS_PER_OCTAVE
-from underfed_server.store.histograms import Bins
-from underfed_server.store.ladder import Rollup
+from underfed_server.store.columns.chunks import Column
+from underfed_server.store.columns.histograms import BINS_PER_OCTAVE as FINE_BINS_PER_OCTAVE
+from underfed_server.store.columns.histograms import Bins
+from underfed_server.store.columns.ladder import Rollup
 
 BINS_PER_OCTAVE = 4
 """Each edge 19 % above the one before, 128 of them up to 2^32 µs."""

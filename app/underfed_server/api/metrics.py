@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from underfed_server.errors import InvalidError
 from underfed_server.model import Unit
-from underfed_server.store.ladder import COMPUTE, OWN_CORES, RATES, STALL, STALL_FRACTION, explained_by
+from underfed_server.store.columns.ladder import COMPUTE, OWN_CORES, RATES, STALL, STALL_FRACTION, explained_by
 
 
 @dataclass(frozen=True, slots=True)

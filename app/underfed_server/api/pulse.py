@@ -14,9 +14,9 @@ from underfed_server.api.stream import Events
 from underfed_server.distribution import Distribution
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
-from underfed_server.store.spark import read_spark
+from underfed_server.store.databases.trouble import tell
+from underfed_server.store.reading.spark import read_spark
 from underfed_server.store.store import Store
-from underfed_server.store.trouble import tell
 
 log = logging.getLogger("underfed.pulse")
 
@@ -125,7 +125,9 @@ class Pulse:
                 self._defer(run_id)
                 return
             changed = self._judged(run_id)
-            self._store.note_judged(run_id, read_spark(self._store, run_id))
+            with self._store.reading() as reader:
+                curve = read_spark(reader, run_id)
+            self._store.note_judged(run_id, curve)
             # Where the database is shared, every process tells its pages what it finds there: see Follower.
             if not self._store.is_shared:
                 self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from underfed_server.api.given import ALLOWED, GivenParts
 from underfed_server.errors import InvalidError
 from underfed_server.model import ProjectRetention
-from underfed_server.store.keeping import FOR_EVER, Keeping
-from underfed_server.store.rounding import FEWEST_BITS, MOST_BITS
+from underfed_server.store.columns.rounding import FEWEST_BITS, MOST_BITS
+from underfed_server.store.team.keeping import FOR_EVER, Keeping
 
 router = APIRouter(tags=["projects"], dependencies=ALLOWED)
 

@@ -12,7 +12,7 @@ from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, GivenStor
 from underfed_server.api.unjudged import unjudged
 from underfed_server.api.within import told_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
-from underfed_server.store.runs import Archived, RunFilter
+from underfed_server.store.runs.listing import Archived, RunFilter
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 

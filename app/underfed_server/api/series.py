@@ -14,15 +14,15 @@ from underfed_server.api.given import ALLOWED, MOST, GivenLoader, GivenRank, Giv
 from underfed_server.api.metrics import METRICS, Metric, metric_of
 from underfed_server.errors import InvalidError
 from underfed_server.model import Series, SeriesPage
-from underfed_server.store.chunks import Column
-from underfed_server.store.hosts import read_samplers
-from underfed_server.store.instants import instant_at
-from underfed_server.store.ladder import STALL, STALL_FRACTION, Rollup, Stat
-from underfed_server.store.lanes import batches_lane, kind_of, steps_lane, worker_lane
-from underfed_server.store.reasons import read_reasons
-from underfed_server.store.series import read_series, read_series_between
-from underfed_server.store.summaries import main_loader, run_row
-from underfed_server.store.tracks import Kept, Reader
+from underfed_server.store.columns.chunks import Column
+from underfed_server.store.columns.ladder import STALL, STALL_FRACTION, Rollup, Stat
+from underfed_server.store.columns.lanes import batches_lane, kind_of, steps_lane, worker_lane
+from underfed_server.store.reading.hosts import read_samplers
+from underfed_server.store.reading.instants import instant_at
+from underfed_server.store.reading.reasons import read_reasons
+from underfed_server.store.reading.series import read_series, read_series_between
+from underfed_server.store.reading.tracks import Kept, Reader
+from underfed_server.store.runs.summaries import main_loader, run_row
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from underfed_server.model import RunEvent, RunSummary
-from underfed_server.store.tables import MICROSECOND, UNIX_EPOCH
+from underfed_server.store.databases.tables import MICROSECOND, UNIX_EPOCH
 
 ALL_RUNS = "runs"
 HEARTBEAT_S = 10.0

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 
 from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
 from underfed_server.model import Run, Timeline, TimelineBatch, TimelineStep
-from underfed_server.store.rows import BatchRows, StepRows
+from underfed_server.store.reading.rows import BatchRows, StepRows
 from underfed_server.store.store import Store
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)

@@ -13,7 +13,7 @@ from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, Instant, 
 from underfed_server.errors import ForbiddenError, InvalidError
 from underfed_server.ingest.grant import Grant
 from underfed_server.model import Scope, TokenList, TokenMade
-from underfed_server.store import secrets as kept
+from underfed_server.store.team import secrets as kept
 
 # To know of tokens is as much as to make one: also reading them asks for `admin`.
 router = APIRouter(tags=["tokens"], dependencies=[*ALLOWED, Depends(require_admin)])

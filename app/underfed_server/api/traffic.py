@@ -18,7 +18,7 @@ from underfed_server.errors import internal_error, written
 from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer, refuse
 from underfed_server.ingest.endpoint import PATH
 from underfed_server.logs import request_id, request_id_of
-from underfed_server.store.trouble import refusal_of
+from underfed_server.store.databases.trouble import refusal_of
 
 log = logging.getLogger("underfed.requests")
 

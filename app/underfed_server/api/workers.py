@@ -16,11 +16,11 @@ from underfed_server.api.heatmap import COLUMNS, heatmap
 from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
-from underfed_server.store.chunks import Column
-from underfed_server.store.lanes import batches_lane
-from underfed_server.store.rows import BatchRows, StepRows
-from underfed_server.store.series import read_series
-from underfed_server.store.workers import WorkerRecord
+from underfed_server.store.columns.chunks import Column
+from underfed_server.store.columns.lanes import batches_lane
+from underfed_server.store.reading.rows import BatchRows, StepRows
+from underfed_server.store.reading.series import read_series
+from underfed_server.store.reading.workers import WorkerRecord
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 

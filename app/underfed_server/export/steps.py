@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from underfed_server.model import Run
-from underfed_server.store.chunks import Column, Columns
-from underfed_server.store.lanes import BATCH_COLUMNS, STEP_COLUMNS, batches_lane, joined, length, steps_lane
+from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.store.columns.lanes import BATCH_COLUMNS, STEP_COLUMNS, batches_lane, joined, length, steps_lane
+from underfed_server.store.reading.stretches import read_stretch
 from underfed_server.store.store import Store
-from underfed_server.store.stretches import read_stretch
 
 STRETCH = 4_096
 """Rows: what a chunk holds, so that most chunks are read once or twice."""

@@ -14,7 +14,7 @@ import numpy as np
 from underfed_server.errors import InvalidError
 from underfed_server.export.steps import Stretch
 from underfed_server.model import Run
-from underfed_server.store.chunks import Column
+from underfed_server.store.columns.chunks import Column
 
 Kind = Literal["text", "whole", "instant"]
 

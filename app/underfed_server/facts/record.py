@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from underfed_server.facts.lost import input_lost_us
 from underfed_server.model import Setting, Status, StorageKind
-from underfed_server.store.stall import has_device_clock, stall_us
+from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 Column = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -15,28 +15,31 @@ from sqlalchemy.exc import DBAPIError
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
-from underfed_server.store import details, groups, judgements, leases, removal, runs, summaries, tables
-from underfed_server.store.database import open_database
-from underfed_server.store.gauges import RunGauges, StoreGauges, read_running, read_store
-from underfed_server.store.hosts import Samplers, read_samplers
-from underfed_server.store.keeping import Keeping, Taken, put_own, read_own, read_taken
-from underfed_server.store.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
-from underfed_server.store.lines import Lines, write_page
-from underfed_server.store.newest import Newest, Place, RankNow
-from underfed_server.store.news import News, read_news
-from underfed_server.store.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
-from underfed_server.store.runs import RunFilter
-from underfed_server.store.schema import upgrade
-from underfed_server.store.sightings import Sighting, read_proven, read_sighting, read_sightings
-from underfed_server.store.soundness import require_size, require_sound
-from underfed_server.store.tail import Tails
-from underfed_server.store.tally import WriterTally
-from underfed_server.store.tracks import Reader
-from underfed_server.store.trouble import trouble_of
-from underfed_server.store.week import read_week
-from underfed_server.store.windows import Appender
-from underfed_server.store.workers import WorkerRecord, newest_loader, read_workers
-from underfed_server.store.writer import Writer
+from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
+from underfed_server.store.databases import leases, tables
+from underfed_server.store.databases.database import open_database
+from underfed_server.store.databases.schema import upgrade
+from underfed_server.store.databases.soundness import require_size, require_sound
+from underfed_server.store.databases.trouble import trouble_of
+from underfed_server.store.reading import details
+from underfed_server.store.reading.hosts import Samplers, read_samplers
+from underfed_server.store.reading.newest import Newest, Place, RankNow
+from underfed_server.store.reading.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
+from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.reading.workers import WorkerRecord, newest_loader, read_workers
+from underfed_server.store.runs import judgements, listing, removal, summaries
+from underfed_server.store.runs.lines import Lines, write_page
+from underfed_server.store.runs.listing import RunFilter
+from underfed_server.store.runs.news import News, read_news
+from underfed_server.store.team import groups
+from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
+from underfed_server.store.team.keeping import Keeping, Taken, put_own, read_own, read_taken
+from underfed_server.store.team.sightings import Sighting, read_proven, read_sighting, read_sightings
+from underfed_server.store.team.week import read_week
+from underfed_server.store.writing.tail import Tails
+from underfed_server.store.writing.tally import WriterTally
+from underfed_server.store.writing.windows import Appender
+from underfed_server.store.writing.writer import Writer
 
 T = TypeVar("T")
 
@@ -161,8 +164,8 @@ class Store:
         """
         now = self.now()
         with self._readers.begin() as connection:
-            lines, cursor = runs.list_runs(connection, asked, now, self._lines)
-            counts = runs.count_by_status(connection, asked, now)
+            lines, cursor = listing.list_runs(connection, asked, now, self._lines)
+            counts = listing.count_by_status(connection, asked, now)
             return write_page(lines, cursor, counts, read_week(connection, asked.within, now))
 
     def projects(self, within: str | None = None) -> list[ProjectInfo]:
@@ -200,21 +203,21 @@ class Store:
     def changed_since(self, since: datetime) -> list[RunSummary]:
         """Runs of which a window or a judgement came since then, oldest change first."""
         with self._readers.begin() as connection:
-            return runs.changed_since(connection, since, self.now())
+            return listing.changed_since(connection, since, self.now())
 
     def earlier_runs(self, run_id: str, limit: int = 20) -> list[RunSummary]:
         """Of the same job, started before this one, newest first."""
         with self._readers.begin() as connection:
-            return runs.earlier_runs(connection, run_id, limit, self.now())
+            return listing.earlier_runs(connection, run_id, limit, self.now())
 
     def replays(self, run_id: str) -> list[str]:
         """This run, then others of the same job, newest first: those that measured what instant data would gain."""
         with self._readers.begin() as connection:
-            return runs.replays(connection, run_id)
+            return listing.replays(connection, run_id)
 
     def edit_run(self, run_id: str, changes: Mapping[str, Any]) -> None:
         """Set ``name``, ``tags``, ``notes`` or ``archived``; a name or tags of ``None`` are the agent's again."""
-        self.write(lambda connection: runs.edit_run(connection, run_id, changes, self.now()))
+        self.write(lambda connection: listing.edit_run(connection, run_id, changes, self.now()))
 
     def delete_run(self, run_id: str) -> None:
         """For ten minutes :meth:`restore_run` brings it back.

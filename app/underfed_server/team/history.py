@@ -9,14 +9,14 @@ from datetime import datetime
 import numpy as np
 
 from underfed_server.model import HostHistory, HostSeries, Unit
-from underfed_server.store.chunks import Column
-from underfed_server.store.ladder import OWN_CORES, RATES, Rollup, explained_by
-from underfed_server.store.lanes import HOST, PROCESS
-from underfed_server.store.machines import Placed, RankThere, read_placed, read_ranks
-from underfed_server.store.series import read_series_between
+from underfed_server.store.columns.chunks import Column
+from underfed_server.store.columns.ladder import OWN_CORES, RATES, Rollup, explained_by
+from underfed_server.store.columns.lanes import HOST, PROCESS
+from underfed_server.store.databases.tables import MICROSECOND
+from underfed_server.store.reading.series import read_series_between
+from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store
-from underfed_server.store.tables import MICROSECOND
-from underfed_server.store.tracks import Reader
+from underfed_server.store.team.machines import Placed, RankThere, read_placed, read_ranks
 from underfed_server.team.telling import cpus_seen, host_run, is_limited, reasons_of, widest_facts
 
 MOST_RUNS = 100

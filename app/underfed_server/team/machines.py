@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostsPage
-from underfed_server.store.ladder import RATES
-from underfed_server.store.machines import Placed, RankThere, read_placed, read_ranks
-from underfed_server.store.newest import Place, RankNow
-from underfed_server.store.peaks import Peaks, read_peaks
-from underfed_server.store.status import LOST_AFTER
+from underfed_server.store.columns.ladder import RATES
+from underfed_server.store.reading.newest import Place, RankNow
+from underfed_server.store.runs.status import LOST_AFTER
 from underfed_server.store.store import Store
+from underfed_server.store.team.machines import Placed, RankThere, read_placed, read_ranks
+from underfed_server.store.writing.peaks import Peaks, read_peaks
 from underfed_server.team.competing import competing_for
 from underfed_server.team.shared import shared_causes
 from underfed_server.team.telling import cpus_seen, host_run, is_limited, reasons_of, widest_facts

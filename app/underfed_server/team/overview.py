@@ -8,8 +8,8 @@ from datetime import datetime, time, timedelta, timezone
 from typing import NamedTuple
 
 from underfed_server.model import GroupHours, Team
-from underfed_server.store.sightings import MountSeen, Sighting
 from underfed_server.store.store import Store
+from underfed_server.store.team.sightings import MountSeen, Sighting
 from underfed_server.team.hits import hit_rates
 from underfed_server.team.recoverable import recoverable, together
 from underfed_server.team.shared import mount_name, shared_causes

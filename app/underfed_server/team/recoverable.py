@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from underfed_server.store.sightings import Sighting
+from underfed_server.store.team.sightings import Sighting
 
 
 @dataclass(frozen=True, slots=True)

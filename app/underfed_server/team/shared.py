@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Literal
 
 from underfed_server.model import Cause, Diagnosis, SharedCause, SharedRun
-from underfed_server.store.sightings import MountSeen, Sighting
 from underfed_server.store.store import Store
+from underfed_server.store.team.sightings import MountSeen, Sighting
 
 TOGETHER_FRACTION = 0.10
 """Of the shorter run's life: less in common is a hand-over from one to the next."""

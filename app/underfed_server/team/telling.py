@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from underfed_server.model import HostRun
-from underfed_server.store.machines import Placed, RankThere
+from underfed_server.store.team.machines import Placed, RankThere
 
 
 def cpus_seen(rank: RankThere) -> int:

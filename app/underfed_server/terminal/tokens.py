@@ -20,8 +20,8 @@ from sqlalchemy import Connection
 from underfed_server.errors import SettingsError, UnderfedError
 from underfed_server.ingest.grant import SCOPES
 from underfed_server.model import TokenInfo, TokenList, TokenMade
-from underfed_server.store import secrets as kept
 from underfed_server.store.store import Store
+from underfed_server.store.team import secrets as kept
 from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.console import PlainConsole, json_of
 

@@ -13,7 +13,7 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.serving import application_in
 from underfed_server.api import access as granting
 from underfed_server.main import Application
-from underfed_server.store import tables
+from underfed_server.store.databases import tables
 
 TOKEN = "s3cret-token-of-the-team"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -11,11 +11,11 @@ from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
 from underfed_server.judgement import Judgement
 from underfed_server.model import Comparison
-from underfed_server.store.compact import compact
-from underfed_server.store.keeping import Keeping
-from underfed_server.store.retention import Retention
 from underfed_server.store.store import Store
-from underfed_server.store.streams import StreamKey
+from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.upkeep.retention import Retention
+from underfed_server.store.writing.compact import compact
+from underfed_server.store.writing.streams import StreamKey
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from tests.app.made_hosts import READ_PER_S, made_samples
 from tests.app.store.posting import post
 from underfed_server.model import HostsPage, SeriesPage
-from underfed_server.store import tables
+from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
 
 

@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
 from underfed_server.judgement import Judgement
-from underfed_server.store.keeping import Keeping
-from underfed_server.store.retention import Retention
 from underfed_server.store.store import Store
+from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.upkeep.retention import Retention
 
 PATH = "/api/v1/projects/vision/retention"
 HOUR_US = 3_600_000_000

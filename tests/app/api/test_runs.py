@@ -14,8 +14,8 @@ from tests.app.store.posting import post
 from underfed_server.api.heatmap import heatmap
 from underfed_server.main import Application
 from underfed_server.model import Diagnosis, Run, RunsPage, Timeline, WorkersPage
-from underfed_server.store.histograms import BINS
-from underfed_server.store.ladder import Rollup
+from underfed_server.store.columns.histograms import BINS
+from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.store import Store
 
 

@@ -20,7 +20,7 @@ from tests.app.store.posting import post
 from underfed_server.api import access as granting
 from underfed_server.api.access import COOKIE
 from underfed_server.main import Application
-from underfed_server.store import secrets as kept
+from underfed_server.store.team import secrets as kept
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from underfed_server.facts.lost import input_lost_us
-from underfed_server.store.stall import stall_us
+from underfed_server.store.columns.stall import stall_us
 
 Column = NDArray[np.float64]
 STEPS = 2_000

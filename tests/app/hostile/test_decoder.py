@@ -20,11 +20,11 @@ from underfed_server.ingest.arrival import Ack, Arrival
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import Window
-from underfed_server.store import tables
-from underfed_server.store.compact import compact
+from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.streams import StreamKey
-from underfed_server.store.windows import stream_of
+from underfed_server.store.writing.compact import compact
+from underfed_server.store.writing.streams import StreamKey
+from underfed_server.store.writing.windows import stream_of
 
 EXAMPLES = 400
 NUMBERS = itertools.count()

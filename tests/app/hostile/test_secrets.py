@@ -15,7 +15,7 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.hostile.conftest import TOKEN, Victim
 from tests.app.made_windows import made_window, posted
 from underfed_server.api.openapi import description
-from underfed_server.store import tables
+from underfed_server.store.databases import tables
 
 PATHS = [
     path.format(run_id="run-1", project="vision", token_id="x")

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.serving import application_in
 from underfed_server.main import Application
-from underfed_server.store import tables
+from underfed_server.store.databases import tables
 
 PATH = "/api/v1/ingest"
 JSON = {"Content-Type": "application/json"}

@@ -18,8 +18,8 @@ from underfed_server.api import exposition
 from underfed_server.api.exposition import RUN_GAUGES
 from underfed_server.distribution import Distribution
 from underfed_server.main import Application
-from underfed_server.store.gauges import RunGauges
 from underfed_server.store.store import Store
+from underfed_server.store.team.gauges import RunGauges
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from tests.app.serving import poll
 from tests.app.store.posting import post
 from tests.fakes.postgresql import Cluster
 from underfed_server.main import Application
+from underfed_server.store.databases.trouble import CALM_S
 from underfed_server.store.store import Store
-from underfed_server.store.trouble import CALM_S
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 

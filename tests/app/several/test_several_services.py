@@ -18,8 +18,8 @@ from tests.app.event_stream import Stream
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.serving import Service, launch, poll, start_service, started
 from tests.fakes import postgresql
-from underfed_server.store.compact import DUE_ROWS
 from underfed_server.store.store import Store
+from underfed_server.store.writing.compact import DUE_ROWS
 
 JSON = {"Content-Type": "application/json"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from underfed_server.model import RunsPage
-from underfed_server.store.runs import RunFilter
+from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.store import Store
 
 

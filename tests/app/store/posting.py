@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.app.made_windows import arrival, made_window
 from underfed_server.errors import OutOfOrderError
-from underfed_server.store.compact import compact
 from underfed_server.store.store import Store
-from underfed_server.store.streams import StreamKey
+from underfed_server.store.writing.compact import compact
+from underfed_server.store.writing.streams import StreamKey
 
 Window = dict[str, Any]
 KEY = StreamKey("run-1", 0, 1)

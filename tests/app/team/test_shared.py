@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from underfed_server.model import StorageKind
-from underfed_server.store.sightings import HostSeen, MountSeen, Sighting
+from underfed_server.store.team.sightings import HostSeen, MountSeen, Sighting
 from underfed_server.team.shared import shared_causes, shared_with
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

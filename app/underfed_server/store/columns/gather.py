@@ -1,0 +1,101 @@
+"""From windows to lanes: the rows of many windows, each column made at once, since one a window costs twice as much."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from underfed_server.ingest.wire import Part, Window
+from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.store.columns.lanes import (
+    HOST,
+    PROCESS,
+    STEP_COLUMNS,
+    batches_lane,
+    columns_of,
+    gpu_lane,
+    kind_of,
+    steps_lane,
+    worker_lane,
+)
+
+
+def lanes_of(windows: Iterable[Window]) -> dict[str, Columns]:
+    """Every lane that has a row in these consecutive windows of one stream."""
+    gathered: dict[str, list[Part]] = defaultdict(list)
+    for window in windows:
+        for lane, part, _rows in _parts(window):
+            gathered[lane].append(part)
+    return {lane: _columns(lane, parts) for lane, parts in gathered.items()}
+
+
+def row_counts(window: Window) -> Iterator[tuple[str, int]]:
+    """Rows that the window adds to each lane that it adds some to; a lane may come more than once."""
+    return ((lane, rows) for lane, _part, rows in _parts(window))
+
+
+def _parts(window: Window) -> Iterator[tuple[str, Part, int]]:
+    """Each part that has rows, with its lane."""
+    for steps in window.steps:
+        if steps.step_us:
+            yield steps_lane(steps.loader), steps, len(steps.step_us)
+    for batches in window.batches:
+        if batches.load_us:
+            yield batches_lane(batches.loader), batches, len(batches.load_us)
+    if window.process is not None and window.process.at_us:
+        yield PROCESS, window.process, len(window.process.at_us)
+    if window.host is not None and window.host.at_us:
+        yield HOST, window.host, len(window.host.at_us)
+    for worker in window.worker_samples:
+        if worker.at_us:
+            yield worker_lane(worker.loader, worker.worker), worker, len(worker.at_us)
+    for gpu in window.gpus:
+        if gpu.at_us:
+            yield gpu_lane(gpu.gpu_index), gpu, len(gpu.at_us)
+
+
+def _columns(lane: str, parts: Sequence[Part]) -> Columns:
+    kind = kind_of(lane)
+    if kind == "steps":
+        return _steps(parts)
+    names = columns_of(lane)
+    rows = _rows(parts, "load_us" if kind == "batches" else "at_us")
+    return {name: _column(parts, name, rows) for name in names}
+
+
+def _steps(parts: Sequence[Part]) -> Columns:
+    rows = _rows(parts, "step_us")
+    starts = np.cumsum(rows) - rows
+    counted = np.arange(np.sum(rows)) - np.repeat(starts, rows)
+    step_us = _column(parts, "step_us", rows)
+    # Only the last step of a part may be open: what lies before a step in its part is known.
+    before = np.cumsum(np.nan_to_num(step_us)) - np.nan_to_num(step_us)
+    batch_index = _column(parts, "batch_index", rows)
+    made = {
+        "step_index": _column(parts, "first_step_index", rows) + counted,
+        "batch_index": np.where(
+            np.isnan(batch_index), _column(parts, "first_batch_index", rows) + counted, batch_index
+        ),
+        "start_us": _column(parts, "start_us", rows) + before - np.repeat(before[starts], rows),
+        "step_us": step_us,
+    }
+    return {name: made[name] if name in made else _column(parts, name, rows) for name in STEP_COLUMNS}
+
+
+def _rows(parts: Sequence[Part], name: str) -> NDArray[np.intp]:
+    """Of each part, by a column that every part has."""
+    return np.array([len(getattr(part, name)) for part in parts], dtype=np.intp)
+
+
+def _column(parts: Sequence[Part], name: str, rows: NDArray[np.intp]) -> Column:
+    """One after the other; a figure of a whole part holds for each of its rows."""
+    columns = [getattr(part, name) for part in parts]
+    if not any(isinstance(column, list) for column in columns):
+        return np.repeat(np.array(columns, dtype=np.float64), rows)
+    values: list[float | None] = []
+    for column, count in zip(columns, rows.tolist(), strict=True):
+        values += column if column is not None else [None] * count
+    return np.array(values, dtype=np.float64)

@@ -1,0 +1,249 @@
+"""Roll-ups: what a bucket of consecutive rows measured, by which an overview costs the same for any length of run.
+
+A chunk has a tier of them (one for 256 rows); above it, ``rollup`` has one for every 2, 4, 8, … consecutive chunks.
+Merging two is exact: counts and sums add, extremes compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.store.columns.histograms import Bins, bins_of, merged
+from underfed_server.store.columns.lanes import instant_of, kind_of, length
+from underfed_server.store.columns.stall import stall_us
+
+TIER_ROWS = 256
+"""Rows of a tier's bucket. Finer buckets are made from a chunk's rows: for N of them that is at most 256 × N rows."""
+
+COMPUTE, STALL, STALL_FRACTION = "compute_us", "stall_us", "data_stall_fraction"
+OWN_CORES = "own_cores"
+RATES = {
+    "disk_read_bytes_per_s": "disk_read_bytes",
+    "disk_written_bytes_per_s": "disk_written_bytes",
+    "network_received_bytes_per_s": "network_received_bytes",
+    "network_sent_bytes_per_s": "network_sent_bytes",
+}
+"""Measures of a host, with the columns that they are the growth of."""
+MEASURES = {
+    "steps": (
+        "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us",
+        "h2d_exposed_us", COMPUTE, STALL, STALL_FRACTION,
+    ),
+    "batches": ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us", "read_bytes"),
+    "process": ("rss_bytes", "workers_rss_bytes", "threads", "open_files", "swap_bytes", OWN_CORES),
+    "host": (
+        "busy_cores", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes",
+        *RATES,
+    ),
+    "worker": ("rss_bytes", "pss_bytes", "threads"),
+    "gpu": ("util_fraction", "memory_used_bytes", "power_w", "own_process"),
+}  # fmt: skip
+"""By kind of lane. Roll-ups on disk hold them in this order: new ones come last."""
+
+BINNED = {
+    "steps": ("step_us", "data_wait_us", COMPUTE, "gpu_idle_us", "h2d_us", "h2d_exposed_us"),
+    "batches": ("load_us",),
+}
+"""The measures whose roll-ups have a histogram beside them, for percentiles."""
+
+_OF_STEPS = ("step_us", "data_wait_us", "gpu_idle_us", "queue_depth")
+_OF_PROCESSES = ("process_cpu_us", "workers_cpu_us", "at_us")
+DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((COMPUTE, STALL, STALL_FRACTION), _OF_STEPS),
+    OWN_CORES: _OF_PROCESSES,
+    **{rate: (total_, "at_us") for rate, total_ in RATES.items()},
+}
+"""The columns that a measure which no column holds is made of."""
+
+Starts = Sequence[int] | NDArray[np.intp]
+Figures = NDArray[np.float64]
+"""``[measure, bucket]``"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stat:
+    """One measure in consecutive buckets. Where nothing was measured, count and sum are 0, the extremes NaN."""
+
+    count: Column
+    sum: Column
+    min: Column
+    max: Column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rollup:
+    """Consecutive buckets. ``first_index`` is a step's index, or a row's number in lanes that have no index."""
+
+    rows: Column
+    first_index: Column
+    first_us: Column
+    names: tuple[str, ...]
+    """Of the measures, in the order of the figures' rows."""
+    count: Figures
+    sum: Figures
+    min: Figures
+    max: Figures
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    """How many values of a measure lie in which bin, ``[bucket, bin]``, where that was asked for."""
+    percentiles: Mapping[str, Figures] = field(default_factory=dict)
+    """Of a measure, ``[percentile, bucket]``, where they were asked for."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def stats(self) -> dict[str, Stat]:
+        """By measure: those that were measured anywhere here."""
+        return {
+            name: Stat(self.count[row], self.sum[row], self.min[row], self.max[row])
+            for row, name in enumerate(self.names)
+            if self.count[row].any()
+        }
+
+
+def summarise(lane: str, columns: Columns, index: Column, starts: Starts, binned: Sequence[str] = ()) -> Rollup:
+    """Rows of ``lane`` in buckets that begin at the rows ``starts``. ``index``: of each row.
+
+    ``columns`` come from :func:`with_derived` where derived measures are wanted; the others' are left out.
+    """
+    at = np.asarray(starts, dtype=np.intp)
+    rows = np.diff(at, append=length(columns)).astype(np.float64)
+    names = tuple(name for name in MEASURES[kind_of(lane)] if name in columns)
+    figures = [_reduced(columns[name], at, rows) for name in names]
+    count, total_, least, most = (np.array(part).reshape(len(names), len(at)) for part in _turned(figures))
+    bins = {name: bins_of(columns[name], at) for name in binned if name in columns}
+    return Rollup(rows, index[at], columns[instant_of(lane)][at], names, count, total_, least, most, bins)
+
+
+def merge(rollup: Rollup, starts: Starts) -> Rollup:
+    """Fewer, larger buckets that begin at the buckets ``starts``."""
+    at = np.asarray(starts, dtype=np.intp)
+    return Rollup(
+        np.add.reduceat(rollup.rows, at),
+        rollup.first_index[at],
+        rollup.first_us[at],
+        rollup.names,
+        np.add.reduceat(rollup.count, at, axis=1),
+        np.add.reduceat(rollup.sum, at, axis=1),
+        np.fmin.reduceat(rollup.min, at, axis=1),
+        np.fmax.reduceat(rollup.max, at, axis=1),
+        {name: merged(bins, at) for name, bins in rollup.bins.items()},
+    )
+
+
+def total(rollup: Rollup) -> Rollup:
+    return merge(rollup, [0])
+
+
+def joined(rollups: Sequence[Rollup]) -> Rollup:
+    """Buckets one after the other; a measure that some lack was not measured there."""
+    if len(rollups) == 1:
+        return rollups[0]
+    names = tuple(dict.fromkeys(name for rollup in rollups for name in rollup.names))
+    even = [with_names(rollup, names) for rollup in rollups]
+    binned = dict.fromkeys(name for rollup in rollups for name in rollup.bins)
+    return Rollup(
+        np.concatenate([rollup.rows for rollup in even]),
+        np.concatenate([rollup.first_index for rollup in even]),
+        np.concatenate([rollup.first_us for rollup in even]),
+        names,
+        np.concatenate([rollup.count for rollup in even], axis=1),
+        np.concatenate([rollup.sum for rollup in even], axis=1),
+        np.concatenate([rollup.min for rollup in even], axis=1),
+        np.concatenate([rollup.max for rollup in even], axis=1),
+        {name: np.concatenate(list(_binned(even, name))) for name in binned},
+    )
+
+
+def with_names(rollup: Rollup, names: tuple[str, ...]) -> Rollup:
+    """Its figures of these measures, in this order."""
+    if rollup.names == names:
+        return rollup
+    places = [rollup.names.index(name) if name in rollup.names else -1 for name in names]
+    absent = np.array(places) < 0
+    count, total_, least, most = (
+        np.ascontiguousarray(part[places]) if len(rollup.names) else np.empty((len(names), len(rollup)))
+        for part in (rollup.count, rollup.sum, rollup.min, rollup.max)
+    )
+    count[absent], total_[absent], least[absent], most[absent] = 0.0, 0.0, np.nan, np.nan
+    return Rollup(
+        rollup.rows, rollup.first_index, rollup.first_us, names, count, total_, least, most, rollup.bins
+    )  # fmt: skip
+
+
+def explained_by(measure: str) -> str | None:
+    """The fact under which an agent says why there is no such rate; ``None``: it is no rate."""
+    if measure not in RATES:
+        return None
+    return "disks" if measure.startswith("disk") else "networks"
+
+
+def tier_of(lane: str, columns: Columns, index: Column) -> Rollup:
+    """What a chunk of these rows, :func:`with_derived`, has beside it."""
+    return summarise(lane, columns, index, range(0, length(columns), TIER_ROWS))
+
+
+def with_derived(lane: str, columns: Columns) -> Columns:
+    """With the measures that are made of several columns, where all of these are there.
+
+    What was lost in steps that were not timed is estimated from the others, and what grows is told by the row before:
+    give a whole chunk, not a cut of it.
+    """
+    kind = kind_of(lane)
+    if kind == "steps":
+        return columns | _of_steps(columns) if columns.keys() >= set(_OF_STEPS) else columns
+    if kind == "host":
+        grown = {rate: columns[total_] for rate, total_ in RATES.items() if {total_, "at_us"} <= columns.keys()}
+        return columns | {rate: _per_us(column, columns["at_us"]) * 1e6 for rate, column in grown.items()}
+    if kind == "process" and columns.keys() >= set(_OF_PROCESSES):
+        cpu_us = columns["process_cpu_us"] + columns["workers_cpu_us"]
+        return columns | {OWN_CORES: _per_us(cpu_us, columns["at_us"])}
+    return columns
+
+
+def _of_steps(columns: Columns) -> Columns:
+    step, wait = columns["step_us"], columns["data_wait_us"]
+    stall = stall_us(wait, columns["gpu_idle_us"], columns["queue_depth"])
+    stall[np.isnan(step)] = np.nan
+    fraction = np.full(len(step), np.nan)
+    np.divide(stall, step, out=fraction, where=step > 0)
+    return {COMPUTE: step - wait, STALL: stall, STALL_FRACTION: fraction}
+
+
+def _per_us(grown: Column, at_us: Column) -> Column:
+    """How much it grew since the row before. Not known of the first row, and where a counter began anew."""
+    by, within_us = np.diff(grown, prepend=np.nan), np.diff(at_us, prepend=np.nan)
+    rate = np.full(len(grown), np.nan)
+    return np.asarray(np.divide(by, within_us, out=rate, where=(by >= 0) & (within_us > 0)))
+
+
+def _reduced(column: Column, at: NDArray[np.intp], rows: Column) -> tuple[Column, Column, Column, Column]:
+    """Count, sum, least and greatest of each bucket."""
+    known = np.isfinite(column)
+    if known.all():
+        return rows, np.add.reduceat(column, at), np.minimum.reduceat(column, at), np.maximum.reduceat(column, at)
+    if not known.any():
+        zeros, unknown = np.zeros(len(at)), np.full(len(at), np.nan)
+        return zeros, zeros, unknown, unknown
+    return (
+        np.add.reduceat(known.astype(np.float64), at),
+        np.add.reduceat(np.where(known, column, 0.0), at),
+        np.fmin.reduceat(column, at),
+        np.fmax.reduceat(column, at),
+    )
+
+
+def _turned(figures: Sequence[tuple[Column, ...]]) -> Iterator[tuple[Column, ...]]:
+    """Four rows of measures from measures of four figures each, also where there is no measure."""
+    return zip(*figures, strict=True) if figures else iter(((),) * 4)
+
+
+def _binned(rollups: Sequence[Rollup], name: str) -> Iterator[Bins]:
+    for rollup in rollups:
+        bins = rollup.bins.get(name)
+        yield np.zeros((len(rollup), 0), np.uint32) if bins is None else bins

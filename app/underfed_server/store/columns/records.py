@@ -1,0 +1,94 @@
+"""Roll-ups as bytes and back: figures of 64 bits in a fixed order, so that a thousand of them are read at once.
+
+A record is ``rows, first_index, first_us`` and then every measure's count, every measure's sum, least and greatest, in
+the order of :data:`MEASURES`. Measures are only ever added at its end: how many a record has is told by its length.
+A roll-up of several chunks is one record as it is; a chunk's tier has one a bucket, in byte planes, compressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from underfed_server.store.columns.chunks import compressor, decompressor
+from underfed_server.store.columns.ladder import MEASURES, Rollup, joined, with_names
+from underfed_server.store.columns.lanes import kind_of
+
+HEAD = 3
+PARTS = 4
+FIGURE_BYTES = 8
+
+Matrix = NDArray[np.float64]
+"""``[figure of a record, bucket]``"""
+
+
+def tier_to_bytes(lane: str, tier: Rollup) -> bytes:
+    matrix = _matrix(lane, tier)
+    figures, buckets = matrix.shape
+    planes = matrix.view(np.uint8).reshape(figures, buckets, FIGURE_BYTES).transpose(0, 2, 1)
+    head: bytes = figures.to_bytes(2, "little")
+    return head + compressor().compress(planes.tobytes())
+
+
+def tiers_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+    """Of consecutive chunks, one after the other, with the measures ``names``; at least one body."""
+    groups = (list(group) for _, group in groupby(bodies, lambda body: body[:2]))
+    return joined([_tiers(lane, group, names) for group in groups])
+
+
+def node_to_bytes(lane: str, node: Rollup) -> bytes:
+    """``node`` is one bucket."""
+    body: bytes = _matrix(lane, node).tobytes()
+    return body
+
+
+def nodes_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+    """One bucket a body, with the measures ``names``; at least one body."""
+    groups = (list(group) for _, group in groupby(bodies, len))
+    return joined([_nodes(lane, group, names) for group in groups])
+
+
+def _matrix(lane: str, rollup: Rollup) -> Matrix:
+    whole = with_names(rollup, MEASURES[kind_of(lane)])
+    heads = np.stack((whole.rows, whole.first_index, whole.first_us))
+    return np.concatenate((heads, whole.count, whole.sum, whole.min, whole.max)).astype("<f8")
+
+
+def _tiers(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+    """All records have as many figures."""
+    figures = int.from_bytes(bodies[0][:2], "little")
+    wanted, rows = _rows(lane, figures, names)
+    contents = [decompressor().decompress(memoryview(body)[2:]) for body in bodies]
+    # Nearly all chunks have as many rows: their tiers are put together from their bytes at once.
+    groups = (list(group) for _, group in groupby(contents, len))
+    return _rollup(np.concatenate([_tier_matrix(group, figures, rows) for group in groups], axis=1), wanted)
+
+
+def _tier_matrix(contents: Sequence[bytes], figures: int, rows: NDArray[np.intp]) -> Matrix:
+    """Of tiers of one length."""
+    planes = np.frombuffer(b"".join(contents), np.uint8).reshape(len(contents), figures, FIGURE_BYTES, -1)
+    apart = planes[:, rows].transpose(1, 0, 3, 2).copy()
+    return apart.view("<f8").reshape(len(rows), -1)
+
+
+def _nodes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+    """All records have as many figures."""
+    wanted, rows = _rows(lane, len(bodies[0]) // FIGURE_BYTES, names)
+    matrix = np.frombuffer(b"".join(bodies), "<f8").reshape(len(bodies), -1)
+    return _rollup(np.ascontiguousarray(matrix[:, rows].T), wanted)
+
+
+def _rows(lane: str, figures: int, names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """The measures of a record that are asked for, and where its head and their figures are."""
+    known = MEASURES[kind_of(lane)][: (figures - HEAD) // PARTS]
+    wanted = tuple(name for name in known if name in names)
+    places = [HEAD + part * len(known) + known.index(name) for part in range(PARTS) for name in wanted]
+    return wanted, np.array([*range(HEAD), *places], dtype=np.intp)
+
+
+def _rollup(matrix: Matrix, wanted: tuple[str, ...]) -> Rollup:
+    count, total, least, most = matrix[HEAD:].reshape(PARTS, len(wanted), matrix.shape[1])
+    return Rollup(matrix[0], matrix[1], matrix[2], wanted, count, total, least, most)

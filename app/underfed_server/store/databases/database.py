@@ -1,0 +1,95 @@
+"""Opens what a URL names: a file of SQLite's, which one service has for itself, or PostgreSQL, which several share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from underfed_server.errors import SettingsError
+from underfed_server.store.databases import postgresql, sqlite
+
+EXAMPLES = "sqlite:////var/lib/underfed/underfed.db or postgresql+psycopg://underfed@host/underfed"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Open until :meth:`close`."""
+
+    name: str
+    """For people: a path, or a URL without its password."""
+    writing: Engine
+    reading: Engine
+    """Its connections only read, and see one state each until they are given back."""
+    is_shared: bool
+    """Other service processes write too: what is in memory may be old."""
+    path: Path | None
+    """SQLite's file."""
+    release: Callable[[], None]
+    """Let go of what keeps other services off."""
+
+    def close(self) -> None:
+        """A connection that a thread still has is closed as soon as that gives it back."""
+        for engine in (self.reading, self.writing):
+            event.listen(engine, "checkin", _close)
+            engine.dispose()
+        self.release()
+
+
+def open_database(url: str) -> Database:
+    """Take a file, or connect lazily to a server.
+
+    Raises:
+        SettingsError: ``url`` names no database that can be used.
+        StartError: another service has the file, or its directory cannot be written.
+    """
+    parsed = parse(url)
+    if parsed.get_backend_name() == "postgresql":
+        writing, reading = postgresql.open_writer(parsed), postgresql.open_readers(parsed)
+        return Database(name_of(url), writing, reading, is_shared=True, path=None, release=_nothing)
+    path = sqlite.path_of(parsed)
+    held = sqlite.lock(path)
+    writing, reading = sqlite.open_writer(path), sqlite.open_readers(path)
+    return Database(str(path), writing, reading, is_shared=False, path=path, release=held.release)
+
+
+def name_of(url: str) -> str:
+    """What people are told of a database: never its password.
+
+    Raises:
+        SettingsError: as :func:`open_database`.
+    """
+    parsed = parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        return str(sqlite.path_of(parsed))
+    return parsed.render_as_string(hide_password=True)
+
+
+def parse(url: str) -> URL:
+    """Raises:
+    SettingsError: it is no URL, or of a database that we do not run on.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise SettingsError(f"--db must be an SQLAlchemy URL such as {EXAMPLES}") from error
+    kind = parsed.get_backend_name()
+    if kind not in ("sqlite", "postgresql"):
+        raise SettingsError(f"--db: data is kept in SQLite or PostgreSQL, not in {kind}; as in {EXAMPLES}")
+    if kind == "postgresql":
+        postgresql.require_driver(parsed)
+    return parsed
+
+
+def _close(connection: DBAPIConnection | None, entry: ConnectionPoolEntry) -> None:  # noqa: ARG001
+    if connection is not None:
+        connection.close()
+
+
+def _nothing() -> None: ...

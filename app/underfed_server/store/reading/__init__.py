@@ -1,0 +1,1 @@
+"""What was recorded of a run, read back at any zoom."""

@@ -1,0 +1,105 @@
+"""All that is known of one run, beyond its line in the runs table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, and_, select, type_coerce
+
+from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, StoragePlace
+from underfed_server.store.databases import tables
+from underfed_server.store.reading.workers import read_died
+from underfed_server.store.runs.summaries import devices_by_host, run_row, summaries
+
+NEWEST_EPOCHS = 200
+
+
+def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
+    """Raises:
+    NotFoundError: there is no such run.
+    """
+    row = run_row(connection, run_id)
+    summary = summaries(connection, [row], now)[0]
+    ranks = _of_run(connection, tables.rank, run_id, tables.rank.c.rank)
+    streams = _of_run(connection, tables.stream, run_id, tables.stream.c.rank, tables.stream.c.incarnation)
+    same = (
+        "command", "script", "config", "overrides", "advice_of", "started_by", "launcher", "restart_count",
+        "agent_version", "python_version", "torch_version", "notes", "replay",
+    )  # fmt: skip
+    steps = sum(stream["overhead_steps"] for stream in streams)
+    return Run(
+        **dict(summary),
+        **{name: row[name] for name in same},
+        ranks=sorted({stream["rank"] for stream in streams}),
+        loaders=_loaders(connection, run_id),
+        hosts=_hosts(ranks),
+        devices=_devices(ranks),
+        epochs=read_epochs(connection, run_id, row["started_at"], NEWEST_EPOCHS),
+        storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
+        died_workers=read_died(connection, run_id, row["started_at"]),
+        losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
+        overhead_us=sum(stream["overhead_us_total"] for stream in streams) / steps if steps else None,
+        not_measured={fact: why for rank in reversed(ranks) for fact, why in rank["not_measured"].items()},
+    )
+
+
+def read_epochs(
+    connection: Connection, run_id: str, run_started_at: datetime, newest: int | None = None
+) -> list[EpochInfo]:
+    """Of all ranks and loaders, oldest first, on the run's clock."""
+    epoch, stream = tables.epoch.c, tables.stream.c
+    same = and_(epoch.run_id == stream.run_id, epoch.rank == stream.rank, epoch.incarnation == stream.incarnation)
+    statement = select(tables.epoch, stream.started_at).join(tables.stream, same).where(epoch.run_id == run_id)
+    # By when it really was: each incarnation has a run clock of its own.
+    began = type_coerce(stream.started_at, BigInteger) + epoch.start_us
+    statement = statement.order_by(began.desc(), epoch.rank.desc()).limit(newest)
+    return [_epoch(row, run_started_at) for row in reversed(connection.execute(statement).mappings().all())]
+
+
+def _of_run(connection: Connection, table: Table, run_id: str, *order: ColumnElement[Any]) -> Sequence[RowMapping]:
+    return connection.execute(select(table).where(table.c.run_id == run_id).order_by(*order)).mappings().all()
+
+
+def _devices(ranks: Iterable[RowMapping]) -> list[Device]:
+    return [Device(**device) for device in devices_by_host(ranks).values()]
+
+
+def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
+    told = {rank["hostname"]: rank["host"] for rank in ranks if rank["hostname"] and rank["host"]}
+    known = [name for name in HostFacts.model_fields if name != "hostname"]
+    # Facts that the agent of then, or the one of tomorrow, did not tell or tells besides.
+    return [HostFacts(hostname=hostname, **{name: host.get(name) for name in known}) for hostname, host in told.items()]
+
+
+def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[StoragePlace]:
+    """Each place of a host once, as its newest incarnation saw it, though every rank of the host may name it."""
+    hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
+    same = ("loader", "mount", "file_system", "device", "kind", "files_seen", "example")
+    places = {}
+    for row in rows:
+        hostname = hostnames.get(row["rank"])
+        place = StoragePlace(hostname=hostname, **{name: row[name] for name in same})
+        places[row["loader"], hostname, row["mount"]] = place
+    return [places[key] for key in sorted(places, key=str)]
+
+
+def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
+    rows = _of_run(connection, tables.loader, run_id, tables.loader.c.loader)
+    # What the agent of then did not tell is not there.
+    return [LoaderInfo(**{name: row["info"].get(name) for name in LoaderInfo.model_fields}) for row in rows]
+
+
+def _epoch(row: RowMapping, run_started_at: datetime) -> EpochInfo:
+    shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
+    same = (
+        "rank", "loader", "epoch_index", "iterator_us", "startup_us", "sampler_us", "first_step_index", "steps",
+        "ended",
+    )  # fmt: skip
+    end_us = row["end_us"]
+    return EpochInfo(
+        **{name: row[name] for name in same},
+        start_us=row["start_us"] + shift,
+        end_us=None if end_us is None else end_us + shift,
+    )

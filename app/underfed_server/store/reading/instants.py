@@ -1,0 +1,78 @@
+"""Which row was at an instant, and when a row was. Where retention gave up the rows, as near as 256 of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from sqlalchemy import select
+
+from underfed_server.store.columns.chunks import Columns
+from underfed_server.store.columns.lanes import instant_of
+from underfed_server.store.databases import tables
+from underfed_server.store.reading.tracks import Reader, Track
+
+
+def index_at(reader: Reader, tracks: Sequence[Track], at_us: float, *, is_end: bool = False) -> int:
+    """Index of the first row at or after an instant of the run's clock; one past the last row: there is none.
+
+    Where rows were given up, of the bucket of the tier that holds the instant, or as an end of the one after it.
+    """
+    for track in tracks:
+        index = _index_at(reader, track, at_us - track.shift_us, is_end=is_end)
+        if index < track.end_index:
+            return track.shift_index + index
+    return tracks[-1].shift_index + tracks[-1].end_index
+
+
+def instant_at(reader: Reader, tracks: Sequence[Track], index: int) -> float | None:
+    """When the first row from ``index`` on was, on the run's clock; ``None``: there is none."""
+    for track in tracks:
+        if index < track.shift_index + track.end_index:
+            at_us = _instant_at(reader, track, index - track.shift_index)
+            if at_us is not None:
+                return at_us + track.shift_us
+    return None
+
+
+def _index_at(reader: Reader, track: Track, at_us: float, *, is_end: bool) -> int:
+    """Not yet shifted; ``at_us`` is of the incarnation's clock."""
+    chunk = tables.chunk.c
+    statement = select(chunk.ordinal).where(reader.is_chunk_of(track), chunk.first_us < at_us)
+    ordinal = reader.connection.execute(statement.order_by(chunk.ordinal.desc()).limit(1)).scalar()
+    if ordinal is None and track.chunks:
+        return 0
+    if ordinal is not None and ordinal < track.dropped_chunks:
+        tier = reader.tiers(track, ordinal, ordinal + 1, [])
+        if tier is None:
+            return track.end_index
+        place = int(np.searchsorted(tier.first_us, at_us)) - (0 if is_end else 1)
+        return int(tier.first_index[place]) if place < len(tier) else reader.after_chunks(track)
+    for columns in _rows(reader, track, ordinal):
+        later = np.flatnonzero(columns[instant_of(track.lane)] >= at_us)
+        if len(later):
+            return int(columns["row"][later[0]])
+    return track.end_index
+
+
+def _instant_at(reader: Reader, track: Track, index: int) -> float | None:
+    ordinal = reader.ordinal_at(track, index) if track.chunks else None
+    if ordinal is not None and ordinal < track.dropped_chunks:
+        tier = reader.tiers(track, ordinal, ordinal, [])
+        if tier is not None:
+            place = int(np.searchsorted(tier.first_index, index, side="right")) - 1
+            return float(tier.first_us[max(place, 0)])
+    for columns in _rows(reader, track, ordinal):
+        later = np.flatnonzero(columns["row"] >= index)
+        if len(later):
+            return float(columns[instant_of(track.lane)][later[0]])
+    return None
+
+
+def _rows(reader: Reader, track: Track, ordinal: int | None) -> Iterator[Columns]:
+    """Of the chunk ``ordinal``, the one after it, and what no chunk holds yet."""
+    if ordinal is not None:
+        yield from reader.chunk_rows(track, [ordinal, ordinal + 1], [instant_of(track.lane)])
+    hot = reader.hot_rows(track)
+    if hot is not None:
+        yield hot

@@ -1,0 +1,337 @@
+"""Any stretch of a lane in at most N buckets, from the coarsest roll-ups that still show as much.
+
+The cost follows N, not the length of the run. Buckets are powers of two of rows, aligned to their index: while a run
+grows, the buckets that were complete stay as they were. Where retention gave up the rows, no bucket is finer than the
+tier: 256 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.store.columns.histograms import exact_percentiles, percentiles_of
+from underfed_server.store.columns.ladder import (
+    BINNED,
+    DERIVED_FROM,
+    TIER_ROWS,
+    Rollup,
+    joined,
+    merge,
+    summarise,
+    with_derived,
+)
+from underfed_server.store.columns.lanes import instant_of, kind_of
+from underfed_server.store.columns.lanes import joined as joined_rows
+from underfed_server.store.reading.instants import index_at
+from underfed_server.store.reading.nodes import read_histograms, read_nodes
+from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
+
+SLACK = 1.2
+
+MOST_CHUNKS_SORTED = 64
+"""Percentiles are exact where at most so many chunks are read, else of histograms, which whole chunks have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a stretch is asked for."""
+
+    names: Sequence[str]
+    size: int
+    """Rows of a bucket."""
+    binned: Sequence[str]
+    """The measures of which histograms are read: then no bucket is finer than a chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The part of a track that is asked for, in indices counted through all incarnations."""
+
+    track: Track
+    low: int
+    high: int
+
+    @property
+    def first(self) -> int:
+        """As the incarnation counts."""
+        return self.low - self.track.shift_index
+
+    @property
+    def last(self) -> int:
+        return self.high - self.track.shift_index
+
+    def chunks(self, reader: Reader) -> range:
+        if not self.track.chunks:
+            return range(0)
+        return range(reader.ordinal_at(self.track, self.first), reader.ordinal_at(self.track, self.last - 1) + 1)
+
+
+def read_series(
+    reader: Reader,
+    run_id: str,
+    rank: int,
+    lane: str,
+    run_started_at: datetime,
+    *,
+    names: Sequence[str],
+    buckets: int,
+    low: int = 0,
+    high: int | None = None,
+    binned: Sequence[str] = (),
+    percentiles: Sequence[float] = (),
+) -> Rollup | None:
+    """The measures ``names`` of rows ``low … high`` (left out), counted through all incarnations.
+
+    With the bins of the measures ``binned``, or with ``percentiles`` of those of ``names`` that have histograms.
+    ``None``: no row lies there.
+    """
+    tracks = reader.tracks(run_id, rank, lane, run_started_at)
+    spans = [span for track in tracks if (span := _span(track, low, high))]
+    if not spans:
+        return None
+    size = bucket_size(min(span.low for span in spans), max(span.high for span in spans), buckets)
+    asked = [name for name in names if percentiles and name in BINNED.get(kind_of(lane), ())]
+    ordinals = [span.chunks(reader) for span in spans]
+    if (asked or binned) and _needs_histograms(spans, ordinals):
+        binned = list(dict.fromkeys([*binned, *asked]))
+        size = max(size, *(_chunk_size(span.track) for span in spans))
+    elif all(_is_fine(span.track, size) for span in spans) or asked or binned:
+        return _by_row(reader, spans, ordinals, _Question(names, size, binned), asked, percentiles)
+    question = _Question(names, size, binned)
+    pieces = [
+        piece for span, chunks in zip(spans, ordinals, strict=True) for piece in _pieces(reader, span, chunks, question)
+    ]
+    if not pieces:
+        return None
+    rollup = joined(pieces)
+    rollup = merge(rollup, starts_of(rollup.first_index, size))
+    found = {name: percentiles_of(rollup.bins[name], percentiles) for name in asked if name in rollup.bins}
+    return replace(rollup, percentiles=found)
+
+
+def read_series_between(
+    reader: Reader,
+    run_id: str,
+    rank: int,
+    lane: str,
+    run_started_at: datetime,
+    *,
+    names: Sequence[str],
+    buckets: int,
+    from_us: float | None,
+    to_us: float | None,
+    percentiles: Sequence[float] = (),
+) -> Rollup | None:
+    """As :func:`read_series`, of the rows between two instants of the run's clock; ``None``: no bound."""
+    tracks = reader.tracks(run_id, rank, lane, run_started_at)
+    if not tracks:
+        return None
+    low = 0 if from_us is None else index_at(reader, tracks, from_us)
+    high = None if to_us is None else index_at(reader, tracks, to_us, is_end=True)
+    return read_series(
+        reader, run_id, rank, lane, run_started_at,
+        names=names, buckets=buckets, low=low, high=high, percentiles=percentiles,
+    )  # fmt: skip
+
+
+def bucket_size(low: int, high: int, buckets: int) -> int:
+    """The smallest power of two of which at most ``buckets``, aligned, cover the rows ``low … high``."""
+    size = 1
+    while (high - 1) // size - low // size + 1 > buckets:
+        size *= 2
+    return size
+
+
+def starts_of(index: Column, size: int) -> NDArray[np.intp]:
+    """Where a new bucket begins among rows (or smaller buckets) with these indices."""
+    # An agent counts upwards; should one ever not, buckets still must not grow in number.
+    bucket = np.maximum.accumulate(index) // size
+    return np.flatnonzero(np.diff(bucket, prepend=-1.0))
+
+
+def _span(track: Track, low: int, high: int | None) -> _Span | None:
+    end = track.shift_index + track.end_index
+    first, last = max(low, track.shift_index), end if high is None else min(high, end)
+    return _Span(track, first, last) if first < last else None
+
+
+def _needs_histograms(spans: Sequence[_Span], ordinals: Sequence[range]) -> bool:
+    given_up = any(chunks.start < span.track.dropped_chunks for span, chunks in zip(spans, ordinals, strict=True))
+    return given_up or sum(map(len, ordinals)) > MOST_CHUNKS_SORTED
+
+
+def _mean_rows(track: Track) -> float:
+    return track.chunk_rows / track.chunks if track.chunks else np.inf
+
+
+def _chunk_size(track: Track) -> int:
+    """The power of two of rows that the mean chunk of the track fits into."""
+    return 1 << int(np.ceil(np.log2(_mean_rows(track)))) if track.chunks else 1
+
+
+def _is_fine(track: Track, size: int) -> bool:
+    """Only its rows tell such buckets apart, as far as they are kept."""
+    return not track.dropped_chunks and size < TIER_ROWS and size < _mean_rows(track)
+
+
+def _by_row(
+    reader: Reader,
+    spans: Sequence[_Span],
+    ordinals: Sequence[range],
+    question: _Question,
+    asked: Sequence[str],
+    percentiles: Sequence[float],
+) -> Rollup | None:
+    """All rows at once: a piece a chunk would cost as much again for each."""
+    parts = [
+        shifted(span.track, part)
+        for span, chunks in zip(spans, ordinals, strict=True)
+        for part in _rows(reader, span, chunks, question.names)
+    ]
+    if not parts:
+        return None
+    rows = joined_rows(parts)
+    lane, index = spans[0].track.lane, rows["row"]
+    at = starts_of(index, question.size)
+    rollup = summarise(lane, rows, index, at, question.binned)
+    return replace(rollup, percentiles={name: exact_percentiles(rows[name], at, percentiles) for name in asked})
+
+
+def _rows(reader: Reader, span: _Span, chunks: range, names: Sequence[str]) -> Iterator[Columns]:
+    """Those of the span that are kept, chunk by chunk, not yet shifted."""
+    columns = _columns_for(span.track, names)
+    hot = reader.hot_rows(span.track)
+    wanted = {*names, instant_of(span.track.lane), "row"}
+    for part in [*reader.chunk_rows(span.track, chunks, columns), *([] if hot is None else [hot])]:
+        derived = with_derived(span.track.lane, part)
+        found = cut({name: derived[name] for name in derived if name in wanted}, span.first, span.last)
+        if len(found["row"]):
+            yield found
+
+
+def _pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> Iterator[Rollup]:
+    """Roll-ups of a track's rows, each of at most about ``size`` rows, shifted to the run's count and clock."""
+    hot = reader.hot_rows(span.track)
+    for piece in (
+        *_chunk_pieces(reader, span, chunks, question),
+        *_summaries(span, [] if hot is None else [hot], question),
+    ):
+        yield _shifted(span.track, piece)
+
+
+def _chunk_pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> Iterator[Rollup]:
+    track = span.track
+    if question.size < TIER_ROWS and question.size < _mean_rows(track) and not question.binned:
+        kept = max(chunks.start, min(chunks.stop, track.dropped_chunks))
+        yield from _cut_tiers(reader, span, range(chunks.start, kept), question)
+        yield from _summaries(
+            span, reader.chunk_rows(track, range(kept, chunks.stop), _columns_for(track, question.names)), question
+        )
+        return
+    # The chunks at the edges may hold rows that were not asked for: they are cut row by row.
+    cut_first, cut_last = span.first > 0, span.last < track.end_index
+    inner = range(chunks.start + cut_first, max(chunks.start + cut_first, chunks.stop - cut_last))
+    yield from _edge(reader, span, chunks[:1] if cut_first else range(0), question)
+    yield from _inner(reader, track, inner, question)
+    is_apart = cut_last and chunks.stop - 1 >= inner.start
+    yield from _edge(reader, span, chunks[-1:] if is_apart else range(0), question)
+
+
+def _edge(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
+    if ordinals and ordinals.start < span.track.dropped_chunks:
+        yield from _cut_tiers(reader, span, ordinals, question)
+        return
+    rows = reader.chunk_rows(span.track, ordinals, _columns_for(span.track, question.names))
+    yield from _summaries(span, rows, question)
+
+
+def _cut_tiers(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
+    """Of chunks without rows: the buckets that begin in the span, the one that it begins in included.
+
+    Where histograms are asked for: the chunks whole, which is all that has one.
+    """
+    if not ordinals:
+        return
+    if question.binned:
+        yield from _nodes(reader, span.track, 0, ordinals.start, ordinals.stop - 1, question)
+        return
+    tier = reader.tiers(span.track, ordinals.start, ordinals.stop - 1, question.names)
+    if tier is None:
+        return
+    inside = np.flatnonzero((tier.first_index + tier.rows > span.first) & (tier.first_index < span.last))
+    if len(inside):
+        yield _slice(tier, int(inside[0]), int(inside[-1]) + 1)
+
+
+def _slice(rollup: Rollup, first: int, stop: int) -> Rollup:
+    part = slice(first, stop)
+    return replace(
+        rollup, rows=rollup.rows[part], first_index=rollup.first_index[part], first_us=rollup.first_us[part],
+        count=rollup.count[:, part], sum=rollup.sum[:, part], min=rollup.min[:, part], max=rollup.max[:, part],
+    )  # fmt: skip
+
+
+def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -> Iterator[Rollup]:
+    """Whole chunks: their tiers, or the largest roll-ups of several that fit into a bucket."""
+    # Chunks end with a window, a few rows beyond a power of two: so much more than its size a bucket may have.
+    chunks_a_bucket = SLACK * question.size / _mean_rows(track) if ordinals else 1.0
+    highest = max(0, int(np.log2(max(1.0, chunks_a_bucket))))
+    start = ordinals.start
+    while start < ordinals.stop:
+        level = min(highest, (ordinals.stop - start).bit_length() - 1, _trailing_zeros(start, highest))
+        stop = start + (1 << level)
+        # Take the whole stretch that lies on this level at once.
+        while level == highest and stop + (1 << level) <= ordinals.stop:
+            stop += 1 << level
+        yield from _nodes(reader, track, level, start >> level, (stop >> level) - 1, question)
+        start = stop
+
+
+def _nodes(reader: Reader, track: Track, level: int, first: int, last: int, question: _Question) -> Iterator[Rollup]:
+    """With histograms a bucket each; without them, on level 0, the tiers."""
+    if level > 0:
+        found = read_nodes(reader, track, level, first, last, question.names)
+    else:
+        found = reader.tiers(track, first, last, question.names)
+        if found is not None and question.binned:
+            found = _whole_chunks(reader, track, first, last, found)
+    if found is None:
+        return
+    bins = read_histograms(reader, track, level, first, last, question.binned)
+    yield replace(found, bins=bins)
+
+
+def _whole_chunks(reader: Reader, track: Track, first: int, last: int, tiers: Rollup) -> Rollup:
+    begins = [place.first_index for place in reader.chunk_places(track, first)][: last - first + 1]
+    return merge(tiers, np.searchsorted(tiers.first_index, np.array(begins)))
+
+
+def _trailing_zeros(number: int, most: int) -> int:
+    return most if number == 0 else (number & -number).bit_length() - 1
+
+
+def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> Iterator[Rollup]:
+    track = span.track
+    for part in parts:
+        columns = cut(with_derived(track.lane, part), span.first, span.last)
+        if len(columns["row"]):
+            # Buckets are aligned to the count through all incarnations.
+            index = columns["row"] + track.shift_index
+            wanted = {name: columns[name] for name in (*question.names, instant_of(track.lane)) if name in columns}
+            yield summarise(track.lane, wanted, columns["row"], starts_of(index, question.size), question.binned)
+
+
+def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
+    """The columns that the measures ``names`` are made of."""
+    wanted = {instant_of(track.lane)}.union(*(DERIVED_FROM.get(name, (name,)) for name in names))
+    return sorted(wanted)
+
+
+def _shifted(track: Track, piece: Rollup) -> Rollup:
+    return replace(piece, first_index=piece.first_index + track.shift_index, first_us=piece.first_us + track.shift_us)

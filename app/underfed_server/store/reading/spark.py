@@ -1,0 +1,33 @@
+"""The small curve beside a run in the list: its data-stall fraction over the last hour."""
+
+from __future__ import annotations
+
+from underfed_server.store.columns.ladder import STALL
+from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.reading.series import read_series_between
+from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.runs.summaries import main_loader, run_row
+
+POINTS = 40
+LAST_HOUR_US = 3600 * 1_000_000
+
+
+def read_spark(reader: Reader, run_id: str) -> list[float | None]:
+    """Oldest first, of the lowest rank and the main loader; empty before the first step.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    started_at = run_row(reader.connection, run_id)["started_at"]
+    loader, ranks = main_loader(reader.connection, run_id), reader.ranks(run_id)
+    if loader is None or not ranks:
+        return []
+    end_us = reader.end_us(run_id, started_at)
+    rollup = read_series_between(
+        reader, run_id, ranks[0], steps_lane(loader), started_at,
+        names=["step_us", STALL], buckets=POINTS, from_us=end_us - LAST_HOUR_US, to_us=None,
+    )  # fmt: skip
+    if rollup is None or STALL not in rollup.stats:
+        return []
+    stall, step = rollup.stats[STALL].sum, rollup.stats["step_us"].sum
+    return [round(float(part / whole), 4) if whole > 0 else None for part, whole in zip(stall, step, strict=True)]

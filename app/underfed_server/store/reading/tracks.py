@@ -1,0 +1,219 @@
+"""Where the rows of a lane lie: one track for each incarnation of the rank, one after the other.
+
+Incarnations count their steps from 0 and have a run clock each; a track knows how far to shift both, so that readers
+see one sequence on the clock that reads 0 when the run started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
+
+from underfed_server.store.columns.chunks import Column, Columns, decode
+from underfed_server.store.columns.ladder import Rollup
+from underfed_server.store.columns.lanes import index_of, length, stored_names, unpacked
+from underfed_server.store.columns.records import tiers_from_bytes
+from underfed_server.store.databases import tables
+from underfed_server.store.writing.streams import StreamKey
+from underfed_server.store.writing.tail import Tails, belongs_to
+
+
+def at_place(table: Table) -> ColumnElement[bool]:
+    """Rows of the track that :func:`place_of` names."""
+    names = ("run_id", "rank", "incarnation", "lane")
+    return and_(*(table.c[name] == bindparam(name) for name in names))
+
+
+# Made once: putting a statement together costs more than running it.
+_track, _stream, _chunk = tables.track.c, tables.stream.c, tables.chunk.c
+_of_stream = and_(
+    _track.run_id == _stream.run_id, _track.rank == _stream.rank, _track.incarnation == _stream.incarnation
+)
+_TRACKS = (
+    select(tables.track, _stream.started_at)
+    .join(tables.stream, _of_stream)
+    .where(_track.run_id == bindparam("run_id"), _track.rank == bindparam("rank"), _track.lane == bindparam("lane"))
+    .where(_track.rows > 0)
+    .order_by(_track.incarnation)
+)
+_ORDINAL_AT = (
+    select(_chunk.ordinal)
+    .where(at_place(tables.chunk), _chunk.first_index <= bindparam("index"))
+    .order_by(_chunk.first_index.desc())
+    .limit(1)
+)
+_inside = _chunk.ordinal.between(bindparam("first"), bindparam("last"))
+_BODIES = select(_chunk.first_index, _chunk.body).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
+_TIERS = select(_chunk.tier).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    key: StreamKey
+    lane: str
+    rows: int
+    chunks: int
+    dropped_chunks: int
+    """The first so many have no rows any more, only their tiers."""
+    chunk_rows: int
+    precision_bits: int | None
+    """Significant bits of the durations in the chunk that was rounded most; ``None``: all are exact."""
+    end_index: int
+    """One past its last, not yet shifted."""
+    shift_index: int
+    shift_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    ordinal: int
+    rows: int
+    first_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is left of the single rows of a lane."""
+
+    given_up_before: int | None = None
+    """Index before which retention gave them up; ``None``: nowhere."""
+    precision_bits: int | None = None
+    """Significant bits that single durations have at least; ``None``: all are exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads one state of the database: its connection is in a transaction."""
+
+    connection: Connection
+    tails: Tails
+    _tracks: dict[tuple[str, int, str], list[Track]] = field(default_factory=dict)
+
+    def tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
+        """Oldest incarnation first; empty when nothing was recorded."""
+        place = (run_id, rank, lane)
+        if place not in self._tracks:
+            self._tracks[place] = self._read_tracks(run_id, rank, lane, run_started_at)
+        return self._tracks[place]
+
+    def kept(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> Kept:
+        tracks = self.tracks(run_id, rank, lane, run_started_at)
+        ends = [track.shift_index + end for track in tracks if (end := self.exact_from(track)) is not None]
+        bits = [track.precision_bits for track in tracks if track.precision_bits is not None]
+        return Kept(max(ends, default=None), min(bits, default=None))
+
+    def _read_tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
+        found: list[Track] = []
+        shift = 0
+        for row in self.connection.execute(_TRACKS, {"run_id": run_id, "rank": rank, "lane": lane}):
+            key = StreamKey(row.run_id, row.rank, row.incarnation)
+            end = row.next_index if lane.startswith("steps:") else row.rows
+            shift_us = (row.started_at - run_started_at) // tables.MICROSECOND
+            found.append(
+                Track(
+                    key, lane, row.rows, row.chunks, row.dropped_chunks, row.chunk_rows, row.precision_bits,
+                    end, shift, shift_us,
+                )
+            )  # fmt: skip
+            shift += end
+        return found
+
+    def lanes(self, run_id: str, rank: int) -> set[str]:
+        track = tables.track.c
+        statement = select(track.lane).where(track.run_id == run_id, track.rank == rank, track.rows > 0).distinct()
+        return set(self.connection.execute(statement).scalars())
+
+    def ranks(self, run_id: str) -> list[int]:
+        """Those that sent something, in order."""
+        stream = tables.stream.c
+        statement = select(stream.rank).where(stream.run_id == run_id).distinct().order_by(stream.rank)
+        return list(self.connection.execute(statement).scalars())
+
+    def end_us(self, run_id: str, run_started_at: datetime) -> int:
+        """Until when the run was recorded, on its clock."""
+        stream = tables.stream.c
+        rows = self.connection.execute(select(stream.started_at, stream.end_us).where(stream.run_id == run_id))
+        return max(((row.started_at - run_started_at) // tables.MICROSECOND + row.end_us for row in rows), default=0)
+
+    def chunk_places(self, track: Track, since: int = 0) -> list[ChunkPlace]:
+        """The chunks from ordinal ``since`` on, in order."""
+        chunk = tables.chunk.c
+        statement = select(chunk.ordinal, chunk.rows, chunk.first_index).where(self.is_chunk_of(track))
+        rows = self.connection.execute(statement.where(chunk.ordinal >= since).order_by(chunk.ordinal))
+        return [ChunkPlace(*row) for row in rows]
+
+    def ordinal_at(self, track: Track, index: int) -> int:
+        """Of the chunk that holds row ``index``, or of the last one that begins before it."""
+        return self.connection.execute(_ORDINAL_AT, place_of(track) | {"index": index}).scalar() or 0
+
+    def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
+        """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted.
+
+        A column that the agent or the service of then did not know was not measured. Chunks of which retention gave
+        up the rows are left out.
+        """
+        ordinals = [ordinal for ordinal in ordinals if ordinal >= track.dropped_chunks]
+        if not ordinals:
+            return []
+        wanted = [*names, "step_index"] if track.lane.startswith("steps:") else list(names)
+        found = []
+        place = place_of(track) | {"first": ordinals[0], "last": ordinals[-1]}
+        for first_index, body in self.connection.execute(_BODIES, place):
+            columns = unpacked(decode(body, stored_names(track.lane, wanted)))
+            columns |= {name: np.full(length(columns), np.nan) for name in wanted if name not in columns}
+            found.append(columns | {"row": index_of(columns, first_index)})
+        return found
+
+    def hot_rows(self, track: Track) -> Columns | None:
+        """As :meth:`chunk_rows`, of what no chunk holds yet."""
+        columns = self.tails.read(self.connection, track.key).lanes.get(track.lane)
+        return None if columns is None else columns | {"row": index_of(columns, track.chunk_rows)}
+
+    def tiers(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
+        """Of the chunks ``first … last``, with the measures ``names``; ``None``: there is no such chunk."""
+        place = place_of(track) | {"first": first, "last": last}
+        bodies = self.connection.execute(_TIERS, place).scalars().all()
+        return tiers_from_bytes(track.lane, bodies, names) if bodies else None
+
+    def exact_from(self, track: Track) -> int | None:
+        """Index, not yet shifted, of the first row that retention left by itself; ``None``: it gave up none."""
+        if not track.dropped_chunks:
+            return None
+        chunk = tables.chunk.c
+        statement = select(chunk.first_index).where(self.is_chunk_of(track), chunk.ordinal == track.dropped_chunks)
+        kept = self.connection.execute(statement).scalar()
+        return self.after_chunks(track) if kept is None else int(kept)
+
+    def after_chunks(self, track: Track) -> int:
+        """Index, not yet shifted, of the first row that no chunk holds."""
+        if not track.lane.startswith("steps:"):
+            return track.chunk_rows
+        hot = self.hot_rows(track)
+        return track.end_index if hot is None else int(hot["row"][0])
+
+    @staticmethod
+    def is_chunk_of(track: Track) -> ColumnElement[bool]:
+        return and_(belongs_to(tables.chunk, track.key), tables.chunk.c.lane == track.lane)
+
+
+def place_of(track: Track) -> dict[str, object]:
+    """What statements with :func:`at_place` are given."""
+    return {**track.key._asdict(), "lane": track.lane}
+
+
+def shifted(track: Track, columns: Columns) -> Columns:
+    """On the run's clock, and with steps counted through all incarnations."""
+    by = {"row": track.shift_index, "step_index": track.shift_index}
+    by |= dict.fromkeys(("start_us", "at_us", "received_us"), track.shift_us)
+    return {name: column + by[name] if by.get(name) else column for name, column in columns.items()}
+
+
+def cut(columns: Columns, low: float, high: float) -> Columns:
+    """The rows whose index lies in ``low … high``, ``high`` left out."""
+    row: Column = columns["row"]
+    inside = (row >= low) & (row < high)
+    return columns if inside.all() else {name: column[inside] for name, column in columns.items()}

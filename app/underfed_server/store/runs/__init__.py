@@ -1,0 +1,1 @@
+"""The list of runs: found, sorted, named, judged and deleted."""

@@ -1,0 +1,188 @@
+"""The list of runs, searched and sorted, and what a person may change in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Text,
+    and_,
+    func,
+    literal,
+    or_,
+    select,
+    type_coerce,
+    update,
+)
+
+from underfed_server.errors import InvalidError
+from underfed_server.model import Bound, RunSummary, Status, StatusCounts
+from underfed_server.search.parse import parse
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.bytewise import bytewise
+from underfed_server.store.runs.cursor import Cursor, read_cursor, write_cursor
+from underfed_server.store.runs.lines import Lines, line_columns
+from underfed_server.store.runs.searching import NAME, conditions
+from underfed_server.store.runs.status import status_column
+from underfed_server.store.runs.summaries import run_row, summaries
+from underfed_server.store.runs.tags import has_tag, index_tags
+
+_COLUMNS: Mapping[str, ColumnElement[Any]] = {
+    "name": bytewise(NAME),
+    "data_stall_fraction": tables.run.c.data_stall_fraction,
+    "hours_lost": tables.run.c.hours_lost,
+    "predicted_speedup": tables.run.c.predicted_speedup,
+    "step_us": tables.run.c.step_us,
+    "started_at": type_coerce(tables.run.c.started_at, BigInteger),
+}
+SORTS = ("status", *_COLUMNS)
+"""Keys that runs are sorted by."""
+
+Archived = Literal["true", "false", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    project: str | None = None
+    status: Status | None = None
+    bound: Bound | None = None
+    tag: str | None = None
+    """``key=value``, or ``key`` with any value."""
+    q: str | None = None
+    """A search expression: docs/search.md."""
+    archived: Archived | None = None
+    """``None``: those that were not put away, unless ``q`` speaks of it."""
+    sort: str = "-started_at"
+    """``-`` in front: largest first. Runs without the value come last either way."""
+    limit: int = 100
+    cursor: str | None = None
+    """Where the page before ended. Whatever else happens meanwhile, a run whose value stays is seen once."""
+    within: str | None = None
+    """The one project that whoever asks may see, whatever is asked for; also the week is of it alone."""
+
+
+def list_runs(connection: Connection, asked: RunFilter, now: datetime, lines: Lines) -> tuple[list[str], str | None]:
+    """A page of runs, each as JSON, and where the next one begins.
+
+    Raises:
+        InvalidError: no such ``sort`` or ``cursor``, or an expression that cannot be understood.
+    """
+    key = _key(asked.sort, now)
+    statement = select(*line_columns(now), key.label("sorted_by"), _STARTED_US.label("started_us"))
+    statement = statement.where(*_conditions(asked, now))
+    if asked.status is not None:
+        statement = statement.where(status_column(now) == asked.status)
+    if asked.cursor is not None:
+        statement = statement.where(_after(read_cursor(asked.cursor, asked.sort), key))
+    rows = connection.execute(statement.order_by(*_order(asked.sort, key)).limit(asked.limit + 1)).all()
+    page, last = rows[: asked.limit], rows[asked.limit - 1] if len(rows) > asked.limit else None
+    cursor = None if last is None else Cursor(asked.sort, last.sorted_by, last.started_us, last.run_id)
+    return lines.read(connection, page, now), None if cursor is None else write_cursor(cursor)
+
+
+def count_by_status(connection: Connection, asked: RunFilter, now: datetime) -> StatusCounts:
+    """Of the runs that pass the filter, whatever status it asks for."""
+    found = select(status_column(now).label("status")).where(*_conditions(asked, now)).subquery()
+    statement = select(found.c.status, func.count().label("runs")).group_by(found.c.status)
+    counts = {row.status: row.runs for row in connection.execute(statement)}
+    numbers = {name: counts.get(name, 0) for name in get_args(Status)}
+    return StatusCounts(all=sum(numbers.values()), **numbers)
+
+
+def changed_since(connection: Connection, since: datetime, now: datetime) -> list[RunSummary]:
+    run = tables.run.c
+    statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None)).order_by(run.changed_at)
+    return summaries(connection, connection.execute(statement).mappings().all(), now)
+
+
+def earlier_runs(connection: Connection, run_id: str, limit: int, now: datetime) -> list[RunSummary]:
+    """Runs of the same job that started before this one, newest first.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    row, run = run_row(connection, run_id), tables.run.c
+    same_job = _same_job(row)
+    before = or_(run.started_at < row["started_at"], and_(run.started_at == row["started_at"], run.run_id < run_id))
+    statement = select(tables.run).where(same_job, before).order_by(run.started_at.desc()).limit(limit)
+    return summaries(connection, connection.execute(statement).mappings().all(), now)
+
+
+def replays(connection: Connection, run_id: str) -> list[str]:
+    """This run, then others of the same job, newest first: those that measured a replay, the newest twenty.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    row, run = run_row(connection, run_id), tables.run.c
+    statement = select(run.run_id).where(run.replay.is_not(None), or_(run.run_id == run_id, _same_job(row)))
+    newest = statement.order_by((run.run_id == run_id).desc(), run.started_at.desc()).limit(20)
+    return list(connection.execute(newest).scalars())
+
+
+def edit_run(connection: Connection, run_id: str, changes: Mapping[str, Any], now: datetime) -> None:
+    """Set ``name``, ``tags``, ``notes`` or ``archived``. A name or tags of ``None`` go back to what the agent says.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    row = run_row(connection, run_id)
+    columns = {"name": "edited_name", "tags": "edited_tags", "notes": "notes"}
+    values = {columns[name]: value for name, value in changes.items() if name in columns}
+    if "archived" in changes:
+        values["archived_at"] = (row["archived_at"] or now) if changes["archived"] else None
+    connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(changed_at=now, **values))
+    index_tags(connection, run_id)
+
+
+def _same_job(row: RowMapping) -> ColumnElement[bool]:
+    run = tables.run.c
+    return and_(run.job == row["job"], run.project == row["project"], run.job != "", run.deleted_at.is_(None))
+
+
+def _conditions(asked: RunFilter, now: datetime) -> list[ColumnElement[bool]]:
+    """All of the filter but the status, which the counts are not limited to."""
+    run, expression = tables.run.c, parse(asked.q or "")
+    found = [run.deleted_at.is_(None), *conditions(expression, now)]
+    archived = asked.archived or ("any" if expression.speaks_of_archived else "false")
+    if archived != "any":
+        found.append(run.archived_at.is_not(None) if archived == "true" else run.archived_at.is_(None))
+    found += [run.project == project for project in (asked.project, asked.within) if project is not None]
+    if asked.bound is not None:
+        found.append(run.bound == asked.bound)
+    if asked.tag is not None:
+        found.append(has_tag(asked.tag))
+    return found
+
+
+_STARTED_US = type_coerce(tables.run.c.started_at, BigInteger)
+_RUN_ID = bytewise(tables.run.c.run_id)
+
+
+def _key(sort: str, now: datetime) -> ColumnElement[Any]:
+    key = sort.removeprefix("-")
+    if key not in SORTS:
+        raise InvalidError(f"sort: {key!r} is none of {', '.join(SORTS)}", field="sort")
+    return status_column(now) if key == "status" else _COLUMNS[key]
+
+
+def _order(sort: str, key: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+    ordered = key.desc() if sort.startswith("-") else key.asc()
+    return [ordered.nulls_last(), _STARTED_US.desc(), _RUN_ID.asc()]
+
+
+def _after(cursor: Cursor, key: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Runs behind that of the cursor, in the order of :func:`_order`."""
+    started_us, run_id = literal(cursor.started_us, BigInteger), bytewise(literal(cursor.run_id, Text))
+    later = or_(started_us > _STARTED_US, and_(started_us == _STARTED_US, run_id < _RUN_ID))
+    if cursor.value is None:
+        return and_(key.is_(None), later)
+    beyond = key < cursor.value if cursor.sort.startswith("-") else key > cursor.value
+    return or_(beyond, and_(key == cursor.value, later), key.is_(None))

@@ -1,0 +1,94 @@
+"""Deleting a run: it is shown nowhere at once, can be had back for a while, and is then forgotten for good."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, Table, and_, delete, or_, select, tuple_, update
+
+from underfed_server.errors import ConflictError, NotFoundError
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.locks import lock_run_at_once
+from underfed_server.store.runs.status import status_column
+from underfed_server.store.runs.summaries import read_summary
+
+UNDO = timedelta(minutes=10)
+"""From being deleted on, a run can be had back."""
+
+ROWS_AT_ONCE = 200
+"""Forgotten in one transaction: a long run has tens of thousands, and windows wait for the writer meanwhile."""
+
+HEAVY = tuple(table for table in tables.RUN_TABLES if table.name in ("chunk", "rollup", "histogram", "hot", "epoch"))
+"""Tables that have rows for every so many steps of a run."""
+
+
+def delete_run(connection: Connection, run_id: str, now: datetime) -> None:
+    """Show it no more. What is recorded of it stays until :func:`forget_some` takes it away.
+
+    Raises:
+        NotFoundError: there is no such run.
+        ConflictError: it is running: its windows would be refused once those before them are gone.
+    """
+    if read_summary(connection, run_id, now).status == "running":
+        raise ConflictError(f"run {run_id!r} is still running", field="run_id")
+    connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(deleted_at=now, changed_at=now))
+
+
+def restore_run(connection: Connection, run_id: str, now: datetime) -> None:
+    """Show it again; nothing happens to one that is shown.
+
+    Raises:
+        NotFoundError: there is no such run, or no more.
+    """
+    run = tables.run.c
+    can_be = or_(run.deleted_at.is_(None), run.deleted_at >= now - UNDO)
+    statement = update(tables.run).where(run.run_id == run_id, can_be).values(deleted_at=None, changed_at=now)
+    if not connection.execute(statement).rowcount:
+        minutes = UNDO // timedelta(minutes=1)
+        message = f"there is no run {run_id!r} to restore: one is forgotten {minutes} minutes after it was deleted"
+        raise NotFoundError(message, field="run_id")
+
+
+def project_of(connection: Connection, run_id: str) -> str:
+    """Also of a run that was deleted: whether it may be restored depends on it.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    project = connection.execute(select(tables.run.c.project).where(tables.run.c.run_id == run_id)).scalar()
+    if project is None:
+        raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
+    return str(project)
+
+
+def forgettable(connection: Connection, now: datetime) -> str | None:
+    """A run that can no longer be had back. One that reports again is left until it has ended."""
+    run = tables.run.c
+    is_over = and_(run.deleted_at < now - UNDO, status_column(now) != "running")
+    return connection.execute(select(run.run_id).where(is_over).order_by(run.deleted_at).limit(1)).scalar()
+
+
+def forget_some(connection: Connection, run_id: str, now: datetime) -> bool:
+    """Take away part of what is recorded of a run from :func:`forgettable`. Returns whether nothing is left of it."""
+    run = tables.run.c
+    is_over = and_(run.run_id == run_id, run.deleted_at < now - UNDO)
+    # Whoever has the run does the work: another service process goes on to other runs, or adds to this one first.
+    if not lock_run_at_once(connection, run_id):
+        return False
+    if connection.execute(select(run.run_id).where(is_over).with_for_update(skip_locked=True)).first() is None:
+        return False
+    # Also for a clock that is set back: what has lost a part cannot be had back whole.
+    connection.execute(update(tables.run).where(run.run_id == run_id).values(deleted_at=tables.UNIX_EPOCH))
+    if any(_forget_rows(connection, table, run_id) for table in HEAVY):
+        return False
+    for table in tables.RUN_TABLES:
+        connection.execute(delete(table).where(table.c.run_id == run_id))
+    return True
+
+
+def _forget_rows(connection: Connection, table: Table, run_id: str) -> bool:
+    """Whether there were as many as one transaction takes, so that there may be more."""
+    key = tuple_(*table.primary_key.columns)
+    some = select(*table.primary_key.columns).where(table.c.run_id == run_id).limit(ROWS_AT_ONCE)
+    statement = delete(table).where(table.c.run_id == run_id, key.in_(some))
+    return connection.execute(statement).rowcount >= ROWS_AT_ONCE

@@ -1,0 +1,199 @@
+"""A search expression as conditions of the database's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from operator import eq, ge, gt, le, lt
+from typing import Any
+
+from sqlalchemy import ColumnElement, Float, and_, exists, false, func, literal, not_, or_, select
+
+from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
+from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.databases import tables
+from underfed_server.store.runs.status import status_column
+from underfed_server.store.runs.tags import has_tag
+
+Condition = ColumnElement[bool]
+
+_run, _rank, _loader, _track, _tag, _storage = (
+    table.c for table in (tables.run, tables.rank, tables.loader, tables.track, tables.tag, tables.storage)
+)
+NAME: ColumnElement[str] = func.coalesce(_run.edited_name, _run.name)
+"""What the run is called, whoever named it."""
+
+_ORDERS: Mapping[str, Callable[[ColumnElement[Any], Any], Condition]] = {
+    ":": eq, "=": eq, "!=": lambda column, value: column != value, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
+_OLDER = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_TEXTS: Mapping[str, ColumnElement[Any]] = {
+    "project": _run.project,
+    "user": _run.user,
+    "name": NAME,
+    "id": _run.run_id,
+    "job": _run.job,
+    "notes": _run.notes,
+    "reason": _run.exit_reason,
+}
+_CHOICES: Mapping[str, ColumnElement[Any]] = {"bound": _run.bound, "level": _run.level, "cause": _run.cause}
+_NUMBERS: Mapping[str, ColumnElement[Any]] = {
+    "ranks": _run.world_size,
+    "stall": _run.data_stall_fraction,
+    "step_us": _run.step_us,
+    "steps_per_s": _run.steps_per_s,
+    "samples_per_s": _run.samples_per_s,
+    "hours_lost": _run.hours_lost,
+    "gain": _run.predicted_speedup,
+    "gained": _run.observed_speedup,
+}
+_INSTANTS: Mapping[str, ColumnElement[Any]] = {
+    "started": _run.started_at,
+    "ended": _run.ended_at,
+    "seen": _run.last_seen_at,
+}
+
+
+def conditions(expression: Expression, now: datetime) -> list[Condition]:
+    """All must hold of the run's row."""
+    return [_condition(term, now) for term in expression.terms]
+
+
+def _condition(term: Term, now: datetime) -> Condition:
+    says = term.says
+    holds = _mentions(says.text) if isinstance(says, Word) else _compared(says, now)
+    # What is not known of a run does not hold of it, so its opposite does.
+    return not_(func.coalesce(holds, false())) if term.negated else holds
+
+
+def _compared(asked: Comparison, now: datetime) -> Condition:
+    each = [_holds(asked, value, now) for value in asked.values]
+    return and_(*each) if asked.operator == "!=" else or_(*each)
+
+
+def _holds(asked: Comparison, value: Value, now: datetime) -> Condition:
+    key, operator = asked.key, asked.operator
+    if key == "is":
+        return _run.archived_at.is_not(None)
+    if key in _INSTANTS:
+        return _when(_INSTANTS[key], operator, value, now)
+    if key in _NUMBERS:
+        return _number(_NUMBERS[key], operator, value)
+    if key in _CHOICES or key == "status":
+        return _choice(status_column(now) if key == "status" else _CHOICES[key], operator, value)
+    if key in _TEXTS:
+        return _text(_TEXTS[key], operator, value)
+    return _BESIDE[key](operator, value)
+
+
+def _text(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
+    if operator == "!=":
+        return not_(_same(column, value))
+    return _same(column, value) if operator == "=" else column.icontains(value, autoescape=True)
+
+
+def _same(column: ColumnElement[Any], value: Any) -> Condition:
+    """Neither true nor false of what is not known would be neither of its opposite."""
+    found: Condition = func.coalesce(column, "") == value
+    return found
+
+
+def _choice(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
+    same = column.is_(None) if value is None else _same(column, value)
+    return not_(same) if operator == "!=" else same
+
+
+def _number(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
+    # Float, whatever the column is: a bound of 1.5 must not become 2.
+    return _ORDERS[operator](column, literal(value, Float))
+
+
+def _when(column: ColumnElement[Any], operator: str, value: Any, now: datetime) -> Condition:
+    if isinstance(value, Age):
+        # More than seven days old is before the instant seven days ago.
+        return _ORDERS[_OLDER[operator]](column, _ago(value, now))
+    assert isinstance(value, Period)
+    within = and_(column >= value.first, column < value.end)
+    periods = {
+        "<": column < value.first,
+        "<=": column < value.end,
+        ">": column >= value.end,
+        ">=": column >= value.first,
+    }
+    return periods.get(operator, not_(within) if operator == "!=" else within)
+
+
+def _ago(age: Age, now: datetime) -> datetime:
+    return max(now - age.span, tables.UNIX_EPOCH) if age.span < now - tables.UNIX_EPOCH else tables.UNIX_EPOCH
+
+
+def _tagged(operator: str, value: Any) -> Condition:
+    return not_(has_tag(value)) if operator == "!=" else has_tag(value)
+
+
+def _on_host(operator: str, value: Any) -> Condition:
+    return _any_of(tables.rank, _rank.hostname, operator, value)
+
+
+def _on_gpu(operator: str, value: Any) -> Condition:
+    return _any_of(tables.rank, _rank.gpu_name, operator, value)
+
+
+def _with_loader(operator: str, value: Any) -> Condition:
+    return _any_of(tables.loader, _loader.loader, operator, value)
+
+
+def _of_dataset(operator: str, value: Any) -> Condition:
+    """Of the loader that was judged; of any before a judgement."""
+    judged = or_(_run.loader.is_(None), _loader.loader == _run.loader)
+    same = _text(_loader.info["dataset_type"].as_string(), "=" if operator == "!=" else operator, value)
+    found = exists().where(_loader.run_id == _run.run_id, judged, same)
+    return not_(found) if operator == "!=" else found
+
+
+def _on_mount(operator: str, value: Any) -> Condition:
+    """By where it is mounted, or by what is mounted there."""
+    places = [_any_of(tables.storage, column, operator, value) for column in (_storage.mount, _storage.device)]
+    return and_(*places) if operator == "!=" else or_(*places)
+
+
+def _any_of(table: Any, column: ColumnElement[Any], operator: str, value: Any) -> Condition:
+    """One of the run's rows in ``table`` says so; with ``!=`` none of them is it."""
+    found = exists().where(table.c.run_id == _run.run_id, _text(column, "=" if operator == "!=" else operator, value))
+    return not_(found) if operator == "!=" else found
+
+
+def _workers(operator: str, value: Any) -> Condition:
+    """Of the loader that was judged; of any before a judgement."""
+    judged = or_(_run.loader.is_(None), _loader.loader == _run.loader)
+    return exists().where(_loader.run_id == _run.run_id, judged, _number(_loader.num_workers, operator, value))
+
+
+def _steps(operator: str, value: Any) -> Condition:
+    """Of the rank that is furthest, as the list shows it."""
+    judged = and_(_run.loader.is_not(None), _track.lane == literal(steps_lane("")) + _run.loader)
+    any_loader = and_(_run.loader.is_(None), _track.lane.startswith(steps_lane(""), autoescape=True))
+    steps = func.sum(_track.rows)
+    furthest = select(steps).where(_track.run_id == _run.run_id, or_(judged, any_loader))
+    furthest = furthest.group_by(_track.lane, _track.rank).order_by(steps.desc()).limit(1)
+    return _number(func.coalesce(furthest.correlate(tables.run).scalar_subquery(), 0), operator, value)
+
+
+_BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
+    "tag": _tagged,
+    "host": _on_host,
+    "gpu": _on_gpu,
+    "loader": _with_loader,
+    "dataset": _of_dataset,
+    "mount": _on_mount,
+    "num_workers": _workers,
+    "step": _steps,
+}
+"""What other tables know of a run."""
+
+
+def _mentions(word: str) -> Condition:
+    own = [column.icontains(word, autoescape=True) for column in (NAME, _run.run_id, _run.project, _run.user)]
+    host = exists().where(_rank.run_id == _run.run_id, _rank.hostname.icontains(word, autoescape=True))
+    tag = exists().where(_tag.run_id == _run.run_id, (_tag.key + "=" + _tag.value).icontains(word, autoescape=True))
+    return or_(*own, host, tag)

@@ -1,0 +1,35 @@
+"""Whether a run is running: what its ranks said of their end, and how long nothing was heard."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, case
+
+from underfed_server.model import Status
+from underfed_server.store.databases import tables
+
+LOST_AFTER = timedelta(seconds=30)
+"""A live stream posts at least every 5 s (docs/wire.md): six posts were missed. As far ahead of our clock, a run was
+heard of before the clock was set back: had it not fallen silent, it would have been heard of since."""
+
+
+def status_of(*, open_ranks: int, crashed_ranks: int, last_seen_at: datetime, now: datetime) -> Status:
+    """A rank that crashed decides once no other is heard of any more."""
+    if open_ranks and abs(now - last_seen_at) <= LOST_AFTER:
+        return "running"
+    if crashed_ranks:
+        return "crashed"
+    return "lost" if open_ranks else "finished"
+
+
+def status_column(now: datetime) -> ColumnElement[str]:
+    """The same as :func:`status_of`, for the database to filter by."""
+    run = tables.run.c
+    is_heard = run.last_seen_at.between(now - LOST_AFTER, now + LOST_AFTER)
+    return case(
+        ((run.open_ranks > 0) & is_heard, "running"),
+        (run.crashed_ranks > 0, "crashed"),
+        (run.open_ranks > 0, "lost"),
+        else_="finished",
+    )

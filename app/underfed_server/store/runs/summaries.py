@@ -1,0 +1,157 @@
+"""One line of the runs table: a run's row with what other tables know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from underfed_server.errors import NotFoundError
+from underfed_server.model import BestAdvice, RunSummary
+from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.databases import tables
+from underfed_server.store.runs.status import status_of
+from underfed_server.store.runs.tags import effective
+
+
+def run_row(connection: Connection, run_id: str) -> RowMapping:
+    """Raises:
+    NotFoundError: there is no such run.
+    """
+    row = any_run_row(connection, run_id)
+    if row["deleted_at"] is not None:
+        raise _no_run(run_id)
+    return row
+
+
+def any_run_row(connection: Connection, run_id: str) -> RowMapping:
+    """Also of a run that was deleted.
+
+    Raises:
+        NotFoundError: there is no such run, or no more.
+    """
+    row = connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
+    if row is None:
+        raise _no_run(run_id)
+    return row
+
+
+def _no_run(run_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no run {run_id!r}", field="run_id")
+
+
+def read_summary(connection: Connection, run_id: str, now: datetime) -> RunSummary:
+    """Raises:
+    NotFoundError: there is no such run.
+    """
+    return summaries(connection, [run_row(connection, run_id)], now)[0]
+
+
+def read_state(connection: Connection, run_id: str, now: datetime) -> tuple[RunSummary, bool]:
+    """Also of a run that was deleted, and whether it was.
+
+    Raises:
+        NotFoundError: there is no such run, or no more.
+    """
+    row = any_run_row(connection, run_id)
+    return summaries(connection, [row], now)[0], row["deleted_at"] is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What other tables know of the runs of one page."""
+
+    steps: Mapping[str, Mapping[str, int]]
+    """By run and loader: of the rank that is furthest."""
+    ranks: Mapping[str, list[RowMapping]]
+    num_workers: Mapping[tuple[str, str], int | None]
+
+
+def summaries(connection: Connection, rows: Sequence[RowMapping], now: datetime) -> list[RunSummary]:
+    run_ids = [row["run_id"] for row in rows]
+    beside = _Beside(
+        steps=_steps(connection, run_ids), ranks=_ranks(connection, run_ids), num_workers=_workers(connection, run_ids)
+    )
+    return [_summary(row, beside, now) for row in rows]
+
+
+def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
+    run_id = row["run_id"]
+    ranks, steps = beside.ranks.get(run_id, []), beside.steps.get(run_id, {})
+    loader = row["loader"] or next(iter(steps), None)
+    devices = devices_by_host(ranks)
+    same = (
+        "run_id", "project", "job", "bound", "level", "cause", "data_stall_fraction", "steps_per_s", "samples_per_s",
+        "step_us", "hours_lost", "gpu_hours_lost", "observed_speedup", "spark", "world_size", "user", "started_at",
+        "last_seen_at", "ended_at", "exit_reason", "archived_at",
+    )  # fmt: skip
+    return RunSummary(
+        **{name: row[name] for name in same},
+        name=row["name"] if row["edited_name"] is None else row["edited_name"],
+        tags=effective(row["tags"], row["edited_tags"]),
+        status=status_of(
+            open_ranks=row["open_ranks"],
+            crashed_ranks=row["crashed_ranks"],
+            last_seen_at=row["last_seen_at"],
+            now=now,
+        ),
+        steps=steps.get(loader, 0) if loader else 0,
+        best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
+        num_workers=beside.num_workers.get((run_id, loader)) if loader else None,
+        gpus=len(devices) if ranks else None,
+        gpu_name=next((device["name"] for device in devices.values()), None),
+        hostnames=list(dict.fromkeys(rank["hostname"] for rank in ranks if rank["hostname"])),
+        no_loader=None if steps else next((why for rank in ranks if (why := rank["not_measured"].get("loader"))), None),
+    )
+
+
+def _steps(connection: Connection, run_ids: Iterable[str]) -> dict[str, dict[str, int]]:
+    """By run, its loaders in the order of the time spent with them."""
+    track = tables.track.c
+    totals = (
+        select(
+            track.run_id, track.lane, track.rank,
+            func.sum(track.rows).label("steps"), func.sum(track.step_us_total).label("spent"),
+        )
+        .where(track.run_id.in_(list(run_ids)), track.lane.startswith(steps_lane(""), autoescape=True))
+        .group_by(track.run_id, track.lane, track.rank)
+        .subquery()
+    )  # fmt: skip
+    spent = func.sum(totals.c.spent)
+    statement = select(totals.c.run_id, totals.c.lane, func.max(totals.c.steps))
+    statement = statement.group_by(totals.c.run_id, totals.c.lane).order_by(spent.desc(), totals.c.lane)
+    found: dict[str, dict[str, int]] = {}
+    for run_id, lane, steps in connection.execute(statement):
+        found.setdefault(run_id, {})[lane.removeprefix(steps_lane(""))] = steps
+    return found
+
+
+def main_loader(connection: Connection, run_id: str) -> str | None:
+    """The loader that was judged, else the one that most time was spent with; ``None``: no step was recorded."""
+    judged = connection.execute(select(tables.run.c.loader).where(tables.run.c.run_id == run_id)).scalar()
+    return judged or next(iter(_steps(connection, [run_id]).get(run_id, {})), None)
+
+
+def _ranks(connection: Connection, run_ids: Iterable[str]) -> dict[str, list[RowMapping]]:
+    rank = tables.rank.c
+    columns = (rank.run_id, rank.hostname, rank.devices, rank.not_measured)
+    statement = select(*columns).where(rank.run_id.in_(list(run_ids)))
+    found: dict[str, list[RowMapping]] = {}
+    for row in connection.execute(statement.order_by(rank.run_id, rank.rank)).mappings():
+        found.setdefault(row["run_id"], []).append(row)
+    return found
+
+
+def _workers(connection: Connection, run_ids: Iterable[str]) -> dict[tuple[str, str], int | None]:
+    loader = tables.loader.c
+    statement = select(loader.run_id, loader.loader, loader.num_workers).where(loader.run_id.in_(list(run_ids)))
+    return {(row.run_id, row.loader): row.num_workers for row in connection.execute(statement)}
+
+
+def devices_by_host(ranks: Iterable[RowMapping]) -> dict[tuple[str | None, Any], dict[str, Any]]:
+    """Each device once, though every rank of a host may name it."""
+    return {(rank["hostname"], device["uuid"] or device["gpu_index"]): device
+            for rank in ranks for device in rank["devices"]}  # fmt: skip

@@ -1,0 +1,81 @@
+"""What a monitoring system asks of the store: how much there is, and how the running runs do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, func, select, text
+
+from underfed_server.store.databases import tables
+from underfed_server.store.runs.status import status_column
+
+
+@dataclass(frozen=True, slots=True)
+class RunGauges:
+    """One running run as it was judged last; ``None``: not judged, or not measured."""
+
+    run_id: str
+    project: str
+    name: str
+    bound: str
+    level: str
+    cause: str | None
+    data_stall_fraction: float | None
+    steps_per_s: float | None
+    step_us: int | None
+    hours_lost: float | None
+    gpu_hours_lost: float | None
+    predicted_speedup: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreGauges:
+    runs_by_status: Mapping[str, int]
+    hot_streams: int
+    """Of which windows wait to be made into chunks."""
+    hot_windows: int
+    database_bytes: int
+
+
+def read_running(connection: Connection, limit: int, project: str | None, now: datetime) -> list[RunGauges]:
+    """The ``limit`` newest running runs, of one project where one is named."""
+    run = tables.run.c
+    name = func.coalesce(run.edited_name, run.name)
+    columns = [name if field == "name" else run[field] for field in RunGauges.__slots__]
+    statement = select(*columns).where(run.deleted_at.is_(None), status_column(now) == "running")
+    if project is not None:
+        statement = statement.where(run.project == project)
+    newest = statement.order_by(run.started_at.desc(), run.run_id).limit(limit)
+    return [RunGauges(*row) for row in connection.execute(newest)]
+
+
+def read_store(connection: Connection, database: Path | None, project: str | None, now: datetime) -> StoreGauges:
+    """``database``: the file, where it is one. Runs are counted in one project where one is named."""
+    stream = tables.stream.c
+    waiting = select(func.count(), func.coalesce(func.sum(stream.hot_windows), 0)).where(stream.hot_windows > 0)
+    hot_streams, hot_windows = connection.execute(waiting).one()
+    counts = _count_runs(connection, project, now)
+    return StoreGauges(counts, hot_streams, int(hot_windows), _bytes_of(connection, database))
+
+
+def _count_runs(connection: Connection, project: str | None, now: datetime) -> Mapping[str, int]:
+    run = tables.run.c
+    statement = select(status_column(now).label("status")).where(run.deleted_at.is_(None))
+    if project is not None:
+        statement = statement.where(run.project == project)
+    # Grouped by a column of the inner query: PostgreSQL compares expressions with parameters by their place.
+    each = statement.subquery()
+    grouped = select(each.c.status, func.count()).group_by(each.c.status)
+    found: dict[str, int] = {row[0]: row[1] for row in connection.execute(grouped)}
+    return {status: found.get(status, 0) for status in ("running", "finished", "crashed", "lost")}
+
+
+def _bytes_of(connection: Connection, database: Path | None) -> int:
+    """All that the database takes on its disk, its log of unfinished writes included."""
+    if database is None:
+        return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+    files = (database, database.with_name(f"{database.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

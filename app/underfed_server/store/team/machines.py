@@ -1,0 +1,99 @@
+"""Which runs were on which host, and what is known of the host: what the page of hosts is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, and_, func, select
+
+from underfed_server.model import Bound, Cause, Device, Level, Status
+from underfed_server.store.databases import tables
+from underfed_server.store.runs.searching import NAME
+from underfed_server.store.runs.status import status_column
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A run, as far as it is on one host."""
+
+    hostname: str
+    run_id: str
+    name: str
+    project: str
+    user: str
+    status: Status
+    bound: Bound
+    level: Level
+    cause: Cause | None
+    data_stall_fraction: float | None
+    hours_lost: float | None
+    started_at: datetime
+    ended_at: datetime
+    """Or last seen."""
+    ranks: int
+    """There."""
+
+    @property
+    def is_running(self) -> bool:
+        return self.status == "running"
+
+
+@dataclass(frozen=True, slots=True)
+class RankThere:
+    """What one rank told of the host that it is on."""
+
+    run_id: str
+    rank: int
+    hostname: str
+    facts: Mapping[str, Any]
+    devices: Sequence[Device]
+    not_measured: Mapping[str, str]
+
+
+def read_placed(
+    connection: Connection,
+    since: datetime,
+    now: datetime,
+    *,
+    until: datetime | None = None,
+    hostname: str | None = None,
+    project: str | None = None,
+) -> list[Placed]:
+    """Runs that lived since then on any host, or on this one, the newest first; archived ones were there too."""
+    run, rank = tables.run.c, tables.rank.c
+    there = select(rank.run_id, rank.hostname, func.count().label("ranks")).where(rank.hostname.is_not(None))
+    if hostname is not None:
+        there = there.where(rank.hostname == hostname)
+    each = there.group_by(rank.run_id, rank.hostname).subquery()
+    same = (run.run_id, run.project, run.user, run.bound, run.level, run.cause, run.data_stall_fraction,
+            run.hours_lost, run.started_at)  # fmt: skip
+    ended_at = func.coalesce(run.ended_at, run.last_seen_at)
+    statement = select(
+        *same, NAME.label("name"), ended_at.label("ended_at"), status_column(now).label("status"),
+        each.c.hostname, each.c.ranks,
+    ).join(each, each.c.run_id == run.run_id)  # fmt: skip
+    statement = statement.where(run.deleted_at.is_(None), ended_at >= since)
+    if until is not None:
+        statement = statement.where(run.started_at <= until)
+    if project is not None:
+        statement = statement.where(run.project == project)
+    rows = connection.execute(statement.order_by(ended_at.desc(), run.run_id)).mappings()
+    return [Placed(**row) for row in rows]
+
+
+def read_ranks(connection: Connection, run_ids: Iterable[str]) -> list[RankThere]:
+    """Of all ranks of these runs that said which host they are on."""
+    rank = tables.rank.c
+    statement = select(rank.run_id, rank.rank, rank.hostname, rank.host, rank.devices, rank.not_measured)
+    is_asked = and_(rank.run_id.in_(list(run_ids)), rank.hostname.is_not(None))
+    rows = connection.execute(statement.where(is_asked).order_by(rank.run_id, rank.rank))
+    return [
+        RankThere(
+            row.run_id, row.rank, row.hostname, row.host or {}, [Device(**each) for each in row.devices],
+            row.not_measured,
+        )
+        for row in rows
+    ]  # fmt: skip

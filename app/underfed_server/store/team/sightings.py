@@ -1,0 +1,170 @@
+"""Judged runs as far as they concern one another: what each lost, to what, where and when; and what advice gained."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, Connection, RowMapping, and_, func, select
+
+from underfed_server.model import BestAdvice, Cause, LedgerEntry, StorageKind
+from underfed_server.store.databases import tables
+from underfed_server.store.runs.summaries import run_row
+
+Columns = tuple[Column[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostSeen:
+    """A host with ranks of a run on it."""
+
+    hostname: str
+    ranks: int
+    shares_cores: bool
+    """It may use every core of the machine, as far as affinity and cgroup quota go: others take them from it."""
+    shares_memory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MountSeen:
+    """A mount with data of a run's judged loader. ``device`` of a network mount names it on every host alike."""
+
+    hostname: str | None
+    mount: str
+    device: str | None
+    kind: StorageKind
+    files_seen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One run. Hours are those of its last judgement."""
+
+    run_id: str
+    name: str
+    project: str
+    user: str
+    cause: Cause | None
+    hours_lost: float
+    hours_used: float
+    started_at: datetime
+    ended_at: datetime
+    """Or last seen."""
+    hosts: tuple[HostSeen, ...]
+    mounts: tuple[MountSeen, ...]
+    dataset_type: str | None = None
+    """Of the judged loader."""
+    best_advice: BestAdvice | None = None
+    on_gpu: bool = False
+    """Its ranks compute on GPUs."""
+
+
+def read_sightings(connection: Connection, since: datetime, cause: Cause | None) -> list[Sighting]:
+    """Judged runs that lived since then and are in the list, oldest first; of any leading cause, or of this one."""
+    run = tables.run.c
+    is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since
+    is_listed = and_(run.deleted_at.is_(None), run.archived_at.is_(None))
+    statement = select(tables.run).where(is_recent, is_listed, run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    if cause is not None:
+        statement = statement.where(run.cause == cause)
+    return _sightings(connection, connection.execute(statement.order_by(run.started_at, run.run_id)).mappings().all())
+
+
+def read_sighting(connection: Connection, run_id: str) -> Sighting:
+    """One run, judged or not.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    return _sightings(connection, [run_row(connection, run_id)])[0]
+
+
+def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry]:
+    """What every run that carried an advice gained by it; or those of a project."""
+    run, judged = tables.run.c, tables.diagnosis.c
+    statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
+    statement = statement.where(run.deleted_at.is_(None))
+    if project is not None:
+        statement = statement.where(run.project == project)
+    found = []
+    for run_id, body in connection.execute(statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at)):
+        entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
+        found += [entry for entry in entries if entry.run_id == run_id and entry.observed_speedup is not None]
+    return found
+
+
+def _sightings(connection: Connection, rows: Sequence[RowMapping]) -> list[Sighting]:
+    run_ids = [row["run_id"] for row in rows]
+    ranks, places, loaders = (_by_run(connection, columns, run_ids) for columns in (_RANK, _PLACE, _LOADER))
+    return [_sighting(row, *(beside.get(row["run_id"], []) for beside in (ranks, places, loaders))) for row in rows]
+
+
+def _dataset_type(row: RowMapping, loaders: Sequence[RowMapping]) -> str | None:
+    return next((each["info"].get("dataset_type") for each in loaders if each["loader"] == row["loader"]), None)
+
+
+# Not whole rows: there is one a rank, and to read what else it told takes most of the time.
+_rank, _place, _loader = tables.rank.c, tables.storage.c, tables.loader.c
+_RANK: Columns = (_rank.run_id, _rank.rank, _rank.hostname, _rank.host)
+_PLACE: Columns = (
+    _place.run_id, _place.rank, _place.loader, _place.mount, _place.device, _place.kind, _place.files_seen,
+)  # fmt: skip
+_LOADER: Columns = (_loader.run_id, _loader.loader, _loader.info)
+
+
+def _by_run(connection: Connection, columns: Columns, run_ids: Iterable[str]) -> Mapping[str, list[RowMapping]]:
+    found: dict[str, list[RowMapping]] = defaultdict(list)
+    for row in connection.execute(select(*columns).where(columns[0].in_(list(run_ids)))).mappings():
+        found[row["run_id"]].append(row)
+    return found
+
+
+def _sighting(
+    row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[RowMapping], loaders: Sequence[RowMapping]
+) -> Sighting:
+    hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
+    mounts = (
+        MountSeen(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"], place["files_seen"])
+        for place in places
+        if place["loader"] == row["loader"]
+    )
+    return Sighting(
+        run_id=row["run_id"],
+        name=row["name"] if row["edited_name"] is None else row["edited_name"],
+        project=row["project"],
+        user=row["user"],
+        cause=row["cause"],
+        hours_lost=row["hours_lost"] or 0.0,
+        hours_used=row["hours_used"] or 0.0,
+        started_at=row["started_at"],
+        ended_at=row["ended_at"] or row["last_seen_at"],
+        hosts=_hosts(ranks),
+        mounts=tuple(dict.fromkeys(mounts)),
+        dataset_type=_dataset_type(row, loaders),
+        best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
+        on_gpu=row["gpu_hours_lost"] is not None,
+    )
+
+
+def _hosts(ranks: Sequence[RowMapping]) -> tuple[HostSeen, ...]:
+    """Facts of a host come from the one rank that told them."""
+    facts = {rank["hostname"]: rank["host"] for rank in ranks if rank["host"]}
+    counts: dict[str, int] = defaultdict(int)
+    for rank in ranks:
+        if rank["hostname"]:
+            counts[rank["hostname"]] += 1
+    return tuple(_host(hostname, count, facts.get(hostname) or {}) for hostname, count in counts.items())
+
+
+def _host(hostname: str, ranks: int, facts: Mapping[str, Any]) -> HostSeen:
+    cores, limit, memory = facts.get("cpu_count"), facts.get("memory_limit_bytes"), facts.get("memory_total_bytes")
+    return HostSeen(
+        hostname=hostname,
+        ranks=ranks,
+        shares_cores=bool(cores) and facts.get("quota_cores") is None and facts.get("allowed_cpus") in (None, cores),
+        shares_memory=bool(memory) and (limit is None or limit >= memory),
+    )

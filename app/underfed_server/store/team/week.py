@@ -1,0 +1,80 @@
+"""The last two weeks in hours: how many were used, how many of them were lost waiting for input, and to what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, time, timedelta, timezone
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import BigInteger, Connection, and_, func, select, type_coerce
+
+from underfed_server.model import CauseHours, DayHours, Week
+from underfed_server.store.databases import tables
+
+DAYS = 14
+DAY = timedelta(days=1)
+DAY_US = DAY // tables.MICROSECOND
+
+Hours = NDArray[np.float64]
+
+
+def read_week(connection: Connection, project: str | None, now: datetime) -> Week:
+    """Seven UTC days, today among them, against the seven before, of runs that were judged and not put away.
+
+    A run's hours are spread evenly over the time from its start to its end: exact for runs within one day.
+    ``project``: of its runs alone; ``None``: of all.
+    """
+    first = datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - (DAYS - 1) * DAY
+    started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, project, first)
+    shares = _shares(started_us, ended_us, (first - tables.UNIX_EPOCH) // tables.MICROSECOND)
+    lost, used = (shares * np.array(hours).reshape(-1, 1) for hours in (hours_lost, hours_used))
+    half = DAYS // 2
+    lost_a_day, used_a_day = lost.sum(axis=0), used.sum(axis=0)
+    return Week(
+        hours_lost=float(lost_a_day[half:].sum()),
+        hours_used=float(used_a_day[half:].sum()),
+        previous_hours_lost=float(lost_a_day[:half].sum()),
+        previous_hours_used=float(used_a_day[:half].sum()),
+        on_gpu=bool(on_gpu) and all(on_gpu),
+        by_cause=_by_cause(causes, lost[:, half:].sum(axis=1)),
+        days=[
+            DayHours(day=str((first + day * DAY).date()), hours_lost=lost_a_day[day], hours_used=used_a_day[day])
+            for day in range(DAYS)
+        ],
+    )
+
+
+def _judged(connection: Connection, project: str | None, since: datetime) -> Sequence[Sequence[Any]]:
+    """Column by column: start and end in Unix microseconds, hours lost and used, cause, whether on GPUs."""
+    run = tables.run.c
+    ended = func.coalesce(run.ended_at, run.last_seen_at)
+    columns = (
+        type_coerce(run.started_at, BigInteger), type_coerce(ended, BigInteger), run.hours_lost, run.hours_used,
+        run.cause, run.gpu_hours_lost.is_not(None),
+    )  # fmt: skip
+    shown = and_(run.archived_at.is_(None), run.deleted_at.is_(None))
+    statement = select(*columns).where(ended >= since, run.hours_lost.is_not(None), run.hours_used.is_not(None), shown)
+    if project is not None:
+        statement = statement.where(run.project == project)
+    # Thousands of rows become arrays at once: a row at a time takes as long as all the rest.
+    return list(zip(*connection.execute(statement).all(), strict=True)) or [()] * len(columns)
+
+
+def _shares(started_us: Sequence[int], ended_us: Sequence[int], first_us: int) -> Hours:
+    """By run and day: the share of the run's life that fell on the day. A life of no length falls on its day."""
+    started, ended = (np.array(instants, dtype=np.int64).reshape(-1, 1) for instants in (started_us, ended_us))
+    begin = first_us + DAY_US * np.arange(DAYS)
+    overlap = np.clip(np.minimum(ended, begin + DAY_US) - np.maximum(started, begin), 0, None)
+    at_once = (ended <= started) & (started >= begin) & (started < begin + DAY_US)
+    return np.asarray(np.where(at_once, 1.0, overlap / np.maximum(ended - started, 1)), dtype=np.float64)
+
+
+def _by_cause(causes: Sequence[Any], lost: Iterable[float]) -> list[CauseHours]:
+    """Most hours first."""
+    hours: dict[Any, float] = dict.fromkeys(causes, 0.0)
+    for cause, amount in zip(causes, lost, strict=True):
+        hours[cause] += float(amount)
+    found = [CauseHours(cause=cause, hours_lost=amount) for cause, amount in hours.items() if amount > 0]
+    return sorted(found, key=lambda each: -each.hours_lost)

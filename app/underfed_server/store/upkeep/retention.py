@@ -1,0 +1,120 @@
+"""Gives up single rows that are beyond a project's age or size, and the room that they took.
+
+Roll-ups, histograms and verdicts stay: a run of years ago still shows its overview. Work is done in small pieces
+between which windows are written. Several service processes may be at it: a track whose rows another one gives up is
+left to that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import Connection, and_, select, update
+
+from underfed_server.store.databases import tables
+from underfed_server.store.store import Store
+from underfed_server.store.team.keeping import Keeping, limited_projects
+from underfed_server.store.upkeep.rounds import Rounds
+from underfed_server.store.upkeep.surplus import Surplus, find_surplus
+from underfed_server.store.writing.tail import belongs_to
+
+EVERY_S = 60.0
+REST_S = 0.02
+"""After each piece of work: windows come first."""
+
+CHUNKS_A_WRITE = 16
+"""Half a megabyte: some milliseconds of the writer's time."""
+
+PAGES_A_WRITE = 128
+SPARE_PAGES = 2_000
+"""8 MB that a file of SQLite's keeps for the windows to come; what is free beyond them goes back to the disk."""
+
+
+class Retention:
+    """Starts with :meth:`start`, ends with :meth:`close`."""
+
+    def __init__(self, store: Store, for_all: Keeping) -> None:
+        """``for_all``: what holds for projects that say nothing themselves."""
+        self._store = store
+        self._for_all = for_all
+        self._rounds = Rounds("retention", self._tidy, failed="old rows could not be given up", failed_s=EVERY_S)
+        self.start = self._rounds.start
+        self.close = self._rounds.close
+
+    def _tidy(self) -> float:
+        self.tidy()
+        return EVERY_S
+
+    def tidy(self) -> None:
+        """Until nothing is beyond its age or size, or :meth:`close`."""
+        with self._store.reading() as reader:
+            limited = limited_projects(reader.connection, self._for_all)
+        for project, keeping in limited:
+            while not self._rounds.is_closing and self._give_up_some(project, keeping):
+                pass
+        while not self._rounds.is_closing and self._store.write(shrink):
+            self._rounds.rest(REST_S)
+
+    def _give_up_some(self, project: str, keeping: Keeping) -> bool:
+        """Whether there was something to give up, so that there may be more."""
+        now = self._store.now()
+        with self._store.reading() as reader:
+            found = find_surplus(reader, project, keeping, now)
+        given_up = 0
+        for pieces in _together(found):
+            if self._rounds.is_closing:
+                return False
+            given_up += self._store.write(partial(give_up, pieces, now))
+            self._rounds.rest(REST_S)
+        return given_up > 0
+
+
+def _together(found: Iterable[Surplus]) -> Iterator[list[Surplus]]:
+    """What is given up in one transaction each."""
+    pieces: list[Surplus] = []
+    for surplus in found:
+        for done in range(0, len(surplus.sizes), CHUNKS_A_WRITE):
+            sizes = surplus.sizes[done : done + CHUNKS_A_WRITE]
+            if sum(len(piece.sizes) for piece in pieces) + len(sizes) > CHUNKS_A_WRITE:
+                yield pieces
+                pieces = []
+            pieces.append(Surplus(surplus.key, surplus.lane, surplus.first + done, sizes))
+    if pieces:
+        yield pieces
+
+
+def give_up(pieces: Iterable[Surplus], now: datetime, connection: Connection) -> int:
+    """How many chunks lost their rows."""
+    return sum(_give_up(piece, now, connection) for piece in pieces)
+
+
+def _give_up(surplus: Surplus, now: datetime, connection: Connection) -> int:
+    """All of the chunks, or none where another process was quicker."""
+    track, chunk = tables.track, tables.chunk
+    is_ours = and_(belongs_to(track, surplus.key), track.c.lane == surplus.lane)
+    dropped = select(track.c.dropped_chunks).where(is_ours).with_for_update(skip_locked=True)
+    if connection.execute(dropped).scalar() != surplus.first:
+        return 0
+    inside = and_(chunk.c.lane == surplus.lane, chunk.c.ordinal.between(surplus.first, surplus.stop - 1))
+    connection.execute(update(chunk).where(belongs_to(chunk, surplus.key), inside).values(body=b""))
+    left = {"dropped_chunks": surplus.stop, "chunk_bytes": track.c.chunk_bytes - sum(surplus.sizes), "dropped_at": now}
+    connection.execute(update(track).where(is_ours).values(**left))
+    return len(surplus.sizes)
+
+
+def shrink(connection: Connection) -> bool:
+    """Give some free pages of the file back to the disk. ``False``: there are none to spare.
+
+    PostgreSQL does so by itself.
+    """
+    if connection.dialect.name != "sqlite":
+        return False
+    free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+    if free <= SPARE_PAGES:
+        return False
+    for _ in range(min(PAGES_A_WRITE, free - SPARE_PAGES)):
+        # It works a page for each row that is fetched, and the driver fetches no rows without a column.
+        connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
+    return True

@@ -1,0 +1,163 @@
+"""Which single rows a project has too many of: those beyond their age, and the oldest ones beyond its size."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import BigInteger, and_, func, select, type_coerce
+
+from underfed_server.store.databases import tables
+from underfed_server.store.reading.rows import first_needed
+from underfed_server.store.reading.tracks import Reader, Track
+from underfed_server.store.team.keeping import Keeping, read_taken
+from underfed_server.store.writing.streams import StreamKey
+from underfed_server.store.writing.tail import belongs_to
+
+TRACKS_A_LOOK = 64
+"""With the oldest rows of the project; what is newer than the oldest of all others waits for the next look, unless"""
+
+ALIKE_US = 3_600_000_000
+"""it is at most an hour newer than the oldest: ranks of one run record at once, and are looked at in turn."""
+
+CHUNKS_A_LOOK = 1_000
+
+NEWEST_ROWS = 20_000
+"""Of a lane of a running run, kept whatever was set: ten times what a verdict is made of, and what the workers' page
+shows."""
+
+SILENT = timedelta(hours=1)
+"""A run that said nothing for so long is not judged again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surplus:
+    """Consecutive chunks of one lane whose rows are to be given up."""
+
+    key: StreamKey
+    lane: str
+    first: int
+    """Ordinal: all before it have none any more."""
+    sizes: tuple[int, ...]
+    """Bytes of each."""
+
+    @property
+    def stop(self) -> int:
+        return self.first + len(self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Oldest:
+    """A track that has rows in chunks."""
+
+    began_us: int
+    """Unix time of the oldest."""
+    started_us: int
+    """Unix time at which its clock read 0."""
+    end_us: int
+    open_ranks: int
+    last_seen_at: datetime
+    run_id: str
+    rank: int
+    incarnation: int
+    lane: str
+    rows: int
+    chunks: int
+    dropped_chunks: int
+    chunk_rows: int
+
+    @property
+    def key(self) -> StreamKey:
+        return StreamKey(self.run_id, self.rank, self.incarnation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    began_us: int
+    """Unix time, as the next."""
+    ended_us: int
+    place: int
+    """Of its track among those looked at."""
+    ordinal: int
+    size: int
+
+
+def find_surplus(reader: Reader, project: str, keeping: Keeping, now: datetime) -> list[Surplus]:
+    """The oldest first, and not all at once: look again when these are given up."""
+    before_us = _unix_us(now) - keeping.retain_us if keeping.retain_us else 0
+    excess = read_taken(reader.connection, project).total_bytes - keeping.max_bytes if keeping.max_bytes else 0
+    tracks = _oldest_tracks(reader, project)
+    is_all = len(tracks) <= TRACKS_A_LOOK
+    horizon_us = None if is_all else max(tracks[TRACKS_A_LOOK].began_us, tracks[0].began_us + ALIKE_US)
+    found: dict[int, Surplus] = {}
+    looked_at = [_chunks(reader, row, place, now) for place, row in enumerate(tracks[:TRACKS_A_LOOK])]
+    for chunk in heapq.merge(*looked_at, key=lambda each: each.began_us):
+        is_beyond = horizon_us is not None and chunk.began_us > horizon_us
+        if is_beyond or (excess <= 0 and chunk.began_us >= before_us):
+            break
+        if excess > 0 or chunk.ended_us < before_us:
+            excess -= chunk.size
+            known = found.get(chunk.place) or _none_yet(tracks[chunk.place])
+            found[chunk.place] = replace(known, sizes=(*known.sizes, chunk.size))
+    return list(found.values())
+
+
+def _unix_us(at: datetime) -> int:
+    return (at - tables.UNIX_EPOCH) // tables.MICROSECOND
+
+
+def _oldest_tracks(reader: Reader, project: str) -> list[_Oldest]:
+    """Those that have rows in chunks, by when the oldest of them was."""
+    run, stream, track, chunk = tables.run.c, tables.stream.c, tables.track.c, tables.chunk.c
+    began_us = (type_coerce(stream.started_at, BigInteger) + chunk.first_us).label("began_us")
+    of_run = run.run_id == track.run_id
+    of_stream = and_(stream.run_id == track.run_id, stream.rank == track.rank, stream.incarnation == track.incarnation)
+    is_oldest = and_(
+        chunk.run_id == track.run_id,
+        chunk.rank == track.rank,
+        chunk.incarnation == track.incarnation,
+        chunk.lane == track.lane,
+        chunk.ordinal == track.dropped_chunks,
+    )
+    columns = (
+        began_us, type_coerce(stream.started_at, BigInteger).label("started_us"), stream.end_us, run.open_ranks,
+        run.last_seen_at, track.run_id, track.rank, track.incarnation, track.lane, track.rows, track.chunks,
+        track.dropped_chunks, track.chunk_rows,
+    )  # fmt: skip
+    statement = select(*columns).select_from(tables.track).join(tables.run, of_run).join(tables.stream, of_stream)
+    statement = statement.join(tables.chunk, is_oldest).where(run.project == project)
+    return [_Oldest(*row) for row in reader.connection.execute(statement.order_by(began_us).limit(TRACKS_A_LOOK + 1))]
+
+
+def _chunks(reader: Reader, row: _Oldest, place: int, now: datetime) -> Iterator[_Chunk]:
+    """Of a track, those whose rows may be given up at all, in order."""
+    chunk = tables.chunk.c
+    statement = select(chunk.ordinal, chunk.first_us, func.length(chunk.body)).where(
+        belongs_to(tables.chunk, row.key),
+        chunk.lane == row.lane,
+        chunk.ordinal.between(row.dropped_chunks, _stop(reader, row, now)),
+    )
+    known = reader.connection.execute(statement.order_by(chunk.ordinal).limit(CHUNKS_A_LOOK)).all()
+    ends = [first_us for _, first_us, _ in known[1:]] + [row.end_us]
+    stop = _stop(reader, row, now)
+    for (ordinal, first_us, size), end_us in zip(known, ends, strict=True):
+        if ordinal < stop:
+            yield _Chunk(row.started_us + first_us, row.started_us + end_us, place, ordinal, size)
+
+
+def _stop(reader: Reader, row: _Oldest, now: datetime) -> int:
+    """The ordinal from which on the rows are kept."""
+    if not row.open_ranks or row.last_seen_at < now - SILENT:
+        return int(row.chunks)
+    track = Track(
+        row.key, row.lane, row.rows, row.chunks, row.dropped_chunks, row.chunk_rows,
+        precision_bits=None, end_index=0, shift_index=0, shift_us=0,
+    )  # fmt: skip
+    missing = NEWEST_ROWS - (row.rows - row.chunk_rows)
+    return first_needed(reader, track, missing) if missing > 0 else int(row.chunks)
+
+
+def _none_yet(row: _Oldest) -> Surplus:
+    return Surplus(row.key, row.lane, row.dropped_chunks, ())

@@ -1,0 +1,49 @@
+"""The most that the disks and networks of a host ever moved in a second, as far as runs there have seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from underfed_server.store.columns.ladder import RATES, Rollup
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.upsert import upsert
+from underfed_server.store.writing.streams import StreamKey
+
+Peaks = Mapping[str, float]
+"""By rate; one that was never measured is not among them."""
+
+
+def note_peaks(connection: Connection, key: StreamKey, tier: Rollup) -> None:
+    """Of a chunk of samples of the host. The run is locked: nobody else notes any for it."""
+    seen = {rate: float(np.nanmax(stat.max)) for rate, stat in tier.stats.items() if rate in RATES}
+    if not seen:
+        return
+    peak = tables.peak.c
+    before = select(tables.peak).where(peak.run_id == key.run_id, peak.rank == key.rank)
+    known = connection.execute(before).mappings().first()
+    highest = seen if known is None else {rate: _higher(known[rate], seen.get(rate)) for rate in RATES}
+    row = dict.fromkeys(RATES) | highest | {"run_id": key.run_id, "rank": key.rank}
+    connection.execute(upsert(connection, tables.peak), row)
+
+
+def _higher(one: float | None, other: float | None) -> float | None:
+    return max((each for each in (one, other) if each is not None), default=None)
+
+
+def read_peaks(connection: Connection, project: str | None) -> Mapping[str, Peaks]:
+    """By host, over all runs that are still known, or those of a project. The newest minutes are not among them."""
+    run, rank, peak = tables.run.c, tables.rank.c, tables.peak.c
+    statement = (
+        select(rank.hostname, *(func.max(peak[rate]).label(rate) for rate in RATES))
+        .join(tables.peak, (peak.run_id == rank.run_id) & (peak.rank == rank.rank))
+        .join(tables.run, run.run_id == rank.run_id)
+        .where(run.deleted_at.is_(None), rank.hostname.is_not(None))
+        .group_by(rank.hostname)
+    )
+    if project is not None:
+        statement = statement.where(run.project == project)
+    rows = connection.execute(statement).mappings().all()
+    return {row["hostname"]: {rate: row[rate] for rate in RATES if row[rate] is not None} for row in rows}

@@ -1,0 +1,177 @@
+"""What the writer knows of a run while it writes: where each of its streams stands.
+
+Read from the tables when a stream is first written to, and forgotten when a transaction fails: the tables are the
+truth. Where several service processes share a database, what one knows is old by its next transaction: it is read
+again in each, behind the locks of the runs, so that nobody else changes it meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
+
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.locks import lock_runs
+
+RUNS_KEPT = 2_000
+"""Runs whose state stays in memory: some kilobytes each."""
+
+
+class StreamKey(NamedTuple):
+    run_id: str
+    rank: int
+    incarnation: int
+
+
+@dataclass(slots=True)
+class TrackState:
+    rows: int = 0
+    next_index: int = 0
+    step_us_total: int = 0
+    data_wait_us_total: int = 0
+
+
+@dataclass(slots=True)
+class StreamState:
+    key: StreamKey
+    started_at: datetime
+    last_window_index: int = -1
+    end_us: int = 0
+    has_run: bool = False
+    end_status: str | None = None
+    exit_reason: str | None = None
+    exit_code: int | None = None
+    dropped_steps: int = 0
+    dropped_batches: int = 0
+    dropped_windows: int = 0
+    rejected_windows: int = 0
+    agent_errors: int = 0
+    overhead_us_total: float = 0.0
+    overhead_steps: int = 0
+    hot_rows: int = 0
+    hot_windows: int = 0
+    tracks: dict[str, TrackState] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RunState:
+    run_id: str
+    exists: bool = False
+    project: str = ""
+    streams: dict[tuple[int, int], StreamState] = field(default_factory=dict)
+    """Those that were written to lately."""
+    loaders: set[str] = field(default_factory=set)
+    told_by: int | None = None
+    """The lowest rank that described the run: its words win."""
+
+
+class RunStates:
+    """The runs written to lately. Used by the writer's thread alone."""
+
+    def __init__(self, *, is_shared: bool) -> None:
+        """``is_shared``: other processes write to the same tables."""
+        self._is_shared = is_shared
+        self._runs: OrderedDict[str, RunState] = OrderedDict()
+
+    def load(self, connection: Connection, keys: Sequence[StreamKey]) -> None:
+        """Know these streams; where the database is shared, their runs are locked until the transaction ends."""
+        if self._is_shared:
+            self._runs.clear()
+        lock_runs(connection, (key.run_id for key in keys))
+        unknown = sorted({key.run_id for key in keys} - self._runs.keys())
+        self._runs.update(_read_runs(connection, unknown))
+        for stream in _read_streams(connection, [key for key in sorted(set(keys)) if self._lacks(key)]):
+            self._runs[stream.key.run_id].streams[stream.key.rank, stream.key.incarnation] = stream
+        for key in keys:
+            self._runs.move_to_end(key.run_id)
+        while len(self._runs) > RUNS_KEPT:
+            self._runs.popitem(last=False)
+
+    def __getitem__(self, run_id: str) -> RunState:
+        """Of a stream that was loaded."""
+        return self._runs[run_id]
+
+    def note_compacted(self, key: StreamKey) -> None:
+        run = self._runs.get(key.run_id)
+        stream = None if run is None else run.streams.get((key.rank, key.incarnation))
+        if stream is not None:
+            stream.hot_rows = stream.hot_windows = 0
+
+    def forget(self, run_id: str | None = None) -> None:
+        """One run, or all: what is in memory may no longer be what is in the tables."""
+        if run_id is None:
+            self._runs.clear()
+        else:
+            self._runs.pop(run_id, None)
+
+    def _lacks(self, key: StreamKey) -> bool:
+        run = self._runs[key.run_id]
+        return run.exists and (key.rank, key.incarnation) not in run.streams
+
+
+def is_newest(connection: Connection, run: RunState, key: StreamKey) -> bool:
+    """No later incarnation of the rank has sent anything."""
+    known = max((incarnation for rank, incarnation in run.streams if rank == key.rank), default=key.incarnation)
+    stream = tables.stream.c
+    newest = select(func.max(stream.incarnation)).where(stream.run_id == key.run_id, stream.rank == key.rank)
+    return key.incarnation >= max(known, connection.execute(newest).scalar() or 0)
+
+
+def read_ending(connection: Connection, run_id: str) -> dict[str, object]:
+    """The columns of ``run`` that follow from how its streams ended."""
+    stream = tables.stream.c
+    columns = (stream.rank, stream.started_at, stream.end_us, stream.end_status, stream.exit_reason)
+    rows = connection.execute(select(*columns).where(stream.run_id == run_id).order_by(stream.incarnation)).all()
+    # One a rank: what an earlier incarnation said of its end no longer counts.
+    newest = {row.rank: row for row in rows}.values()
+    crashed = [row for row in newest if row.end_status == "crashed"]
+    still_open = [row for row in newest if row.end_status is None]
+    reasons = [row.exit_reason for row in (*crashed, *newest) if row.exit_reason]
+    ends = (row.started_at + timedelta(microseconds=row.end_us) for row in newest)
+    return {
+        "started_at": min(row.started_at for row in rows),
+        "open_ranks": len(still_open),
+        "crashed_ranks": len(crashed),
+        "ended_at": None if still_open else max(ends),
+        "exit_reason": reasons[0] if reasons else None,
+    }
+
+
+def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunState]:
+    if not run_ids:
+        return {}
+    states = {run_id: RunState(run_id) for run_id in run_ids}
+    run, loader, rank = tables.run.c, tables.loader.c, tables.rank.c
+    for run_id, project in connection.execute(select(run.run_id, run.project).where(run.run_id.in_(run_ids))):
+        states[run_id].exists, states[run_id].project = True, project
+    for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
+        states[run_id].loaders.add(name)
+    lowest = select(rank.run_id, func.min(rank.rank)).where(rank.run_id.in_(run_ids)).group_by(rank.run_id)
+    for run_id, told_by in connection.execute(lowest):
+        states[run_id].told_by = told_by
+    return states
+
+
+def _read_streams(connection: Connection, keys: Sequence[StreamKey]) -> Iterable[StreamState]:
+    """Those of ``keys`` that there are."""
+    if not keys:
+        return []
+    rows = connection.execute(select(tables.stream).where(_is_one_of(tables.stream, keys)))
+    streams = {}
+    for values in rows.mappings():
+        fields = dict(values)
+        key = StreamKey(fields.pop("run_id"), fields.pop("rank"), fields.pop("incarnation"))
+        streams[key] = StreamState(key, **fields)
+    for row in connection.execute(select(tables.track).where(_is_one_of(tables.track, keys))):
+        track = TrackState(row.rows, row.next_index, row.step_us_total, row.data_wait_us_total)
+        streams[StreamKey(row.run_id, row.rank, row.incarnation)].tracks[row.lane] = track
+    return streams.values()
+
+
+def _is_one_of(table: Table, keys: Sequence[StreamKey]) -> ColumnElement[bool]:
+    return tuple_(table.c.run_id, table.c.rank, table.c.incarnation).in_(keys)

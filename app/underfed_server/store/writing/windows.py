@@ -1,0 +1,300 @@
+"""Stores windows: each exactly once and in order, whatever a network does to posts and answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, bindparam, insert, update
+
+from underfed_server.errors import ForbiddenError, OutOfOrderError
+from underfed_server.ingest.arrival import Ack, Arrival, Outcome
+from underfed_server.ingest.wire import Loader, Run, Window
+from underfed_server.store.columns.gather import row_counts
+from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.upsert import upsert
+from underfed_server.store.runs.tags import index_tags
+from underfed_server.store.writing.streams import (
+    RunState,
+    RunStates,
+    StreamKey,
+    StreamState,
+    TrackState,
+    is_newest,
+    read_ending,
+)
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What one transaction writes at its end, so that it takes a statement a table and not a window."""
+
+    hot: list[dict[str, Any]] = field(default_factory=list)
+    epochs: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    lives: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    storage: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    streams: dict[StreamKey, StreamState] = field(default_factory=dict)
+    lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
+    runs: set[str] = field(default_factory=set)
+    endings: set[str] = field(default_factory=set)
+    """Runs of which a rank appeared or ended."""
+
+
+# Made once: putting a statement together costs more than running it.
+_ADD_HOT = insert(tables.hot)
+_OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes")
+_TOUCH_RUN = (
+    update(tables.run)
+    .where(tables.run.c.run_id == bindparam("touched"))
+    .values(last_seen_at=bindparam("now"), changed_at=bindparam("now"))
+)
+
+
+def stream_of(window: Window) -> StreamKey:
+    return StreamKey(window.run_id, window.rank, window.incarnation)
+
+
+def rows_of(window: Window) -> int:
+    """Of the lane that gets the most."""
+    counted: dict[str, int] = defaultdict(int)
+    for lane, rows in row_counts(window):
+        counted[lane] += rows
+    return max(counted.values(), default=0)
+
+
+class Appender:
+    """Puts windows into the tables. Used by the writer's thread alone, inside its transaction."""
+
+    def __init__(self, now: Callable[[], datetime], *, is_shared: bool) -> None:
+        """``is_shared``: other processes append to the same tables."""
+        self._now = now
+        self._states = RunStates(is_shared=is_shared)
+
+    def forget(self, run_id: str | None = None) -> None:
+        """After a transaction that failed, or a run that was deleted."""
+        self._states.forget(run_id)
+
+    def note_compacted(self, key: StreamKey) -> None:
+        """Its windows lie in chunks now."""
+        self._states.note_compacted(key)
+
+    def hot_of(self, key: StreamKey) -> tuple[int, int]:
+        """Rows and windows of a stream just appended to that wait to be made into a chunk."""
+        stream = self._states[key.run_id].streams[key.rank, key.incarnation]
+        return stream.hot_rows, stream.hot_windows
+
+    def append(self, connection: Connection, arrivals: Sequence[Arrival]) -> list[Outcome]:
+        """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed."""
+        changes = _Changes()
+        if arrivals:
+            self._states.load(connection, [stream_of(arrival.window) for arrival in arrivals])
+        outcomes = [self._take(connection, arrival, changes) for arrival in arrivals]
+        self._write(connection, changes)
+        return outcomes
+
+    def _take(self, connection: Connection, arrival: Arrival, changes: _Changes) -> Outcome:
+        window = arrival.window
+        run = self._states[window.run_id]
+        if run.exists and arrival.project not in (None, run.project):
+            return ForbiddenError(f"run {window.run_id!r} is not of the project {arrival.project!r}", field="run_id")
+        stream = run.streams.get((window.rank, window.incarnation))
+        last = -1 if stream is None else stream.last_window_index
+        if window.window_index <= last and stream is not None:
+            return Ack(last + 1, _wants_run(run, stream, window), is_new=False)
+        # What the agent itself dropped is told by a gap in its own count; only a window that it kept can be missing.
+        if window.previous_window_index is not None and window.previous_window_index > last:
+            return OutOfOrderError(
+                f"window {window.window_index} follows {window.previous_window_index}, "
+                f"but window {last + 1} has not arrived yet",
+                next_window_index=last + 1,
+            )
+        if stream is None or window.end is not None:
+            changes.endings.add(window.run_id)
+        if stream is None:
+            stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
+        self._describe(connection, run, arrival)
+        _advance(stream, window, changes)
+        _collect(arrival, stream, changes)
+        return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
+
+    def _describe(self, connection: Connection, run: RunState, arrival: Arrival) -> None:
+        """What a window says of the run and its loaders, which seldom happens."""
+        window = arrival.window
+        is_first = not run.exists
+        if is_first:
+            run.exists, run.project = True, arrival.project or ""
+            said = {} if window.run is None else _run_columns(window.run, window.run_id)
+            connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()) | said)
+        if window.run is not None and (is_first or is_newest(connection, run, stream_of(window))):
+            if run.told_by is None or window.rank <= run.told_by:
+                run.told_by, run.project = window.rank, window.run.project
+                if not is_first:
+                    statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
+                    connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
+                if window.run.tags or not is_first:
+                    index_tags(connection, run.run_id)
+            connection.execute(upsert(connection, tables.rank), _rank_row(window, window.run))
+        if window.loaders:
+            run.loaders.update(loader.loader for loader in window.loaders)
+            rows = [_loader_row(window.run_id, each) for each in window.loaders]
+            connection.execute(upsert(connection, tables.loader), rows)
+
+    def _write(self, connection: Connection, changes: _Changes) -> None:
+        if not changes.hot:
+            return
+        connection.execute(_ADD_HOT, changes.hot)
+        streams = [_stream_row(stream) for stream in changes.streams.values()]
+        connection.execute(upsert(connection, tables.stream), streams)
+        tracks = [
+            _track_row(key, lane, changes.streams[key].tracks[lane])
+            for key, lanes in changes.lanes.items()
+            for lane in lanes
+        ]
+        if tracks:
+            connection.execute(
+                upsert(connection, tables.track, keep=(*_OF_CHUNKS, "dropped_at", "precision_bits")), tracks
+            )
+        for table, rows in (
+            (tables.epoch, changes.epochs),
+            (tables.worker_life, changes.lives),
+            (tables.storage, changes.storage),
+        ):
+            if rows:
+                connection.execute(upsert(connection, table), list(rows.values()))
+        now = self._now()
+        connection.execute(_TOUCH_RUN, [{"touched": run_id, "now": now} for run_id in changes.runs])
+        for run_id in changes.endings:
+            ending = read_ending(connection, run_id)
+            connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(**ending))
+
+
+def _wants_run(run: RunState, stream: StreamState, window: Window) -> bool:
+    named = {steps.loader for steps in window.steps} | {epoch.loader for epoch in window.epochs}
+    named |= {batches.loader for batches in window.batches}
+    return not stream.has_run or not named <= run.loaders
+
+
+def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
+    stream.last_window_index = window.window_index
+    stream.end_us = max(stream.end_us, window.end_us)
+    stream.has_run = stream.has_run or window.run is not None
+    for lane, rows in row_counts(window):
+        stream.tracks.setdefault(lane, TrackState()).rows += rows
+        changes.lanes[stream.key].add(lane)
+    for steps in window.steps:
+        if not steps.step_us:
+            continue
+        track = stream.tracks[steps_lane(steps.loader)]
+        track.next_index = max(track.next_index, steps.first_step_index + len(steps.step_us))
+        track.step_us_total += sum(value for value in steps.step_us if value is not None)
+        track.data_wait_us_total += sum(steps.data_wait_us)
+    if window.losses is not None:
+        for name in window.losses.__struct_fields__:
+            setattr(stream, name, getattr(window.losses, name))
+    if window.overhead_us is not None:
+        stream.overhead_us_total += window.overhead_us * window.step_count
+        stream.overhead_steps += window.step_count
+    if window.end is not None:
+        stream.end_status, stream.exit_reason = window.end.status, window.end.exit_reason
+        stream.exit_code = window.end.exit_code
+
+
+def _collect(arrival: Arrival, stream: StreamState, changes: _Changes) -> None:
+    window = arrival.window
+    key, rows = stream.key._asdict(), rows_of(window)
+    stream.hot_rows += rows
+    stream.hot_windows += 1
+    changes.hot.append(
+        {
+            **key,
+            "window_index": window.window_index,
+            "rows": rows,
+            "encoding": arrival.encoding,
+            "body": arrival.body,
+        }
+    )
+    for epoch in window.epochs:
+        changes.epochs[(*stream.key, epoch.loader, epoch.epoch_index)] = {**key, **msgspec.structs.asdict(epoch)}
+    for life in window.workers:
+        place = (*stream.key, life.loader, life.iterator_index, life.worker)
+        changes.lives[place] = {**key, **msgspec.structs.asdict(life)}
+    for storage in window.storage:
+        changes.storage[(*stream.key, storage.loader, storage.mount)] = {**key, **msgspec.structs.asdict(storage)}
+    changes.streams[stream.key] = stream
+    changes.runs.add(window.run_id)
+
+
+def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
+    """A run of which a window came before its description."""
+    return {
+        **_run_columns(Run(project=project, name=window.run_id), window.run_id),
+        "run_id": window.run_id,
+        "notes": "",
+        "started_at": window.started_at,
+        "last_seen_at": now,
+        "changed_at": now,
+        "open_ranks": 1,
+        "crashed_ranks": 0,
+        "bound": "unknown",
+        "level": "unknown",
+        "spark": [],
+    }
+
+
+def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
+    same = (
+        "project", "job", "tags", "command", "script", "config", "overrides", "advice_of", "agent_version",
+        "python_version", "torch_version", "started_by", "launcher", "restart_count", "world_size",
+    )  # fmt: skip
+    replay = None if run.replay is None else msgspec.to_builtins(run.replay)
+    named = {"name": run.name or run_id, "user": run.user or "", "replay": replay}
+    return {name: getattr(run, name) for name in same} | named
+
+
+def _rank_row(window: Window, run: Run) -> dict[str, Any]:
+    return {
+        "run_id": window.run_id,
+        "rank": window.rank,
+        "incarnation": window.incarnation,
+        "hostname": run.hostname,
+        "local_rank": run.local_rank,
+        "host": None if run.host is None else msgspec.to_builtins(run.host),
+        "devices": msgspec.to_builtins(run.devices),
+        "gpu_name": run.devices[0].name if run.devices else None,
+        "not_measured": run.not_measured,
+    }
+
+
+def _loader_row(run_id: str, loader: Loader) -> dict[str, Any]:
+    workers = loader.settings.get("num_workers")
+    is_whole = type(workers) is int and abs(workers) < 2**31
+    return {
+        "run_id": run_id,
+        "loader": loader.loader,
+        "info": msgspec.to_builtins(loader),
+        "num_workers": workers if is_whole else None,
+    }
+
+
+def _stream_row(stream: StreamState) -> dict[str, Any]:
+    names: Sequence[str] = [column.name for column in tables.stream.c if not column.primary_key]
+    return stream.key._asdict() | {name: getattr(stream, name) for name in names}
+
+
+def _track_row(key: StreamKey, lane: str, track: TrackState) -> dict[str, Any]:
+    return (
+        key._asdict()
+        | {
+            "lane": lane,
+            "rows": track.rows,
+            "next_index": track.next_index,
+            "step_us_total": track.step_us_total,
+            "data_wait_us_total": track.data_wait_us_total,
+        }
+        | dict.fromkeys(_OF_CHUNKS, 0)
+    )

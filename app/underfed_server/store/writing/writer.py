@@ -1,0 +1,300 @@
+"""The one thread that writes. What waits for it is written in groups, and answered when it is on disk."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from underfed_server.errors import RequestError, TryLaterError
+from underfed_server.ingest.arrival import Ack, Arrival, Outcome
+from underfed_server.store.databases.health import prove_writable
+from underfed_server.store.databases.trouble import Complaint, trouble_of
+from underfed_server.store.writing.compact import Piles, compact
+from underfed_server.store.writing.streams import StreamKey
+from underfed_server.store.writing.tally import WriterTally
+from underfed_server.store.writing.windows import Appender, stream_of
+
+log = logging.getLogger("underfed.store")
+
+T = TypeVar("T")
+
+MOST_WAITING = 2_000
+"""Windows: a second of the writer's work. More would wait longer than an agent does."""
+
+MOST_WAITING_BYTES = 64 * 2**20
+GROUP = 500
+"""Windows committed together. One fsync serves them all; a larger group only makes its first one wait longer."""
+
+IDLE_S = 1.0
+CLOSING_S = 30.0
+RECALL_S = 60.0
+"""How often streams are looked for that another process left, where several share a database."""
+
+PROVEN_S = 10.0
+"""How long a write that went well shows that the next one would: health checks seldom write themselves."""
+
+ATTEMPTS = 5
+"""Of a transaction that collides with another process's: each time one of the two gets through."""
+
+COLLISIONS = ("40001", "40P01")
+"""PostgreSQL's codes for "could not serialise" and "deadlock detected"."""
+
+
+@dataclass(slots=True)
+class _Post:
+    arrival: Arrival
+    done: Future[Outcome] = field(default_factory=Future)
+
+
+@dataclass(slots=True)
+class _Call:
+    work: Callable[[Connection], Any]
+    done: Future[Any] = field(default_factory=Future)
+
+
+class Writer:
+    """Starts with :meth:`start`, ends with :meth:`close`. Any thread may submit and call."""
+
+    def __init__(
+        self, engine: Engine, appender: Appender, on_stored: Callable[[set[str]], None], *, is_shared: bool
+    ) -> None:
+        """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block.
+
+        ``is_shared``: other processes write to the same database.
+        """
+        self._engine = engine
+        self._is_shared = is_shared
+        self._recall_at = math.inf
+        self._appender = appender
+        self._on_stored = on_stored
+        self._piles = Piles()
+        self.tally = WriterTally()
+        self._complaint = Complaint()
+        self._written_at = -math.inf
+        self._proving = threading.Lock()
+        self._waiting: deque[_Post | _Call] = deque()
+        self._waiting_bytes = 0
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="underfed-writer", daemon=True)
+
+    def start(self) -> None:
+        self._recall()
+        self._thread.start()
+
+    def submit(self, arrival: Arrival) -> Future[Outcome]:
+        """The future is done once the window is on disk, or was refused.
+
+        Raises:
+            TryLaterError: too much is waiting already, or the service is stopping.
+        """
+        post = _Post(arrival)
+        with self._changed:
+            self._require_open()
+            if len(self._waiting) >= MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES:
+                raise TryLaterError("more windows arrive than can be written", retry_after_s=2)
+            self._waiting.append(post)
+            self._waiting_bytes += len(arrival.body)
+            self._changed.notify()
+        return post.done
+
+    def call(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` in a transaction of the writer's, and return what it returned once that is on disk.
+
+        Where other processes write too, there is nothing to be gained by one thread: it has its own connection.
+
+        Raises:
+            TryLaterError: the service is stopping, or the database cannot be written.
+        """
+        if self._is_shared:
+            return self._call_apart(work)
+        call = _Call(work)
+        with self._changed:
+            self._require_open()
+            self._waiting.append(call)
+            self._changed.notify()
+        result: T = call.done.result()
+        return result
+
+    def forget(self, run_id: str) -> None:
+        """Only from within a :meth:`call` that deletes the run."""
+        # Where the database is shared, nothing is remembered from one transaction to the next.
+        if not self._is_shared:
+            self._appender.forget(run_id)
+            self._piles.forget(run_id)
+
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """Writes that wait, and the bytes of the windows among them."""
+        return len(self._waiting), self._waiting_bytes
+
+    def check(self) -> None:
+        """Raises:
+        TryLaterError: nothing can be written; the message says why.
+        """
+        if not self._thread.is_alive():
+            raise TryLaterError("the thread that writes has ended; restart the service", retry_after_s=5)
+        # A disk that hangs must not hold one thread more for each that asks how it is.
+        if not self._proving.acquire(timeout=PROVEN_S / 2):
+            raise TryLaterError("a write has taken longer than it should", retry_after_s=5)
+        try:
+            if self._complaint.trouble is not None or time.monotonic() - self._written_at > PROVEN_S:
+                self.call(prove_writable)
+        finally:
+            self._proving.release()
+        # Small enough, it may have found room where windows do not.
+        if self._complaint.trouble is not None:
+            raise TryLaterError(f"the database cannot be written: {self._complaint.trouble}", retry_after_s=5)
+
+    def close(self) -> None:
+        """Write what waits, then end."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(CLOSING_S)
+
+    def _require_open(self) -> None:
+        if self._is_closing:
+            raise TryLaterError("the service is stopping", retry_after_s=5)
+
+    def _run(self) -> None:
+        while (group := self._take()) is not None:
+            try:
+                self._commit([each for each in group if each.done.set_running_or_notify_cancel()])
+                self._compact(self._piles.next_due(look_for_quiet=not group))
+                if time.monotonic() >= self._recall_at:
+                    self._recall()
+            except Exception as error:
+                # Whatever it was, posts and readers must not hang on a thread that is no more.
+                if trouble_of(error) is None:
+                    log.exception("the writer stumbled")
+                else:
+                    self._complaint.note(error)
+
+    def _take(self) -> list[_Post | _Call] | None:
+        """What waits, up to a group; nothing after a while without any; ``None`` when all is done and we close."""
+        with self._changed:
+            if not (self._waiting or self._is_closing or self._piles.are_due):
+                self._changed.wait(IDLE_S)
+            if not self._waiting and self._is_closing:
+                return None
+            group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
+            self._waiting_bytes -= sum(len(each.arrival.body) for each in group if isinstance(each, _Post))
+            return group
+
+    def _commit(self, group: Sequence[_Post | _Call]) -> None:
+        if not group:
+            return
+        begun = time.monotonic()
+        try:
+            results = self._begun(lambda connection: self._perform(connection, group))
+        except Exception as error:
+            self.tally.failures += 1
+            self._commit_apart(group, error)
+            return
+        self._note_written(len(group), begun)
+        for each, result in zip(group, results, strict=True):
+            if isinstance(each, _Call) and isinstance(result, RequestError):
+                each.done.set_exception(result)
+            else:
+                each.done.set_result(result)
+        self._note(group, results)
+
+    def _note_written(self, size: int, begun: float) -> None:
+        self._written_at = time.monotonic()
+        self._complaint.note(None)
+        self.tally.group_sizes.add(size)
+        self.tally.commit_seconds.add(self._written_at - begun)
+
+    def _begun(self, work: Callable[[Connection], T]) -> T:
+        """``work`` in a transaction of its own, begun anew where it collided with another process's."""
+        for attempt in range(ATTEMPTS):
+            try:
+                with self._engine.begin() as connection:
+                    return work(connection)
+            except Exception as error:
+                if not self._is_shared:
+                    self._appender.forget()
+                if attempt == ATTEMPTS - 1 or not _collided(error):
+                    raise
+        raise AssertionError
+
+    def _call_apart(self, work: Callable[[Connection], T]) -> T:
+        self._require_open()
+        try:
+            result = self._begun(work)
+        except Exception as error:
+            raise self._explained(error) from error
+        self._complaint.note(None)
+        return result
+
+    def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
+        """One of the group spoilt the transaction for all: each gets its own, unless the database is in trouble."""
+        if len(group) == 1 or trouble_of(error) is not None:
+            for each in group:
+                each.done.set_exception(self._explained(error))
+            return
+        for each in group:
+            self._commit([each])
+
+    def _explained(self, error: Exception) -> Exception:
+        trouble = self._complaint.note(error)
+        if trouble is not None:
+            return TryLaterError(f"the database cannot be written: {trouble}", retry_after_s=5)
+        if not isinstance(error, RequestError):
+            log.error("a write failed", exc_info=error)
+        return error
+
+    def _perform(self, connection: Connection, group: Sequence[_Post | _Call]) -> list[Any]:
+        posts = [each.arrival for each in group if isinstance(each, _Post)]
+        outcomes = iter(self._appender.append(connection, posts))
+        return [next(outcomes) if isinstance(each, _Post) else _called(connection, each) for each in group]
+
+    def _note(self, group: Sequence[_Post | _Call], results: Sequence[Any]) -> None:
+        runs = set()
+        for each, outcome in zip(group, results, strict=True):
+            if not isinstance(each, _Post):
+                continue
+            self.tally.note(each.arrival, outcome)
+            if isinstance(outcome, Ack) and outcome.is_new:
+                key = stream_of(each.arrival.window)
+                self._piles.note(key, *self._appender.hot_of(key), has_ended=each.arrival.window.end is not None)
+                runs.add(key.run_id)
+        if runs:
+            self._on_stored(runs)
+
+    def _compact(self, key: StreamKey | None) -> None:
+        if key is None:
+            return
+        self._begun(lambda connection: compact(connection, key))
+        self._appender.note_compacted(key)
+
+    def _recall(self) -> None:
+        with self._engine.begin() as connection:
+            self._piles.recall(connection)
+        if self._is_shared:
+            self._recall_at = time.monotonic() + RECALL_S
+
+
+def _collided(error: Exception) -> bool:
+    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in COLLISIONS
+
+
+def _called(connection: Connection, call: _Call) -> Any:
+    """What the call returned, or why it was refused, which undoes what it wrote and nothing else of the group."""
+    try:
+        with connection.begin_nested():
+            return call.work(connection)
+    except RequestError as error:
+        return error

@@ -1,0 +1,142 @@
+"""Lives of worker processes, what was sampled of them, and where the data lie: as they were told last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+from tests.app.made_windows import RUN, made_stream, made_window
+from tests.app.store.clock import WallClock
+from tests.app.store.posting import KEY, post
+from underfed_server.store.databases import tables
+from underfed_server.store.store import Store
+from underfed_server.store.writing.compact import compact
+
+HOUR_US = 3_600_000_000
+
+
+def life(worker: int, iterator: int = 0, **said: Any) -> dict[str, Any]:
+    usual = {"loader": "train", "iterator_index": iterator, "worker": worker, "pid": 100 + worker}
+    return {**usual, "epoch_index": iterator, "start_us": 1_000 * iterator, **said}
+
+
+def samples(worker: int, at_us: list[int], **columns: Any) -> dict[str, Any]:
+    return {"loader": "train", "worker": worker, "at_us": at_us, **columns}
+
+
+def place(mount: str, **said: Any) -> dict[str, Any]:
+    return {"loader": "train", "mount": mount, "kind": "nvme", "files_seen": 3, **said}
+
+
+def test_a_life_is_told_when_it_begins_and_again_when_it_ends(store: Store) -> None:
+    post(store, [made_window(0, workers=[life(0), life(1)])])
+    assert [each.lives[0].ended for each in store.workers("run-1", 0, "train")] == [None, None]
+    post(store, [made_window(1, workers=[life(0, end_us=900, ended="returned"), life(1, end_us=950, ended="died")])])
+    first, second = store.workers("run-1", 0, "train")
+    assert [(one.pid, one.start_us, one.end_us, one.ended) for one in first.lives] == [(100, 0, 900, "returned")]
+    assert (second.lives[0].ended, dict(first.ended), dict(second.ended)) == ("died", {"returned": 1}, {"died": 1})
+
+
+def test_lives_of_one_worker_are_told_apart_by_their_iterator_the_newest_twenty_of_them(store: Store) -> None:
+    told = [life(0, iterator, end_us=1_000 * iterator + 999, ended="returned") for iterator in range(30)]
+    post(store, [made_window(0, workers=told)])
+    (only,) = store.workers("run-1", 0, "train")
+    assert [one.iterator_index for one in only.lives] == list(range(10, 30))
+    assert dict(only.ended) == {"returned": 30}, "all are counted"
+    assert store.worker_loader("run-1", 0) == "train"
+    assert store.worker_loader("run-1", 1) is None
+
+
+def test_workers_of_another_loader_or_rank_are_others(store: Store) -> None:
+    post(store, [made_window(0, workers=[life(0), life(7, loader="val")], worker_samples=[samples(3, [5])])])
+    post(store, [made_window(0, rank=1, workers=[life(9)])])
+    assert [each.worker for each in store.workers("run-1", 0, "train")] == [0, 3]
+    assert [each.worker for each in store.workers("run-1", 0, "val")] == [7]
+    assert [each.worker for each in store.workers("run-1", 1, "train")] == [9]
+
+
+@pytest.mark.parametrize("loader", ["a:b", "worker:0:train", "train "])
+def test_a_loader_may_be_called_anything(store: Store, loader: str) -> None:
+    post(store, [made_window(0, worker_samples=[samples(4, [5], threads=[2]) | {"loader": loader}])])
+    (only,) = store.workers("run-1", 0, loader)
+    assert (only.worker, only.samples.threads.tolist()) == (4, [2])
+    assert store.workers("run-1", 0, "train") == []
+
+
+def test_samples_are_those_of_the_process_that_lives_now(store: Store) -> None:
+    post(store, [made_window(0, workers=[life(0)], worker_samples=[samples(0, [10, 500], cpu_us=[1, 90])])])
+    post(store, [made_window(1, workers=[life(0, 1)], worker_samples=[samples(0, [1_500, 2_000], cpu_us=[2, 3])])])
+    store.write(lambda connection: compact(connection, KEY))
+    (only,) = store.workers("run-1", 0, "train")
+    assert only.samples.cpu_us.tolist() == [1, 90, 2, 3]
+    assert only.newest_samples.cpu_us.tolist() == [2, 3]
+    assert np.isnan(only.newest_samples.pss_bytes).all()
+
+
+def test_a_life_whose_beginning_was_not_seen_begins_after_the_one_before(store: Store) -> None:
+    begun = [life(0, end_us=600, ended="returned"), life(0, 1, start_us=None)]
+    post(store, [made_window(0, workers=begun, worker_samples=[samples(0, [10, 500, 900], cpu_us=[1, 90, 2])])])
+    (only,) = store.workers("run-1", 0, "train")
+    assert [one.start_us for one in only.lives] == [0, None]
+    assert only.newest_samples.cpu_us.tolist() == [2]
+
+
+def test_lives_of_a_restarted_rank_are_on_the_clock_of_the_run(store: Store) -> None:
+    post(store, [made_window(0, workers=[life(0, end_us=50, ended="died")])])
+    later = {"incarnation": 2, "started_at": "2026-11-20T11:00:00Z"}
+    post(store, [made_window(0, workers=[life(0, start_us=7)], **later)])
+    (only,) = store.workers("run-1", 0, "train")
+    assert [(one.start_us, one.ended) for one in only.lives] == [(0, "died"), (HOUR_US + 7, None)]
+    (died,) = store.run("run-1").died_workers
+    assert (died.rank, died.loader, died.worker, died.pid, died.end_us) == (0, "train", 0, 100, 50)
+
+
+def test_places_are_replaced_and_each_host_names_its_own_once(store: Store) -> None:
+    other = RUN | {"hostname": "node-2"}
+    post(store, [made_window(0, storage=[place("/data"), place("/cache", kind="memory")])])
+    post(store, [made_window(1, storage=[place("/data", files_seen=9, device="nvme0n1", example="/data/a.jpg")])])
+    post(store, [made_window(0, rank=1, storage=[place("/data", files_seen=5)])])
+    post(store, [made_window(0, rank=2, run=other, storage=[place("/data", kind="network")])])
+    found = [(each.hostname, each.mount, each.kind, each.files_seen) for each in store.run("run-1").storage]
+    assert found == [
+        ("node-1", "/cache", "memory", 3),
+        ("node-1", "/data", "nvme", 5),
+        ("node-2", "/data", "network", 3),
+    ]
+
+
+def test_what_launched_a_run_and_what_its_host_has_is_kept(store: Store) -> None:
+    host = {"cpu_count": 8, "open_files_limit": 1_024, "numa_nodes": 2, "memory_available_bytes": 2**33}
+    told = RUN | {"launcher": "torchrun", "restart_count": 3, "started_by": "run", "host": host}
+    epoch = {"loader": "train", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "sampler_us": 40}
+    post(store, [made_window(0, run=told, epochs=[epoch])])
+    run = store.run("run-1")
+    assert (run.launcher, run.restart_count, run.started_by) == ("torchrun", 3, "run")
+    assert (run.hosts[0].open_files_limit, run.hosts[0].numa_nodes) == (1_024, 2)
+    assert run.hosts[0].memory_available_bytes == 2**33
+    assert run.epochs[0].sampler_us == 40
+
+
+def test_a_run_without_a_loader_says_why_in_the_list_until_another_rank_has_one(store: Store) -> None:
+    why = "no loader seen: torch was never imported"
+    post(store, [made_window(0, run=RUN | {"not_measured": {"loader": why}}, loaders=[])])
+    assert store.summary("run-1").no_loader == why
+    post(store, made_stream(1, rank=1))
+    assert store.summary("run-1").no_loader is None
+
+
+def test_a_deleted_run_leaves_no_life_and_no_place(store: Store, clock: WallClock) -> None:
+    for run_id in ("run-1", "run-2"):
+        ended = {"end": {"status": "finished"}, "workers": [life(0)], "storage": [place("/data")]}
+        post(store, [made_window(0, run_id=run_id, worker_samples=[samples(0, [1])], **ended)])
+    store.delete_run("run-1")
+    clock.advance(hours=1)
+    while (forgettable := store.forgettable()) is not None:
+        store.forget_some(forgettable)
+    with store.reading() as reader:
+        for table in (tables.worker_life, tables.storage, tables.track):
+            left = select(table.c.run_id, func.count()).group_by(table.c.run_id)
+            assert [run_id for run_id, _ in reader.connection.execute(left)] == ["run-2"], table.name

@@ -1,0 +1,163 @@
+"""Whatever lies in chunks and whatever is still hot: what is read is what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sqlalchemy import func, select
+
+from tests.app.made_windows import arrival, made_stream
+from tests.app.store.posting import KEY, Window, post, post_split, settle
+from underfed_server.ingest.arrival import Ack
+from underfed_server.store.columns.lanes import (
+    BATCH_COLUMNS,
+    GPU_COLUMNS,
+    HOST_COLUMNS,
+    PROCESS_COLUMNS,
+    STEP_COLUMNS,
+    WORKER_COLUMNS,
+)
+from underfed_server.store.databases import tables
+from underfed_server.store.store import Store
+from underfed_server.store.writing import compact as compacting
+from underfed_server.store.writing.compact import compact
+
+WINDOWS = list(made_stream(40, seed=5))
+SPLITS: Sequence[tuple[int, ...]] = ((), (40,), (1,), (39,), (7, 20, 21), tuple(range(1, 41)), (10, 10, 25))
+
+
+def sent(windows: Iterable[Window], part: str, column: str) -> NDArray[np.float64]:
+    """A column as it stands in the windows, NaN for null and for what was left out."""
+    values: list[float | None] = []
+    for window in windows:
+        for each in window[part] if isinstance(window[part], list) else [window[part]]:
+            rows = len(each.get("load_us", each.get("step_us", each.get("at_us"))))
+            values += each.get(column) or [None] * rows
+    return np.array(values, dtype=np.float64)
+
+
+def same(read: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
+    return np.array_equal(read, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("after", SPLITS)
+def test_every_value_is_read_back_as_it_was_sent(store: Store, after: tuple[int, ...]) -> None:
+    post_split(store, WINDOWS, after)
+    steps, batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
+    assert steps.step_index.tolist() == list(range(800))
+    for name in STEP_COLUMNS[4:]:
+        assert same(getattr(steps, name), sent(WINDOWS, "steps", name)), name
+    for name in BATCH_COLUMNS[1:]:
+        assert same(getattr(batches, name), sent(WINDOWS, "batches", name)), name
+    process, host, gpu = store.process("run-1", 0), store.host("run-1", 0), store.gpu("run-1", 0, 0)
+    for name in PROCESS_COLUMNS:
+        assert same(getattr(process, name), sent(WINDOWS, "process", name)), name
+    for name in HOST_COLUMNS:
+        assert same(getattr(host, name), sent(WINDOWS, "host", name)), name
+    assert [each.worker for each in store.workers("run-1", 0, "train")] == [0, 1]
+    for each in store.workers("run-1", 0, "train"):
+        for name in WORKER_COLUMNS:
+            samples = [
+                {"of": part} for window in WINDOWS for part in window["worker_samples"] if part["worker"] == each.worker
+            ]
+            assert same(getattr(each.samples, name), sent(samples, "of", name)), name
+    for name in GPU_COLUMNS:
+        assert same(getattr(gpu, name), sent(WINDOWS, "gpus", name)), name
+
+
+@pytest.mark.parametrize("after", SPLITS)
+def test_the_newest_rows_are_the_end_of_all_rows(store: Store, after: tuple[int, ...]) -> None:
+    post_split(store, WINDOWS, after)
+    whole = store.steps("run-1", 0, "train")
+    for last in (0, 1, 19, 20, 21, 300, 799, 800, 5_000):
+        newest = store.steps("run-1", 0, "train", last)
+        assert len(newest) == min(last, 800)
+        for name in STEP_COLUMNS:
+            assert same(getattr(newest, name), getattr(whole, name)[800 - min(last, 800) :]), (name, last)
+
+
+def test_what_was_read_before_does_not_come_twice_after_a_compaction(store: Store) -> None:
+    for stop in range(0, 40, 4):
+        post(store, WINDOWS[stop : stop + 2])
+        assert len(store.steps("run-1", 0, "train")) == (stop + 2) * 20
+        if stop % 12 == 8:
+            store.write(lambda connection: compact(connection, KEY))
+        post(store, WINDOWS[stop + 2 : stop + 4])
+        assert same(store.steps("run-1", 0, "train").step_us, sent(WINDOWS[: stop + 4], "steps", "step_us"))
+
+
+def test_the_start_of_each_step_is_exact_through_pauses_and_open_steps(store: Store) -> None:
+    windows = list(made_stream(12, seed=8))
+    windows[4]["steps"][0]["step_us"][-1] = None
+    expected: list[float] = []
+    for window in windows:
+        steps = window["steps"][0]
+        lengths = [value or 0 for value in steps["step_us"]]
+        expected += [steps["start_us"] + sum(lengths[:index]) for index in range(len(lengths))]
+    for stop in range(12):
+        post(store, [windows[stop]])
+        store.write(lambda connection: compact(connection, KEY))
+    assert store.steps("run-1", 0, "train").start_us.tolist() == expected
+
+
+def test_compacting_empties_the_hot_windows_and_fills_chunks_and_roll_ups(store: Store) -> None:
+    post_split(store, WINDOWS, (10, 20, 30, 40))
+    with store.reading() as reader:
+        counts = [
+            reader.connection.execute(select(func.count()).select_from(table).where(table.c.run_id == "run-1")).scalar()
+            for table in (tables.hot, tables.chunk, tables.rollup)
+        ]
+    lanes = len(("steps", "batches", "process", "host", "worker 0", "worker 1", "gpu"))
+    assert counts == [0, 4 * lanes, 3 * lanes]  # 2 pairs and 1 pair of pairs
+
+
+def test_a_full_stream_is_compacted_by_the_writer_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compacting, "DUE_ROWS", 100)
+    post(store, WINDOWS)
+    settle(store)
+    with store.reading() as reader:
+        hot = reader.connection.execute(select(func.count()).select_from(tables.hot)).scalar_one()
+    assert hot < 40
+    assert same(store.steps("run-1", 0, "train").step_us, sent(WINDOWS, "steps", "step_us"))
+
+
+def test_a_stream_that_ended_is_compacted(store: Store) -> None:
+    post(store, [*WINDOWS[:39], WINDOWS[39] | {"end": {"status": "finished"}}])
+    settle(store)
+    with store.reading() as reader:
+        assert reader.connection.execute(select(func.count()).select_from(tables.hot)).scalar_one() == 0
+
+
+def test_many_streams_that_end_at_once_are_compacted_without_delay(store: Store) -> None:
+    for rank in range(30):
+        post(store, made_stream(1, rank=rank, end={"status": "finished"}))
+    for _ in range(30):
+        settle(store)
+    with store.reading() as reader:
+        assert reader.connection.execute(select(func.count()).select_from(tables.hot)).scalar_one() == 0
+
+
+def test_a_service_that_starts_again_compacts_what_the_one_before_left(
+    store: Store, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(store, WINDOWS)
+    store.close()
+    monkeypatch.setattr(compacting, "DUE_ROWS", 100)
+    again = Store(database_url)
+    try:
+        settle(again)
+        with again.reading() as reader:
+            assert reader.connection.execute(select(func.count()).select_from(tables.hot)).scalar_one() == 0
+        assert same(again.steps("run-1", 0, "train").step_us, sent(WINDOWS, "steps", "step_us"))
+    finally:
+        again.close()
+
+
+def test_a_duplicate_of_a_compacted_window_is_still_known(store: Store) -> None:
+    post_split(store, WINDOWS, (40,))
+    answer = store.submit(arrival(WINDOWS[3])).result(timeout=30)
+    assert isinstance(answer, Ack) and answer.next_window_index == 40
+    assert len(store.steps("run-1", 0, "train")) == 800
