@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from alembic import op
 
-from underfed_server.store.columns import histograms
-from underfed_server.store.columns.chunks import Columns, decode
-from underfed_server.store.columns.ladder import BINNED, Rollup, joined, tier_of, total, with_derived
-from underfed_server.store.columns.lanes import columns_of, index_of, kind_of, length, unpacked
-from underfed_server.store.columns.records import node_to_bytes, tier_to_bytes
+from underfed_server.store.databases.migrations import ladder_0004 as ladder
 
 revision = "0004"
 down_revision = "0003"
@@ -126,8 +122,9 @@ def _ladders() -> None:
     for track in map(dict, tracks):
         above = 0
         counters: dict[str, dict[int, Any]] = {}
-        for ordinal, columns in _chunk_columns(connection, track):
-            above += _put_tier(connection, track, ordinal, columns, counters)
+        for ordinal, before, columns in _chunks_of(connection, track):
+            tier = ladder.tier_of(_kind(track), columns, before)
+            above += _put_chunk(connection, track, ordinal, tier, columns, counters)
         connection.execute(_where("UPDATE track SET ladder_bytes = :bytes"), {**track, "bytes": above})
 
 
@@ -135,51 +132,54 @@ def _where(statement: str) -> sa.TextClause:
     return sa.text(f"{statement} WHERE {' AND '.join(f'{name} = :{name}' for name in KEY)}")
 
 
-def _chunk_columns(connection: sa.Connection, track: Mapping[str, Any]) -> Iterator[tuple[int, Columns]]:
+def _chunks_of(connection: sa.Connection, track: Mapping[str, Any]) -> Iterator[tuple[int, int, ladder.Columns]]:
+    """Of each its number, the rows before it, and its columns."""
     ordinals = connection.execute(_where("SELECT ordinal, body FROM chunk"), track)
     before = 0
     for ordinal, body in sorted((ordinal, body) for ordinal, body in ordinals):
-        columns = unpacked(decode(body))
-        rows = length(columns)
-        columns |= {name: np.full(rows, np.nan) for name in columns_of(track["lane"]) if name not in columns}
-        yield ordinal, columns | {"row": index_of(columns, before)}
-        before += rows
+        columns = ladder.rows_of(_kind(track), body)
+        yield ordinal, before, columns
+        before += ladder.length(columns)
 
 
-def _put_tier(
+def _kind(track: Mapping[str, Any]) -> str:
+    return str(track["lane"]).partition(":")[0]
+
+
+def _put_chunk(
     connection: sa.Connection,
     track: Mapping[str, Any],
     ordinal: int,
-    columns: Columns,
+    tier: ladder.Matrix,
+    columns: ladder.Columns,
     counters: dict[str, dict[int, Any]],
 ) -> int:
     """``counters``: what waits on each level for its right half, as digits of a binary counter. Returns bytes."""
-    lane = track["lane"]
-    derived = with_derived(lane, columns)
-    tier = tier_of(lane, derived, columns["row"])
-    body = tier_to_bytes(lane, tier)
+    body = ladder.tier_to_bytes(tier)
     update = _where("UPDATE chunk SET tier = :tier").text + " AND ordinal = :ordinal"
     connection.execute(sa.text(update), {**track, "ordinal": ordinal, "tier": body})
     written = len(body)
-    for level, place, node in _carried(counters.setdefault("", {}), ordinal, total(tier)):
+    for level, place, node in _carried(counters.setdefault("", {}), ordinal, ladder.total(tier), ladder.merged):
         if level:
-            written += _insert(connection, "rollup", track, level, place, node_to_bytes(lane, node))
-    for name in BINNED.get(kind_of(lane), ()):
-        if np.isfinite(derived[name]).any():
-            counted = histograms.counts_of(derived[name])
-            for level, place, counts in _carried(counters.setdefault(name, {}), ordinal, counted):
-                counts_body = histograms.to_bytes(counts)
-                written += _insert(connection, "histogram", track, level, place, counts_body, measure=name)
+            written += _insert(connection, "rollup", track, level, place, node.tobytes())
+    for name in ladder.BINNED.get(_kind(track), ()):
+        if np.isfinite(columns[name]).any():
+            counted = ladder.counts_of(columns[name])
+            for level, place, counts in _carried(counters.setdefault(name, {}), ordinal, counted, np.add):
+                body = ladder.counts_to_bytes(counts)
+                written += _insert(connection, "histogram", track, level, place, body, measure=name)
     return written
 
 
-def _carried(waiting: dict[int, Any], ordinal: int, node: Any) -> Iterator[tuple[int, int, Any]]:
+def _carried(
+    waiting: dict[int, Any], ordinal: int, node: Any, merged: Callable[[Any, Any], Any]
+) -> Iterator[tuple[int, int, Any]]:
     yield 0, ordinal, node
     level = 0
     while ordinal % 2:
         left = waiting.pop(level, None)
         if left is not None:
-            node = total(joined([left, node])) if isinstance(node, Rollup) else left + node
+            node = merged(left, node)
         level, ordinal = level + 1, ordinal // 2
         yield level, ordinal, node
     waiting[level] = node
