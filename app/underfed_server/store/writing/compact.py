@@ -77,11 +77,15 @@ class Piles:
 
 
 def compact(connection: Connection, key: StreamKey) -> None:
-    """Every row of ``key`` lies in a chunk afterwards, unless another process is about to see to that."""
+    """Every row of ``key`` lies in a chunk afterwards, unless another process writes to its run now.
+
+    The lock of the run is what all writers take. With it, nobody else changes the stream's row, which may therefore be
+    read without a lock of its own; without it, this stream is passed over, not waited for.
+    """
     if not lock_run_at_once(connection, key.run_id):
         return
-    waits = select(tables.stream.c.hot_windows).where(belongs_to(tables.stream, key))
-    if not connection.execute(waits.with_for_update(skip_locked=True)).scalar():
+    waiting = select(tables.stream.c.hot_windows).where(belongs_to(tables.stream, key))
+    if not connection.execute(waiting).scalar():
         return
     precision_bits = _precision_bits(connection, key.run_id)
     for lane, columns in lanes_of(hot_windows(connection, key)).items():

@@ -13,11 +13,14 @@ from starlette.testclient import TestClient
 
 from tests.app.conftest import on_postgresql_alone
 from tests.app.made_windows import made_stream, made_window
+from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
 from underfed_server.judgement import Judgement
 from underfed_server.main import Application
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
+from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
 
@@ -70,13 +73,18 @@ def test_windows_are_taken_in_and_compacted_by_run(store: Store) -> None:
 
 
 @on_postgresql_alone
-def test_no_rows_of_several_runs_are_locked_at_once(store: Store) -> None:
-    with statements(store) as seen:
-        for run_id in ("run-1", "run-2"):
-            post(store, made_stream(2, run_id=run_id))
+def test_no_rows_of_several_runs_are_locked_at_once(store: Store, clock: WallClock) -> None:
+    for run_id in ("run-1", "run-2"):
+        post(store, made_stream(2, run_id=run_id))
         store.write(lambda connection: compact(connection, StreamKey("run-1", 0, 1)))
+    clock.advance(days=1)
+    with statements(store) as seen:
+        Retention(store, Keeping(retain_us=1)).tidy()
+        store.delete_run("run-1")
+        clock.advance(minutes=11)
+        store.forget_some("run-1")
     locking = [each for each in seen if "FOR UPDATE" in each]
-    assert locking
+    assert {table for each in locking for table in re.findall(r"FROM (\w+)", each)} == {"run", "track"}
     assert all(re.search(r"run_id = ", each) for each in locking)
 
 

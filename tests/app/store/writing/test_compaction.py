@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sqlalchemy import func, select
 
+from tests.app.conftest import on_postgresql_alone
 from tests.app.made_windows import arrival, made_stream
 from tests.app.store.posting import KEY, Window, post, post_split, settle
 from underfed_server.ingest.arrival import Ack
@@ -21,6 +22,7 @@ from underfed_server.store.columns.lanes import (
     WORKER_COLUMNS,
 )
 from underfed_server.store.databases import tables
+from underfed_server.store.databases.locks import lock_runs
 from underfed_server.store.store import Store
 from underfed_server.store.writing import compact as compacting
 from underfed_server.store.writing.compact import compact
@@ -161,3 +163,16 @@ def test_a_duplicate_of_a_compacted_window_is_still_known(store: Store) -> None:
     answer = store.submit(arrival(WINDOWS[3])).result(timeout=30)
     assert isinstance(answer, Ack) and answer.next_window_index == 40
     assert len(store.steps("run-1", 0, "train")) == 800
+
+
+@on_postgresql_alone
+def test_a_run_that_another_process_writes_to_is_passed_over_and_compacted_later(store: Store) -> None:
+    post(store, WINDOWS)
+    chunks = select(func.count()).select_from(tables.chunk)
+    with store.database.writing.begin() as other:
+        lock_runs(other, ["run-1"])
+        store.write(lambda connection: compact(connection, KEY))
+        assert store.write(lambda connection: connection.execute(chunks).scalar()) == 0
+    store.write(lambda connection: compact(connection, KEY))
+    assert store.write(lambda connection: connection.execute(chunks).scalar()) == 7
+    assert store.steps("run-1", 0, "train").step_us.tolist() == sent(WINDOWS, "steps", "step_us").tolist()
