@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import random
 import signal
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +14,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.made_windows import made_window, posted
+from tests.app.posting_agent import JSON, PostingAgent, require_every_step
 from tests.app.serving import Service, launch, start_service
 from underfed_server.store.store import Store
-
-JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -163,43 +160,11 @@ def test_the_page_loads_from_the_running_service(service: Service) -> None:
     connection.close()
 
 
-class Agent(threading.Thread):
-    """Posts a stream as docs/wire.md asks, through a service that is killed now and then and answers that get lost."""
-
-    def __init__(self, port: int, rank: int, windows: int) -> None:
-        super().__init__()
-        self.windows = [posted(window) for window in made_stream(windows, seed=rank, rank=rank)]
-        self.acknowledged = 0
-        self._port = port
-        self._chance = random.Random(rank)
-
-    def run(self) -> None:
-        while self.acknowledged < len(self.windows):
-            try:
-                self._post_from(self.acknowledged)
-            except (OSError, http.client.HTTPException):
-                time.sleep(0.02)
-
-    def _post_from(self, index: int) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
-        try:
-            while index < len(self.windows):
-                connection.request("POST", "/api/v1/ingest", self.windows[index], JSON)
-                if self._chance.random() < 0.05:
-                    return  # the answer is lost: from what is known to be acknowledged on
-                answer = connection.getresponse()
-                said = json.loads(answer.read())
-                assert answer.status == 200, said
-                index = self.acknowledged = said["next_window_index"]
-        finally:
-            connection.close()
-
-
 def test_every_step_is_there_once_and_in_order_after_many_kills(database: Path) -> None:
     ranks, windows, kills = 4, 700, 5
     service = start_service(database)
     port = urlsplit(service.address).port or 0
-    agents = [Agent(port, rank, windows) for rank in range(ranks)]
+    agents = [PostingAgent([port], rank, windows) for rank in range(ranks)]
     for agent in agents:
         agent.start()
     for kill in range(1, kills + 1):
@@ -214,14 +179,13 @@ def test_every_step_is_there_once_and_in_order_after_many_kills(database: Path) 
             assert sum(run["series"][0]["count"]) >= least * 20
     for agent in agents:
         agent.join()
+    # One service, with a stream's windows in order: it has no reason to refuse any.
+    assert [agent.refused + agent.corrected for agent in agents] == [0] * ranks
     stop(service)
     store = Store(f"sqlite:///{database}")
     try:
+        require_every_step(store, range(ranks), windows)
         for rank in range(ranks):
-            sent = [window["steps"][0] for window in made_stream(windows, seed=rank, rank=rank)]
-            steps = store.steps("run-1", rank, "train")
-            assert steps.step_index.tolist() == list(range(windows * 20))
-            assert steps.step_us.tolist() == [value for part in sent for value in part["step_us"]]
             assert len(store.batches("run-1", rank, "train")) == windows * 20
         assert store.step_totals("run-1", "train")[0].steps == windows * 20
         with store.reading() as reader:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 
@@ -16,18 +15,6 @@ from tests.app.store.posting import post
 from underfed_server.api.stream import OVERLAP, Events, since_of
 from underfed_server.store.databases.tables import MICROSECOND, UNIX_EPOCH
 from underfed_server.store.store import Store
-
-
-@pytest.fixture
-def clock() -> WallClock:
-    return WallClock()
-
-
-@pytest.fixture
-def store(database_url: str, clock: WallClock) -> Iterator[Store]:
-    opened = Store(database_url, now=clock)
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize("hours", [5, -5])
