@@ -84,7 +84,7 @@ def examine(paths: Sequence[str]) -> Checkup:
         open_files_hard_limit=hard_limit(),
         pressure_fractions={name: share for name in PRESSED if (share := pressure_fraction(name)) is not None},
         gpus=gpus.devices,
-        gpu_driver=gpu_driver(),
+        gpu_driver=gpus.driver,
         paths=[path_facts(path) for path in paths],
         not_measured={"gpus": gpus.missing} if gpus.missing else {},
     )
@@ -184,18 +184,6 @@ def human(size: int | None) -> str:
             break
         number, unit = number / 1024, larger
     return f"{number:.0f} {unit}" if number >= 10 or unit == "bytes" else f"{number:.1f} {unit}"
-
-
-def gpu_driver() -> str | None:
-    """Its version; ``None``: no NVIDIA driver, or it does not answer."""
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-        version = pynvml.nvmlSystemGetDriverVersion()
-    except pynvml.NVMLError:
-        return None
-    return version.decode() if isinstance(version, bytes) else str(version)
 
 
 def hard_limit() -> int | None:

@@ -79,6 +79,10 @@ class RunFacts:
     overrides: dict[str, Value] = field(default_factory=dict)
     advice_of: str | None = None
     replay: Replayed | None = None
+    cuda_version: str | None = None
+    hip_version: str | None = None
+    """PyTorch is built with one of the two, or none."""
+    cudnn_version: str | None = None
     not_measured: dict[str, str] = field(default_factory=dict)
 
 

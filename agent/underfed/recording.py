@@ -32,6 +32,7 @@ from underfed.hooks.iterable import REASON, UNSEEN
 from underfed.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.hooks.session import Session, WatchedLoader
 from underfed.hooks.settings import iterable_facts, loader_facts, with_settings
+from underfed.hooks.versions import with_versions
 from underfed.launch import ensure_collector, is_served, start_collector
 from underfed.lock import is_held
 from underfed.rank import Rank, make_run_id, read_rank
@@ -104,7 +105,7 @@ class Recording:
         return session
 
     def began_epoch(self) -> None:
-        self._see_torch()
+        self._see_versions()
         self.see_companion()
 
     def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
@@ -117,6 +118,7 @@ class Recording:
             return None
         if clock is None and loader.ring is not None and (clock := open_device_clock(loader.ring)) is not None:
             self.clocks[loader.index] = clock
+            self._see_versions()
         return clock
 
     def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
@@ -164,9 +166,13 @@ class Recording:
         except OSError as error:
             self.guard.failed("collector start", error)
 
-    def _see_torch(self) -> None:
-        if self.facts.torch_version is None:
-            self.facts = replace(self.facts, torch_version=torch_version())
+    def _see_versions(self) -> None:
+        """Again until all are known: a program may use its device for the first time in the middle of an epoch."""
+        import torch
+
+        facts = with_versions(self.facts, torch)
+        if facts != self.facts:
+            self.facts = facts
             self._write()
 
     def end_as_seen(self) -> None:
@@ -330,12 +336,6 @@ def user_name() -> str | None:
         return getpass.getuser()
     except (KeyError, OSError):
         return None  # a container's user without a name
-
-
-def torch_version() -> str:
-    import torch
-
-    return str(torch.__version__)
 
 
 def say(line: str) -> None:

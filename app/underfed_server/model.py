@@ -436,6 +436,8 @@ class HostFacts(Model):
     memory_available_bytes: int | None
     open_files_limit: int | None
     numa_nodes: int | None
+    gpu_driver: str | None
+    """Version of NVIDIA's."""
     cpu_slowdown: list[tuple[float, float]] | None
     handover: Handover | None = None
 
@@ -557,6 +559,10 @@ class Run(RunSummary):
     agent_version: str | None
     python_version: str | None
     torch_version: str | None
+    cuda_version: str | None
+    hip_version: str | None
+    """PyTorch is built with one of the two, or none."""
+    cudnn_version: str | None
     ranks: list[int]
     loaders: list[LoaderInfo]
     hosts: list[HostFacts]

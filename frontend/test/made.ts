@@ -63,6 +63,9 @@ export function run(changes: Partial<Run> = {}): Run {
     agent_version: '0.1.0',
     python_version: '3.11.4',
     torch_version: '2.13.0',
+    cuda_version: null,
+    hip_version: null,
+    cudnn_version: null,
     ranks: [0],
     loaders: [
       {

@@ -39,6 +39,9 @@ class Nvml:
     def nvmlInit(self) -> None:
         self._ask("init", None)
 
+    def nvmlSystemGetDriverVersion(self) -> str:
+        return str(self._ask("driver", "560.35.03"))
+
     def nvmlDeviceGetCount(self) -> int:
         return len(self.names)
 
@@ -74,12 +77,24 @@ def test_without_a_driver_the_reason_is_told() -> None:
             raise NVMLError_LibraryNotFound("NVML Shared Library Not Found")
 
     found = sampler(NoDriver())
-    assert (found.devices, found.missing, found.sample([1])) == ([], NO_LIBRARY, [])
+    assert (found.devices, found.driver, found.missing, found.sample([1])) == ([], None, NO_LIBRARY, [])
+    assert found.reasons == {"gpu_util_fraction": NO_LIBRARY, "gpu_driver": NO_LIBRARY}
 
 
 def test_a_driver_that_fails_says_why() -> None:
     assert sampler(Nvml(refuses={"init"})).missing == "NVML: Not Supported"
     assert sampler(Nvml(names=[])).missing == "no NVIDIA GPU"
+
+
+def test_the_version_of_the_driver_is_told_also_where_every_device_is_hidden() -> None:
+    found = sampler(visible="")
+    assert (found.driver, found.reasons) == ("560.35.03", {"gpu_util_fraction": NONE_VISIBLE})
+
+
+def test_a_driver_that_does_not_tell_its_version_says_so() -> None:
+    found = sampler(Nvml(refuses={"driver"}))
+    assert (found.driver, len(found.devices)) == (None, 2)
+    assert found.reasons == {"gpu_driver": "NVML does not tell the version of its driver"}
 
 
 def test_every_device_is_sampled_where_none_is_hidden() -> None:

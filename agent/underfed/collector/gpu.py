@@ -14,6 +14,7 @@ Answer = TypeVar("Answer")
 NO_LIBRARY = "no NVIDIA driver here: its management library (NVML) was not found"
 NONE_VISIBLE = "CUDA_VISIBLE_DEVICES hides every GPU"
 MIXED = "GPUs of several models: CUDA numbers them by speed, so CUDA_VISIBLE_DEVICES cannot be told apart by NVML"
+NO_ANSWER = "NVML does not tell the version of its driver"
 SLICES = "MIG slices report no utilisation"
 
 
@@ -34,8 +35,11 @@ class GpuSampler:
         self._nvml = nvml
         self.gpus: list[Gpu] = []
         self.missing: str | None = None
+        self.driver: str | None = None
+        """Its version, which is known also where every device is hidden."""
         try:
             nvml.nvmlInit()
+            self.driver = self._ask(lambda: _text(nvml.nvmlSystemGetDriverVersion()))
             self._find(visible, order)
         except nvml.NVMLError as error:
             self.gpus = []
@@ -44,6 +48,13 @@ class GpuSampler:
     @property
     def devices(self) -> list[Device]:
         return [gpu.device for gpu in self.gpus]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why facts of the run are not measured."""
+        unknown = None if self.driver else self.missing or NO_ANSWER
+        reasons = {"gpu_util_fraction": self.missing, "gpu_driver": unknown}
+        return {name: reason for name, reason in reasons.items() if reason is not None}
 
     def sample(self, pids: Iterable[int]) -> list[tuple[int, Row]]:
         """``(gpu_index, row)`` of each. ``own_process``: one of these training processes computes on it."""

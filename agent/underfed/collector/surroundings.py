@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from underfed.collector.gpu import GpuSampler
@@ -29,8 +30,8 @@ class Surroundings:
         """Found when the rank was first seen; its process may be gone meanwhile."""
         if origin.pid not in self._parts:
             gpus = self._gpu_sampler(origin)
-            reasons = Traffic().missing | ({"gpu_util_fraction": gpus.missing} if gpus.missing else {})
-            facts = host_facts(origin.pid, Path(origin.data_directory))
+            facts = replace(host_facts(origin.pid, Path(origin.data_directory)), gpu_driver=gpus.driver)
+            reasons = Traffic().missing | gpus.reasons
             self._parts[origin.pid] = HostPart(facts, gpus.devices, reasons)
         return self._parts[origin.pid]
 

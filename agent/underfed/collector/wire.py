@@ -41,6 +41,8 @@ class HostFacts:
     shm_free_bytes: int | None = None
     open_files_limit: int | None = None
     numa_nodes: int | None = None
+    gpu_driver: str | None = None
+    """Version of NVIDIA's."""
     cpu_slowdown: list[tuple[float, float]] | None = None
     handover: Handover | None = None
 

@@ -41,9 +41,11 @@ def settings_of(sides: Sequence[Side]) -> list[ComparedSetting]:
 
 
 def _compared(row: _Row, values: list[Setting], known: Sequence[set[Group]]) -> ComparedSetting:
-    """``known``: groups of which anything is known, of each run."""
+    """``known``: groups of which anything is known, of each run. A version that is not known may be the same."""
     # Of a run without a loader every setting would seem to differ.
     told = [value for value, groups in zip(values, known, strict=True) if row.group in groups or row.group in OPTIONAL]
+    if row.group == "software":
+        told = [value for value in told if value is not None]
     return ComparedSetting(
         name=row.name,
         group=row.group,
@@ -64,12 +66,20 @@ def _of_run(side: Side) -> Iterator[tuple[_Row, Setting]]:
     yield from _of_machine(run)
     yield from ((_Row("config", name), value) for name, value in run.config.items())
     yield from ((_Row("tags", name), value) for name, value in run.tags.items())
-    yield _Row("software", "python"), run.python_version
-    yield _Row("software", "torch"), run.torch_version
-    yield _Row("software", "agent"), run.agent_version
+    yield from ((_Row("software", name), value) for name, value in _versions(run))
     yield _Row("command", "job"), run.job
     yield _Row("command", "script"), run.script
     yield _Row("command", "command"), " ".join(run.command) or None
+
+
+def _versions(run: Run) -> Iterator[tuple[str, str | None]]:
+    yield "python", run.python_version
+    yield "torch", run.torch_version
+    yield "cuda", run.cuda_version
+    yield "rocm", run.hip_version
+    yield "cudnn", run.cudnn_version
+    yield "gpu_driver", ", ".join(sorted({host.gpu_driver for host in run.hosts if host.gpu_driver})) or None
+    yield "agent", run.agent_version
 
 
 def _judged_loader(side: Side) -> LoaderInfo | None:

@@ -66,6 +66,7 @@ class HostFacts(Part, frozen=True, kw_only=True):
     memory_available_bytes: Count | None = None
     open_files_limit: Count | None = None
     numa_nodes: Count | None = None
+    gpu_driver: Name | None = None
     cpu_slowdown: Annotated[list[tuple[Amount, Amount]], Meta(max_length=MOST_ENTRIES)] | None = None
     handover: Handover | None = None
 
@@ -101,6 +102,9 @@ class Run(Part, frozen=True, kw_only=True):
     agent_version: Name | None = None
     python_version: Name | None = None
     torch_version: Name | None = None
+    cuda_version: Name | None = None
+    hip_version: Name | None = None
+    cudnn_version: Name | None = None
     started_by: Name | None = None
     launcher: Name | None = None
     restart_count: Count | None = None

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 7aee181885f3f41434b38abba9d619245082517522139044ecfb78403b58455a. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 79810cf7990addf9ff115b0bf54d1c2ea0d271843a9a7f2eae7e67eeaa087942. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1001,6 +1001,8 @@ export interface components {
                 number,
                 number
             ][] | null;
+            /** Gpu Driver */
+            gpu_driver: string | null;
             handover?: components["schemas"]["Handover"] | null;
             /** Hostname */
             hostname: string;
@@ -1419,6 +1421,10 @@ export interface components {
             config: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Cuda Version */
+            cuda_version: string | null;
+            /** Cudnn Version */
+            cudnn_version: string | null;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
             /** Devices */
@@ -1437,6 +1443,8 @@ export interface components {
             gpu_name: string | null;
             /** Gpus */
             gpus: number | null;
+            /** Hip Version */
+            hip_version: string | null;
             /** Hostnames */
             hostnames: string[];
             /** Hosts */

@@ -174,6 +174,20 @@ test('command, versions and configuration are told, and what was set otherwise b
   expect(seen()).toContain('config.seed7was not set')
 })
 
+test('versions of the device are told where they are known, and one that was not known before is no change', () => {
+  const hosts = [
+    { gpu_driver: '580.95.05' },
+    { gpu_driver: '580.95.05' },
+    { gpu_driver: null },
+  ] as HostFacts[]
+  const versions = { cuda_version: '13.0', cudnn_version: '9.20.0' }
+  const previous = run({ ...versions, cudnn_version: null, cuda_version: '12.8' })
+  render(<RunFacts run={run({ ...versions, hosts })} previous={previous} />)
+  expect(seen()).toContain('cuda13.0was 12.8 in the run before')
+  expect(seen()).toContain('cudnn9.20.0gpu driver580.95.05agent')
+  expect(seen()).not.toContain('rocm')
+})
+
 describe('ranks', () => {
   const show = (count: number) => {
     const ranks = Array.from({ length: count }, (_, rank) => ({
@@ -211,9 +225,14 @@ test('the footnote tells cost, losses and what was not measured', () => {
   const { rerender } = render(<Footnote run={run()} />)
   expect(seen()).toContain('measuring costs 3.6 µs a step (< 0.1%) · nothing recorded was lost')
   const losses = { ...run().losses, dropped_windows: 3 }
-  rerender(<Footnote run={run({ losses, not_measured: { gpu_util_fraction: 'no NVIDIA driver' } })} />)
+  const not_measured = {
+    gpu_util_fraction: 'no NVIDIA driver',
+    h2d_us: 'no copies',
+    gpu_driver: 'no NVIDIA driver',
+  }
+  rerender(<Footnote run={run({ losses, not_measured })} />)
   expect(seen()).toContain('3 windows dropped by the full spool')
-  expect(seen()).toContain('gpu_util_fraction no NVIDIA driver')
+  expect(seen()).toContain('gpu_util_fraction, gpu_driver no NVIDIA driverh2d_us no copies')
 })
 
 describe('workers', () => {

@@ -48,6 +48,7 @@ def described(run_id: str, **changes: Any) -> Run:
         "exit_reason": None, "archived_at": None, "no_loader": None, "command": ["python", "train.py"],
         "script": "train.py", "config": {}, "overrides": {}, "advice_of": None, "replay": None, "started_by": None,
         "launcher": None, "restart_count": None, "agent_version": None, "python_version": "3.11", "torch_version": None,
+        "cuda_version": None, "hip_version": None, "cudnn_version": None,
         "ranks": [0], "loaders": [], "hosts": [], "devices": [], "epochs": [], "storage": [], "died_workers": [],
         "losses": Losses(dropped_steps=0, dropped_batches=0, dropped_windows=0, rejected_windows=0, agent_errors=0),
         "overhead_us": None, "not_measured": {}, "notes": "",

@@ -30,6 +30,13 @@ def test_what_one_run_has_and_the_other_has_not_stands_beside_nothing() -> None:
     }
 
 
+def test_a_version_differs_only_where_both_are_known() -> None:
+    sides = [made_side("a", cuda_version="13.0", cudnn_version="9.20.0"), made_side("b", cuda_version="12.8")]
+    found = {one.name: one for one in settings_of(sides) if one.group == "software"}
+    assert found["cuda"].differs and found["cuda"].values == ["13.0", "12.8"]
+    assert not found["cudnn"].differs and found["cudnn"].values == ["9.20.0", None]
+
+
 def test_those_that_matter_come_first_in_their_group() -> None:
     told = settings_of([made_side("a", settings={"drop_last": True, "in_order": True})])
     matters = [one.matters for one in told if one.group == "loader"]

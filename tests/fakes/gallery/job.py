@@ -34,6 +34,7 @@ class Machine:
             "shm_free_bytes": self.shm_gib * GIB * 9 // 10,
             "open_files_limit": 1_048_576,
             "numa_nodes": 2,
+            "gpu_driver": "580.95.05" if self.gpu else None,
             "cpu_slowdown": [[1.0, 1.0], [float(self.cores) / 2, 1.05], [float(self.cores), 1.5]],
             "handover": {
                 "receive_us": 300.0,

@@ -12,6 +12,13 @@ from tests.fakes.gallery.job import GIB, Job, Machine
 from tests.fakes.gallery.loop import Loop, Pace, Step
 
 LOADER = "train"
+
+NO_GPU = {
+    **dict.fromkeys(("gpu_util_fraction", "gpu_driver"), "no NVIDIA driver here: NVML was not found"),
+    **dict.fromkeys(
+        ("cuda_version", "hip_version", "cudnn_version"), "this PyTorch is built without CUDA and without ROCm"
+    ),
+}
 STEPS_A_WINDOW = 200
 SAMPLE_BYTES = 110_000
 
@@ -246,10 +253,12 @@ class _Rank:
             "agent_version": "0.1.0",
             "python_version": "3.11.7",
             "torch_version": "2.13.0+cu130" if machine.gpu else "2.13.0+cpu",
+            "cuda_version": "13.0" if machine.gpu else None,
+            "cudnn_version": "9.20.0" if machine.gpu else None,
             "started_by": "run",
             "tags": dict(job.tags),
             "config": {"lr": 0.0003, "seed": 7, "amp": "bf16"},
-            "not_measured": {} if machine.gpu else {"gpu_util_fraction": "no NVIDIA driver here: NVML was not found"},
+            "not_measured": {} if machine.gpu else NO_GPU,
         }
         if self._local == 0:
             known |= {"host": machine.facts(), "devices": machine.devices()[: job.ranks_a_host]}

@@ -26,7 +26,8 @@ def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
     streams = _of_run(connection, tables.stream, run_id, tables.stream.c.rank, tables.stream.c.incarnation)
     same = (
         "command", "script", "config", "overrides", "advice_of", "started_by", "launcher", "restart_count",
-        "agent_version", "python_version", "torch_version", "notes", "replay",
+        "agent_version", "python_version", "torch_version", "cuda_version", "hip_version", "cudnn_version", "notes",
+        "replay",
     )  # fmt: skip
     steps = sum(stream["overhead_steps"] for stream in streams)
     return Run(

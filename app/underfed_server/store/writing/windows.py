@@ -249,7 +249,8 @@ def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
 def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
     same = (
         "project", "job", "tags", "command", "script", "config", "overrides", "advice_of", "agent_version",
-        "python_version", "torch_version", "started_by", "launcher", "restart_count", "world_size",
+        "python_version", "torch_version", "cuda_version", "hip_version", "cudnn_version", "started_by", "launcher",
+        "restart_count", "world_size",
     )  # fmt: skip
     replay = None if run.replay is None else msgspec.to_builtins(run.replay)
     named = {"name": run.name or run_id, "user": run.user or "", "replay": replay}

@@ -4,19 +4,22 @@ import { formatBytes, formatDuration, formatFraction, formatNumber } from '../..
 import { footnote as say } from '../../text'
 
 export function Footnote({ run }: { run: Run }) {
-  const reasons = Object.entries(run.not_measured)
+  const reasons = new Map<string, string[]>()
+  for (const [fact, reason] of Object.entries(run.not_measured)) {
+    reasons.set(reason, [...(reasons.get(reason) ?? []), fact])
+  }
   return (
     <footer class="footnote">
       <p>{[...versions(run), overhead(run), ...losses(run)].filter(Boolean).join(' · ')}</p>
       {run.hosts.map(host => (
         <p key={host.hostname}>{hostLine(host)}</p>
       ))}
-      {reasons.length > 0 && (
+      {reasons.size > 0 && (
         <dl class="not-measured">
           <dt>{say.notMeasured}</dt>
-          {reasons.map(([fact, reason]) => (
-            <dd key={fact}>
-              <code>{fact}</code> {reason}
+          {[...reasons].map(([reason, facts]) => (
+            <dd key={reason}>
+              <code>{facts.join(', ')}</code> {reason}
             </dd>
           ))}
         </dl>

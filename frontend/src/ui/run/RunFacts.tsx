@@ -7,6 +7,9 @@ import { CopyButton } from '../parts/CopyButton'
 import { Panel } from '../parts/Panel'
 import { Was } from './LoaderSettings'
 
+/** What a person may leave out. Anything else that the run before does not tell was not known then. */
+const CHOSEN = /^(config\.|--set )/
+
 type Row = readonly [name: string, value: string]
 
 export function RunFacts({ run, previous }: { run: Run; previous: Run | null }) {
@@ -38,7 +41,9 @@ export function RunFacts({ run, previous }: { run: Run; previous: Run | null }) 
             <dt>{name}</dt>
             <dd>
               {value}
-              {before && before.get(name) !== value && <Was value={before.get(name) ?? say.unset} />}
+              {before && before.get(name) !== value && (before.has(name) || CHOSEN.test(name)) && (
+                <Was value={before.get(name) ?? say.unset} />
+              )}
             </dd>
           </div>
         ))}
@@ -52,6 +57,10 @@ function rowsOf(run: Run): readonly Row[] {
   const known: readonly (readonly [string, string | null])[] = [
     ['python', run.python_version],
     ['torch', run.torch_version],
+    ['cuda', run.cuda_version],
+    ['rocm', run.hip_version],
+    ['cudnn', run.cudnn_version],
+    ['gpu driver', [...new Set(run.hosts.map(host => host.gpu_driver).filter(Boolean))].join(', ')],
     ['agent', run.agent_version],
     ['launcher', run.launcher],
     ['gpus', run.gpus ? `${run.gpus} × ${run.gpu_name ?? 'GPU'}` : null],

@@ -110,11 +110,15 @@ def test_places_are_replaced_and_each_host_names_its_own_once(store: Store) -> N
 
 def test_what_launched_a_run_and_what_its_host_has_is_kept(store: Store) -> None:
     host = {"cpu_count": 8, "open_files_limit": 1_024, "numa_nodes": 2, "memory_available_bytes": 2**33}
-    told = RUN | {"launcher": "torchrun", "restart_count": 3, "started_by": "run", "host": host}
+    host_told = host | {"gpu_driver": "580.95.05"}
+    told = RUN | {"launcher": "torchrun", "restart_count": 3, "started_by": "run", "host": host_told}
+    told |= {"cuda_version": "13.0", "cudnn_version": "9.20.0"}
     epoch = {"loader": "train", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "sampler_us": 40}
     post(store, [made_window(0, run=told, epochs=[epoch])])
     run = store.run("run-1")
     assert (run.launcher, run.restart_count, run.started_by) == ("torchrun", 3, "run")
+    assert (run.cuda_version, run.hip_version, run.cudnn_version) == ("13.0", None, "9.20.0")
+    assert run.hosts[0].gpu_driver == "580.95.05"
     assert (run.hosts[0].open_files_limit, run.hosts[0].numa_nodes) == (1_024, 2)
     assert run.hosts[0].memory_available_bytes == 2**33
     assert run.epochs[0].sampler_us == 40
