@@ -166,6 +166,29 @@ def test_a_worker_that_takes_the_training_with_it_has_died(service: Service, tmp
     assert ended(service)[0, 0] in ("returned", None)
 
 
+TWO_KILLED = """
+import os, signal, underfed
+from torch.utils.data import DataLoader
+from tests.fakes.datasets import Numbers
+iterator = iter(underfed.watch(DataLoader(Numbers(400, sleep_s=0.05), num_workers=4), name="train"))
+for _ in range(8):  # of all of them, within the collector's first second
+    next(iterator)
+for worker in iterator._workers[1:3]:
+    os.kill(worker.pid, signal.SIGKILL)
+for _ in iterator:
+    pass
+"""
+
+
+def test_workers_that_are_killed_at_one_instant_have_all_died(service: Service, tmp_path: Path) -> None:
+    """Torch's last words are of those that it finds first, often one alone."""
+    script = tmp_path / "train.py"
+    script.write_text(TWO_KILLED)
+    assert run_python(str(script)).returncode != 0
+    wait_until(service.ends, "the end arrives")
+    assert [worker for (_, worker), how in ended(service).items() if how == "died"] == [1, 2]
+
+
 def test_workers_of_a_training_that_is_killed_have_not_died(service: Service) -> None:
     assert run_job("--workers", "2", "--end", "kill").returncode == -signal.SIGKILL
     wait_until(service.ends, "the end arrives")

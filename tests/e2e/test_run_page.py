@@ -29,7 +29,10 @@ def panel(page: Page, name: str) -> Locator:
     [
         ("convnext-t-inat", r"A verdict needs .*14 of 25 steps"),
         ("eval-only", r"No loader was seen in this run.*underfed\.watch"),
-        ("dinov2-s-places", r"4 workers died.*Crashed after 800 steps.*CUDA out of memory"),
+        (
+            "dinov2-s-places",
+            r"Workers 1, 3 of train; 1, 3 of train on rank 1 died.*800 steps.*CUDA out of memory",
+        ),
         ("swin-t-in21k-warm", r"No data from gpu-10 for .*as of \d\d:\d\d:\d\d"),
         ("resnet50-in1k-base", r"Nothing about the loader needs to change.*None needed"),
         ("mae-vit-l-copy", r"Transfer-bound.*wait for copies.*pin_memory=True"),

@@ -96,8 +96,13 @@ class RankStream:
         return End("crashed" if status != 0 else "finished", procfs.describe_exit(status), status)
 
     def look_last(self) -> None:
-        """The recording has ended: whose worker is gone while the training process still waits for us, has died."""
+        """The recording has ended: whose worker is gone while the training process still waits for us, has died.
+
+        Workers that began since the last window are looked at too. What they said is read after this, and holds.
+        """
         if self._is_ours:
+            self._rings.mark()
+            self._workers.feed(self._rings.worker_pids(), [])
             self._workers.look(self.now_us, self._is_waited_for)
 
     def mark(self) -> bool:

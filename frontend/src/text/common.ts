@@ -87,16 +87,20 @@ export const banner = {
   crashedDetail: 'The verdict is of the steps before. Its last words:',
   copyLastWords: 'Copy its last words',
   crashedSilently: 'The verdict is of the steps before. It left no last words.',
-  died: (worker: number, loader: string, rank: number) =>
-    `Worker ${worker} of ${loader}${rank > 0 ? ` on rank ${rank}` : ''} died.`,
-  diedSome: (count: number) => `${plural(count, 'worker')} died.`,
+  /** By loader and rank, each of its workers once. */
+  died: (places: ReadonlyMap<string, ReadonlySet<number>>) => {
+    const named = [...places].map(([place, workers]) => `${[...workers].join(', ')} of ${place}`)
+    const count = [...places.values()].reduce((sum, workers) => sum + workers.size, 0)
+    return `${count === 1 ? 'Worker' : 'Workers'} ${named.join('; ')} died.`
+  },
+  diedPlace: (loader: string, rank: number) => `${loader}${rank > 0 ? ` on rank ${rank}` : ''}`,
   diedDetail: (facts: readonly string[]) =>
     `${facts.join(', ')}: gone without a word while training lived on. So the kernel ends a process when memory runs out.`,
   diedProcess: (pid: number) => `process ${pid}`,
   diedAfter: (age: string) => `${age} into the run`,
   diedEpoch: (epoch: number) => `in epoch ${epoch}`,
   diedMemory: (bytes: string) => `last seen with ${bytes}`,
-  diedLast: 'The last of them:',
+  diedLast: (worker: number, place: string) => `The last of them: worker ${worker} of ${place},`,
   trouble: (what: string) => `${what} could not be read.`,
   request: (requestId: string) => `Request ${requestId}.`,
   ours: 'This page stumbled.',

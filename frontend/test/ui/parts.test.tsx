@@ -105,8 +105,16 @@ describe('a worker that died', () => {
     expect(seen()).not.toContain('last seen')
   })
 
-  test('is counted where it was not alone', () => {
-    render(<DiedBanner run={run({ died_workers: [death, { ...death, rank: 3 }] })} page={null} />)
-    expect(seen()).toContain('2 workers died. The last of them: Worker 2 of train on rank 3 died.')
+  test('is named beside all others that died', () => {
+    const other = { ...death, worker: 1 }
+    render(<DiedBanner run={run({ died_workers: [other, death] })} page={null} />)
+    expect(seen()).toContain('Workers 1, 2 of train died.')
+    expect(seen()).toContain('The last of them: worker 2 of train, process 4711, 3 min into')
+    cleanup()
+    const again = { ...other, rank: 3, iterator_index: 2 }
+    render(
+      <DiedBanner run={run({ died_workers: [other, death, { ...other, rank: 3 }, again] })} page={null} />,
+    )
+    expect(seen()).toContain('Workers 1, 2 of train; 1 of train on rank 3 died.')
   })
 })

@@ -84,7 +84,9 @@ def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
 def read_died(connection: Connection, run_id: str, run_started_at: datetime) -> list[DiedWorker]:
     """Of all ranks and loaders, the newest, oldest first."""
     statement = _with_start().where(_life.run_id == run_id, _life.ended == "died")
-    rows = connection.execute(statement.order_by(*_newest_first).limit(NEWEST_DIED)).mappings().all()
+    # Those that died at one instant stand as they are counted.
+    order = (*_newest_first, _life.end_us.desc(), _life.rank.desc(), _life.worker.desc())
+    rows = connection.execute(statement.order_by(*order).limit(NEWEST_DIED)).mappings().all()
     return [
         DiedWorker(rank=row["rank"], loader=row["loader"], worker=row["worker"], **_life_of(row, run_started_at))
         for row in reversed(rows)

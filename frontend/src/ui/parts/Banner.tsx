@@ -68,14 +68,16 @@ export function CrashBanner({ run }: { run: Run }) {
 export function DiedBanner({ run, page }: { run: Run; page: WorkersPage | null }) {
   const last = run.died_workers.at(-1)
   if (!last) return null
-  const count = run.died_workers.length
+  const places = new Map<string, Set<number>>()
+  for (const { worker, loader, rank } of run.died_workers) {
+    const place = banner.diedPlace(loader, rank)
+    places.set(place, (places.get(place) ?? new Set()).add(worker))
+  }
+  const detail = banner.diedDetail(deathFacts(last, memoryOf(last, page)))
+  const lastPlace = banner.diedPlace(last.loader, last.rank)
   return (
-    <Banner
-      title={count === 1 ? banner.died(last.worker, last.loader, last.rank) : banner.diedSome(count)}
-      isGrave
-    >
-      {count > 1 && `${banner.diedLast} ${banner.died(last.worker, last.loader, last.rank)} `}
-      {capital(banner.diedDetail(deathFacts(last, memoryOf(last, page))))}
+    <Banner title={banner.died(places)} isGrave>
+      {run.died_workers.length > 1 ? `${banner.diedLast(last.worker, lastPlace)} ${detail}` : capital(detail)}
     </Banner>
   )
 }

@@ -94,6 +94,12 @@ def test_lives_of_a_restarted_rank_are_on_the_clock_of_the_run(store: Store) -> 
     assert (died.rank, died.loader, died.worker, died.pid, died.end_us) == (0, "train", 0, 100, 50)
 
 
+def test_workers_that_died_at_one_instant_stand_in_their_order(store: Store) -> None:
+    dead = [life(worker, end_us=50, ended="died") for worker in (2, 0, 1)]
+    post(store, [made_window(0, rank=1, workers=[dead[0]]), made_window(0, workers=[*dead[1:], life(3)])])
+    assert [(one.rank, one.worker) for one in store.run("run-1").died_workers] == [(0, 0), (0, 1), (1, 2)]
+
+
 def test_places_are_replaced_and_each_host_names_its_own_once(store: Store) -> None:
     other = RUN | {"hostname": "node-2"}
     post(store, [made_window(0, storage=[place("/data"), place("/cache", kind="memory")])])
