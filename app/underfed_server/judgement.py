@@ -102,6 +102,7 @@ def diagnosis_of(
         samples_per_s=verdict.samples_per_s,
         instant_data_steps_per_s=verdict.instant_data_steps_per_s,
         hours_lost=verdict.hours_lost,
+        copy_hours_lost=verdict.copy_hours_lost,
         gpu_hours_lost=verdict.gpu_hours_lost,
         hours_used=verdict.hours_used,
         anatomy=verdict.anatomy,

@@ -250,7 +250,9 @@ class Diagnosis(Model):
     replay: MeasuredReplay | None = None
     """Measured: the same with real batches at hand."""
     hours_lost: float | None
-    """Σ over ranks of stalled time, whatever the rank computes on."""
+    """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden."""
+    copy_hours_lost: float | None = None
+    """Those copies' part of it; ``None``: they were not measured, and are not in it."""
     gpu_hours_lost: float | None
     """The same for ranks that compute on a GPU; ``None`` where there is none."""
     hours_used: float | None

@@ -11,7 +11,7 @@ from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes
 from underfed_server.diagnosis.judged import examine
 from underfed_server.diagnosis.limits import LIMITS, Limits
-from underfed_server.diagnosis.measures import mean
+from underfed_server.diagnosis.measures import exposed_copy_us, mean
 from underfed_server.diagnosis.ranks import judged_rank, stragglers
 from underfed_server.diagnosis.rules import Rule, all_rules
 from underfed_server.diagnosis.signals import read_signals
@@ -51,7 +51,7 @@ def judge(
     bound = find_bound(losses, limits, before.bound if before else None)
     judged = examine(facts, rank, bound, limits)
     causes = find_causes(judged, limits, all_rules() if rules is None else rules, before.cause if before else None)
-    lost, used = _hours(facts)
+    lost, copies, used = _hours(facts)
     step_s = rank.step_us / 1e6
     samples = samples_per_step(facts)
     return Verdict(
@@ -68,6 +68,7 @@ def judge(
         samples_per_s=samples / step_s if samples else None,
         instant_data_steps_per_s=1 / (step_s * (1 - fraction)) if fraction < 1 else None,
         hours_lost=lost,
+        copy_hours_lost=copies,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
         hours_used=used,
         anatomy=anatomy_of(rank),
@@ -126,10 +127,23 @@ def _limitation(facts: RunFacts, rank: RankFacts) -> str | None:
     return None
 
 
-def _hours(facts: RunFacts) -> tuple[float, float]:
-    """Rank-hours stalled and used over the whole run, warm-up included: that time was paid for too."""
-    lost = sum(rank.total_data_wait_us * _device_share(rank) for rank in facts.ranks)
-    return lost / US_PER_HOUR, sum(rank.total_step_us for rank in facts.ranks) / US_PER_HOUR
+def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
+    """Rank-hours stalled, of them in copies, and used over the whole run, warm-up included: that was paid for too.
+
+    A copy that is not hidden comes after the wait for its batch, so both add up. ``None``: no rank saw its copies.
+    """
+    waits = sum(rank.total_data_wait_us * _device_share(rank) for rank in facts.ranks)
+    seen = [us for rank in facts.ranks if (us := _exposed_us(rank)) is not None]
+    copies = sum(seen) / US_PER_HOUR if seen else None
+    return waits / US_PER_HOUR + (copies or 0.0), copies, sum(rank.total_step_us for rank in facts.ranks) / US_PER_HOUR
+
+
+def _exposed_us(rank: RankFacts) -> float | None:
+    """Of all its steps, as copies were in those that were judged; never more than the steps took beside their waits."""
+    mean_us = exposed_copy_us(rank)
+    if mean_us is None:
+        return None
+    return min(mean_us * rank.total_steps, max(0.0, rank.total_step_us - rank.total_data_wait_us))
 
 
 def _device_share(rank: RankFacts) -> float:

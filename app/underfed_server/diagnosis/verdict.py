@@ -24,6 +24,7 @@ class Verdict:
     samples_per_s: float | None = None
     instant_data_steps_per_s: float | None = None
     hours_lost: float | None = None
+    copy_hours_lost: float | None = None
     gpu_hours_lost: float | None = None
     hours_used: float | None = None
     anatomy: Anatomy | None = None

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 79810cf7990addf9ff115b0bf54d1c2ea0d271843a9a7f2eae7e67eeaa087942. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 0c71d185ad0847ed800ac95b6719d1769b163a2fff2b37cfd83e48a3e0a4dca7. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -713,6 +713,8 @@ export interface components {
             clock: "gpu" | "host";
             /** Confidence */
             confidence: ("high" | "medium" | "low") | null;
+            /** Copy Hours Lost */
+            copy_hours_lost?: number | null;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
             /** Gpu Hours Lost */

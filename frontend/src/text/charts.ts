@@ -70,7 +70,7 @@ export const charts = {
   },
   eventsTitle: 'What happened',
   eventColumns: ['At', 'What'],
-  died: (worker: number) => `worker ${worker} died`,
+  died: (workers: readonly number[]) => `worker${workers.length === 1 ? '' : 's'} ${workers.join(', ')} died`,
   coarser: 'single steps given up before',
   sharedHost: (others: number, host: string) =>
     `${others === 1 ? 'another job' : `${others} other jobs`} on ${host}`,

@@ -30,8 +30,8 @@ export const run = {
   within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
   idle: (us: string) => `${us} with the GPU idle`,
   sampler: (us: string) => `${us} drawing indices`,
-  lost: (used: string, isRunning: boolean) =>
-    `lost to waiting for data${isRunning ? ' so far' : ''}, of ${used} used`,
+  lost: (used: string, copies: string | null, isRunning: boolean) =>
+    `lost to waiting for data${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} used`,
   rate: (ideal: string) => `now; ${ideal} if no step waited for data`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured by a replay of ${batches} batches`,

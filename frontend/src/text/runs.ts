@@ -7,7 +7,7 @@ export const week = {
   none: 'No training was judged in the last seven days.',
   before: 'This week ',
   lost: (lost: string, used: string) => `${lost} of ${used}`,
-  after: (share: string, change: string) => ` went to waiting for data: ${share}${change}.`,
+  after: (share: string, change: string) => ` went to waiting for data and copies: ${share}${change}.`,
   up: (share: string) => `, up from ${share}`,
   down: (share: string) => `, down from ${share}`,
   same: ', as in the week before',

@@ -108,11 +108,11 @@ test('a worker that died and others on the host are marked as what happened', ()
     ended_at: '2026-11-21T10:01:00Z',
   } as const
   const happened = {
-    ...shown({ died_workers: [death, { ...death, rank: 1 }] }),
+    ...shown({ died_workers: [death, { ...death, worker: 3 }, { ...death, rank: 1 }] }),
     shared: [{ ...shared, runs: [...shared.runs] }],
   }
   expect(frameOf(happened, page, steps, true).marks).toEqual([
-    { atS: 0.5, label: 'worker 2 died', isEvent: true },
+    { atS: 0.5, label: 'workers 2, 3 died', isEvent: true },
     // After the newest bucket began: at the right edge.
     { atS: 2, label: 'another job on gpu-03', isEvent: true },
   ])

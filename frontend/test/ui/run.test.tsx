@@ -31,6 +31,13 @@ describe('the verdict', () => {
     expect(seen()).toContain('8.4 GPU-hoursless for the same steps')
   })
 
+  test('says how much of what was lost went to copies, where they were measured', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis({ bound: 'transfer', copy_hours_lost: 9 })} />)
+    expect(seen()).toContain(
+      'lost to waiting for data and copies so far, 9 GPU-hours of it to copies, of 21.9',
+    )
+  })
+
   test('of a run whose length is known says what will be lost until its end, and how much sooner it could be', () => {
     const outlook = {
       last_step: 56_250,

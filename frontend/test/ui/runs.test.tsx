@@ -69,10 +69,10 @@ describe('the week', () => {
   }
   test('is a sentence', () => {
     expect(sentence({})).toBe(
-      'This week 412 of 2,290 GPU-hours went to waiting for data: 18%, down from 23%.',
+      'This week 412 of 2,290 GPU-hours went to waiting for data and copies: 18%, down from 23%.',
     )
     expect(sentence({ previous_hours_lost: 0, previous_hours_used: 0 })).toBe(
-      'This week 412 of 2,290 GPU-hours went to waiting for data: 18%.',
+      'This week 412 of 2,290 GPU-hours went to waiting for data and copies: 18%.',
     )
     expect(sentence({ previous_hours_lost: 10 })).toContain('up from 0.4%')
     expect(sentence({ previous_hours_lost: 412, previous_hours_used: 2_290 })).toContain(

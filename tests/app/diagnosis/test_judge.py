@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.app.made_facts import made_run, starved
@@ -167,6 +168,21 @@ def test_gpu_hours_are_counted_only_where_there_is_a_gpu() -> None:
     on_cpu, on_gpu = judge(starved()), judge(starved(uses_gpu=True))
     assert on_cpu.gpu_hours_lost is None
     assert on_cpu.hours_lost == pytest.approx(on_gpu.gpu_hours_lost)
+
+
+def test_copies_that_are_not_hidden_are_hours_lost_where_they_were_measured() -> None:
+    facts = made_run(wait_ms=1.0, work_ms=99.0, uses_gpu=True)
+    unseen = judge(facts)
+    assert unseen.copy_hours_lost is None
+    rank = replace(facts.ranks[0], steps=replace(facts.ranks[0].steps, h2d_exposed_us=np.full(300, 30e3)))
+    seen = judge(replace(facts, ranks=(rank,)))
+    assert seen.bound == "transfer"
+    assert seen.copy_hours_lost == pytest.approx(rank.total_steps * 30e3 / 3.6e9)
+    assert seen.copy_hours_lost is not None and seen.hours_lost == seen.gpu_hours_lost
+    assert seen.hours_lost == pytest.approx((unseen.hours_lost or 0) + seen.copy_hours_lost)
+    endless = replace(rank, steps=replace(rank.steps, h2d_exposed_us=np.full(300, 1e9)))
+    most = judge(replace(facts, ranks=(endless,)))
+    assert most.hours_lost == pytest.approx(most.hours_used), "never more than was used"
 
 
 def test_causes_together_cost_at_most_the_stall() -> None:

@@ -99,13 +99,14 @@ function Cost({ run, diagnosis }: VerdictProps) {
   const { now, unit } = rates(diagnosis)
   const saved = savedHours(diagnosis, lost)
   const { outlook } = run
+  const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   return (
     <div class="cost">
       {lost !== null && (
         <p>
           <b>{formatHours(lost, noun)}</b>
           {diagnosis.hours_used !== null &&
-            say.lost(formatHours(diagnosis.hours_used, noun), diagnosis.status === 'running')}
+            say.lost(formatHours(diagnosis.hours_used, noun), copies, diagnosis.status === 'running')}
         </p>
       )}
       {outlook && diagnosis.bound === 'data' && <Ahead outlook={outlook} noun={noun} />}

@@ -24,12 +24,14 @@ function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
     }))
 }
 
+/** One mark for those that were gone at one instant. */
 function deaths(run: Happened, page: SeriesPage): readonly Mark[] {
-  return run.died_workers.flatMap(({ rank, loader, worker, end_us: endUs }) =>
-    rank === page.rank && loader === page.loader && endUs !== null
-      ? [{ atS: endUs / 1e6, label: say.died(worker), isEvent: true }]
-      : [],
-  )
+  const workers = new Map<number, number[]>()
+  for (const { rank, loader, worker, end_us: endUs } of run.died_workers) {
+    if (rank !== page.rank || loader !== page.loader || endUs === null) continue
+    workers.set(endUs, [...(workers.get(endUs) ?? []), worker])
+  }
+  return [...workers].map(([endUs, gone]) => ({ atS: endUs / 1e6, label: say.died(gone), isEvent: true }))
 }
 
 /** From its beginning, or from the run's own. */
