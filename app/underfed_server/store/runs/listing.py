@@ -128,7 +128,8 @@ def replays(connection: Connection, run_id: str) -> list[str]:
 
 
 def edit_run(connection: Connection, run_id: str, changes: Mapping[str, Any], now: datetime) -> None:
-    """Set ``name``, ``tags``, ``notes`` or ``archived``. A name or tags of ``None`` go back to what the agent says.
+    """Set ``name``, ``tags``, ``notes`` or ``archived``. A name or tags of ``None``, or as the agent says them, are its
+    to say again.
 
     Raises:
         NotFoundError: there is no such run.
@@ -136,6 +137,10 @@ def edit_run(connection: Connection, run_id: str, changes: Mapping[str, Any], no
     row = run_row(connection, run_id)
     columns = {"name": "edited_name", "tags": "edited_tags", "notes": "notes"}
     values = {columns[name]: value for name, value in changes.items() if name in columns}
+    for name in ("name", "tags"):
+        # Undone is undone: what the agent says later counts again.
+        if columns[name] in values and values[columns[name]] == row[name]:
+            values[columns[name]] = None
     if "archived" in changes:
         values["archived_at"] = (row["archived_at"] or now) if changes["archived"] else None
     connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(changed_at=now, **values))

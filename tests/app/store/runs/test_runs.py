@@ -165,6 +165,14 @@ def test_a_person_s_words_stay_whatever_the_agent_says_again(three: Store) -> No
     assert set(ids(three, tag="team=speech")) == {"alpha", "beta"}
 
 
+def test_a_tag_that_was_undone_leaves_the_tags_to_the_agent(three: Store) -> None:
+    had, name = three.run("alpha").tags, three.run("alpha").name
+    three.edit_run("alpha", {"tags": had | {"mine": ""}, "name": "mine"})
+    three.edit_run("alpha", {"tags": had, "name": name})
+    post(three, [made_window(1, run_id="alpha", run=RUN | {"name": "again", "tags": {"team": "speech"}})])
+    assert (three.run("alpha").name, three.run("alpha").tags) == ("again", {"team": "speech"})
+
+
 def test_earlier_runs_are_of_the_same_job_and_the_newest_first(store: Store) -> None:
     for name, hour, job in (("first", 1, "a"), ("second", 2, "a"), ("other", 2, "b"), ("third", 3, "a")):
         started_at = f"2026-11-20T0{hour}:00:00Z"
