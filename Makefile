@@ -14,7 +14,8 @@ test: $(VENV)/.dev frontend/node_modules/.stamp
 	tests/setup.sh $(BIN)/python
 	$(MAKE) --no-print-directory check
 	npm --prefix frontend test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile
 
 check: $(VENV)/.dev frontend/node_modules/.stamp
 	$(BIN)/ruff format --check .

@@ -108,10 +108,10 @@ def ensure_collector(run_directory: Path, is_end: bool = False) -> None:
     if now < watch.look_ns and not is_end:
         return
     watch.look_ns = now + int(LOOK_S * 1e9)
-    if not run_directory.exists():
-        return  # somebody removed the rings: what they hold is read by whoever has them open
     if is_held(run_directory):
         watch.see(now)
+    elif not run_directory.exists():
+        return  # somebody removed the rings: what they hold is read by whoever has them open
     elif watch.may_start(now, is_end):
         watch.start(now)
         _start(run_directory)

@@ -50,6 +50,9 @@ def locked(directory: Path, patience_s: float = 0.0) -> Iterator[None]:
 
 
 def is_held(directory: Path) -> bool:
-    """Whether some process holds it now."""
-    with held(directory) as is_ours:
-        return not is_ours
+    """Whether some process holds it now: none does in a directory that is gone, as the last holder may leave it."""
+    try:
+        with held(directory) as is_ours:
+            return not is_ours
+    except FileNotFoundError:
+        return False

@@ -20,6 +20,8 @@ import underfed
 from tests.fakes.jobs import run_python
 from underfed.hooks.session import KEPT_ITERATORS
 
+pytestmark = pytest.mark.alone
+
 AGENT = Path(underfed.__file__).parent
 NOISE_BYTES = 2_000
 """A dictionary or a deque grows by leaps; a byte kept for each step would be five times as much."""

@@ -128,6 +128,7 @@ def test_where_the_rings_were_removed_none_is_started(host: Host) -> None:
     shutil.rmtree(host.run_directory)
     host.wait(3600)
     assert host.ensure(is_end=True) == 1
+    assert not launch.is_served(host.run_directory)
 
 
 def test_a_run_after_another_has_a_companion_of_its_own(host: Host) -> None:

@@ -16,6 +16,8 @@ import pytest
 from tests.app.serving import poll
 from tests.fakes.environment import clean_environment
 
+pytestmark = pytest.mark.alone
+
 UNDERFED = Path(sys.executable).with_name("underfed")
 
 
@@ -26,10 +28,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture
-def directory(data: Path) -> Path:
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Shared by the demos of this file, so that the photographs are made once."""
-    return data
+    return tmp_path_factory.mktemp("demo")
 
 
 def start(directory: Path, *arguments: str) -> subprocess.Popen[str]:

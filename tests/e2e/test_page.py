@@ -13,6 +13,8 @@ from tests.app.serving import Service, start_service
 from tests.e2e.conftest import training
 from underfed_server.model import Diagnosis
 
+pytestmark = pytest.mark.alone
+
 LIVE_MS = 40_000
 
 

@@ -16,6 +16,8 @@ from tests.fakes.environment import clean_environment
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
+pytestmark = pytest.mark.alone
+
 SCRIPT = """
 import time
 import torch

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.app.serving import Service
 
@@ -137,6 +138,27 @@ def test_the_timeline_is_walked_through_and_measured(page: Page, gallery: Servic
     page.mouse.move(box["x"] + 700, box["y"] + 20, steps=3)
     page.mouse.up()
     expect(panel(page, "timeline").get_by_text(re.compile(r"In these .* the GPU waits .*%"))).to_be_visible()
+
+
+def test_keys_pressed_before_an_answer_go_on_from_each_other(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, STARVED)
+    expect(page.locator(".time-panels canvas").first).to_be_visible()
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/series?*", hold)
+    spans = []
+    for key in ("+", "+", "-"):
+        page.keyboard.press(key)
+        expect(page).to_have_url(re.compile(r"from_step=\d+&to_step=\d+"))
+        query = parse_qs(urlsplit(page.url).query)
+        spans.append(int(query["to_step"][0]) - int(query["from_step"][0]))
+    for route in waiting:
+        route.continue_()
+    assert spans[1] == pytest.approx(spans[0] / 2, abs=1)
+    assert spans[2] == pytest.approx(spans[0], abs=2)
 
 
 def test_the_timeline_is_zoomed_and_moved_by_its_keys(page: Page, gallery: Service) -> None:

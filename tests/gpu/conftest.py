@@ -18,6 +18,8 @@ DESELECTED = pytest.StashKey[int]()
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     ours = [item for item in items if HERE in item.path.parents]
+    for item in ours:
+        item.add_marker(pytest.mark.alone)
     if not ours or torch.cuda.is_available():
         return
     config.stash[DESELECTED] = len(ours)

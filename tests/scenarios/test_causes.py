@@ -11,6 +11,8 @@ from tests.scenarios.conftest import RunPipeline
 from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
 from underfed_server.model import Cause
 
+pytestmark = pytest.mark.alone
+
 SICK = [
     "sick.ipc_copy",
     "sick.pin_thread",

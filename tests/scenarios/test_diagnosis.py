@@ -6,6 +6,8 @@ import pytest
 
 from tests.scenarios.conftest import RunJob
 
+pytestmark = pytest.mark.alone
+
 
 def test_one_worker_that_never_rests_is_too_few(run_job: RunJob) -> None:
     seen = run_job(num_workers=1, load_sleep_ms=40, work_ms=10, steps=100)

@@ -133,15 +133,21 @@ function bindAddress(store: RunStore): () => void {
   }
 }
 
-/** Narrower, wider, or along the run, from the steps that are shown. */
+/** Narrower, wider, or along the run. */
 function zoom(store: RunStore, change: Parameters<typeof zoomed>[2]): void {
+  const { range } = store.selection.value
+  // A key pressed before the last one was answered goes on from what that one chose.
+  const from = range.kind === 'steps' ? range : shownSteps(store)
+  if (from) store.select({ range: zoomed(from, store.run.value?.steps ?? from.to, change) ?? WHOLE })
+}
+
+function shownSteps(store: RunStore): { from: number; to: number } | null {
   const { value: page } = store.series
-  const columns = page && stepColumns(page)
-  const last = page?.series[0]
-  const from = columns?.firstIndex[0]
-  const to = (columns?.firstIndex.at(-1) ?? 0) + (last?.count.at(-1) ?? 1)
-  if (from !== undefined)
-    store.select({ range: zoomed({ from, to }, store.run.value?.steps ?? to, change) ?? WHOLE })
+  if (!page) return null
+  const firstIndex = stepColumns(page)?.firstIndex ?? []
+  const [from] = firstIndex
+  if (from === undefined) return null
+  return { from, to: (firstIndex.at(-1) ?? from) + (page.series[0]?.count.at(-1) ?? 1) }
 }
 
 /** Keys that act on what is on the page do so by pressing its own buttons. */

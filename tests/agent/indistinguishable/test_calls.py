@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from multiprocessing import active_children, get_context
@@ -15,8 +16,10 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, SequentialSampler
 
 from tests.agent.indistinguishable.twice import Loader, Zeros, assert_same, report
+from tests.fakes.service import wait_until
 
 FORK = get_context("fork")
+FEEDER = "QueueFeederThread"
 
 
 class Counted(Dataset[Tensor]):
@@ -125,12 +128,21 @@ def test_workers_start_and_end_at_the_same_moments(settings: dict[str, Any]) -> 
 
 
 def test_no_thread_of_ours_runs_in_the_training_process() -> None:
-    def see(loader: Loader) -> list[int]:
+    def see(loader: Loader) -> tuple[list[str], int]:
+        gc.collect()
+        # A loader's queues end their threads a moment after it.
+        wait_until(lambda: FEEDER not in names(), "the threads of the last loader have ended")
         iterator = iter(loader)
         next(iterator)
-        return [threading.active_count(), len(list(Path("/proc/self/task").iterdir()))]
+        tasks = {int(task.name) for task in Path("/proc/self/task").iterdir()}
+        return sorted(names()), len(tasks - {thread.native_id for thread in threading.enumerate()})
 
-    assert_same(lambda: DataLoader(Zeros(), batch_size=4, num_workers=1), see)
+    def names() -> list[str]:
+        # The tests' service answers the companion from this process, with a thread for each connection.
+        return [thread.name for thread in threading.enumerate() if "process_request" not in thread.name]
+
+    seen, _native = assert_same(lambda: DataLoader(Zeros(), batch_size=4, num_workers=1), see)
+    assert FEEDER in seen
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

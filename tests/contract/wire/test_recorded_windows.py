@@ -37,6 +37,8 @@ from underfed.collector.wire import (
 from underfed.collector.wire import Window as WireWindow
 from underfed.facts import RunFacts
 
+pytestmark = pytest.mark.alone
+
 RECORDED = Path(__file__).parent / "v1"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "wire.md"
 IS_RECORDING = os.environ.get("UNDERFED_RECORD_WIRE") == "1"
