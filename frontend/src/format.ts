@@ -2,12 +2,14 @@
 import type { Evidence, Setting } from './api/names'
 
 export const NOT_MEASURED = '–'
+/** Made once: `toLocaleString` makes another with every figure. */
+const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 9 })
 
 /** Three significant digits at most, thousands set apart, no trailing zeros: `1089.3` → `"1,089"`. */
 export function formatNumber(value: number | null): string {
   if (value === null) return NOT_MEASURED
   const rounded = Math.abs(value) >= 1_000 ? Math.round(value) : Number(value.toPrecision(3))
-  return rounded.toLocaleString('en', { maximumFractionDigits: 9 })
+  return NUMBER.format(rounded)
 }
 
 /** Of one step or batch, from microseconds: `412_000` → `"412 ms"`, `1_650_000` → `"1.65 s"`. */

@@ -6,6 +6,7 @@ import { followAddress } from './router'
 import { listenForShortcuts } from './shortcuts'
 import { asked, readService } from './store/connection'
 import { followTheme } from './theme'
+import { beatWithNews } from './ui/frame/beat'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/parts.css'
@@ -20,6 +21,7 @@ import './styles/small.css'
 
 followTheme(repaint)
 followAddress()
+beatWithNews()
 listenForShortcuts()
 void asked(readService())
 render(<App />, document.body)

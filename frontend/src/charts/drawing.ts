@@ -17,18 +17,19 @@ export function mountDrawing<T>(
 ): Mounted<T> {
   let data = first
   const surface = createSurface(element, () => drawing.height(data), draw)
-  const scale = () => drawing.scale(data, element.clientWidth)
+  const scale = () => drawing.scale(data, surface.width())
   const unfollow = follow(element, surface.canvas, { ...pointing, scale })
 
-  function draw(): void {
-    drawing.draw(surface.begin().context, data, scale())
+  function draw(context: CanvasRenderingContext2D): void {
+    drawing.draw(context, data, scale())
   }
 
-  draw()
+  surface.redraw()
   return {
     update(next) {
+      if (next === data) return
       data = next
-      draw()
+      surface.redraw()
     },
     destroy() {
       unfollow()

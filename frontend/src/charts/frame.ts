@@ -59,34 +59,82 @@ export function spread(positions: readonly number[], room: number, lowest = Infi
 
 export interface Surface {
   canvas: HTMLCanvasElement
-  /** Cleared, scaled to CSS pixels. */
-  begin(): { context: CanvasRenderingContext2D; width: number; height: number }
+  /** In CSS pixels, as it was laid out last: asking the element would lay out the page in the midst of drawing. */
+  width(): number
+  /** At once, or as soon as it comes near the screen. */
+  redraw(): void
   destroy(): void
 }
 
+/** So far below the screen is near, as a share of its height: who scrolls finds it drawn. */
+const NEAR_SCREEN = '50%'
+
 /** A canvas that fills `element`, sharp on its screen, drawn again on a new size, theme or font. */
-export function createSurface(element: HTMLElement, height: () => number, draw: () => void): Surface {
+export function createSurface(
+  element: HTMLElement,
+  height: () => number,
+  draw: (context: CanvasRenderingContext2D) => void,
+): Surface {
   const canvas = document.createElement('canvas')
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  let width = element.clientWidth
+  let isNear = true
+  let isStale = false
   canvas.style.display = 'block'
   element.append(canvas)
-  const stops = [onRepaint(draw), onResize(element, draw), onFonts(draw)]
+
+  function drawNow(): void {
+    isStale = false
+    fit(canvas, width, height())
+    context.reset()
+    context.scale(devicePixelRatio, devicePixelRatio)
+    draw(context)
+  }
+  function redraw(): void {
+    if (isNear) drawNow()
+    else isStale = true
+  }
+
+  const stops = [
+    // What is seldom, and what paper wants, is drawn whether it is seen or not.
+    onRepaint(drawNow),
+    onResize(element, resized => {
+      width = resized
+      drawNow()
+    }),
+    onFonts(drawNow),
+    onNear(element, isNowNear => {
+      isNear = isNowNear
+      if (isNear && isStale) drawNow()
+    }),
+  ]
   return {
     canvas,
-    begin() {
-      const size = { width: element.clientWidth, height: height() }
-      canvas.width = Math.round(size.width * devicePixelRatio)
-      canvas.height = Math.round(size.height * devicePixelRatio)
-      canvas.style.width = `${size.width}px`
-      canvas.style.height = `${size.height}px`
-      const context = canvas.getContext('2d') as CanvasRenderingContext2D
-      context.scale(devicePixelRatio, devicePixelRatio)
-      return { context, ...size }
-    },
+    width: () => width,
+    redraw,
     destroy() {
       for (const stop of stops) stop()
       canvas.remove()
     },
   }
+}
+
+/** A new size empties a canvas and takes new memory: only where it is one. */
+function fit(canvas: HTMLCanvasElement, width: number, height: number): void {
+  const [across, down] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)]
+  if (canvas.width === across && canvas.height === down) return
+  canvas.width = across
+  canvas.height = down
+  canvas.style.width = `${width}px`
+  canvas.style.height = `${height}px`
+}
+
+function onNear(element: HTMLElement, changed: (isNear: boolean) => void): () => void {
+  const observer = new IntersectionObserver(entries => changed(entries.at(-1)?.isIntersecting ?? true), {
+    rootMargin: NEAR_SCREEN,
+  })
+  observer.observe(element)
+  return () => observer.disconnect()
 }
 
 /** Text that was drawn before its font arrived is drawn again. */
@@ -98,12 +146,12 @@ export function onFonts(redraw: () => void): () => void {
   }
 }
 
-export function onResize(element: HTMLElement, resized: () => void): () => void {
+export function onResize(element: HTMLElement, resized: (width: number) => void): () => void {
   let width = element.clientWidth
   const observer = new ResizeObserver(() => {
     if (element.clientWidth === width) return
     width = element.clientWidth
-    resized()
+    resized(width)
   })
   observer.observe(element)
   return () => observer.disconnect()

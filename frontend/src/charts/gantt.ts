@@ -60,18 +60,17 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     return view ?? { fromUs: data.timeline.from_us, toUs: data.timeline.to_us }
   }
   function left(): number {
-    return element.clientWidth < 480 ? 84 : 92
+    return surface.width() < 480 ? 84 : 92
   }
   function x(us: number): number {
     const { fromUs, toUs } = visible()
-    const at = left() + ((element.clientWidth - left() - 2) * (us - fromUs)) / (toUs - fromUs)
-    return Math.max(left(), Math.min(element.clientWidth - 2, at))
+    const at = left() + ((surface.width() - left() - 2) * (us - fromUs)) / (toUs - fromUs)
+    return Math.max(left(), Math.min(surface.width() - 2, at))
   }
   const laneTop = (batch: TimelineBatch): number => data.lanes.indexOf(batch.worker) * LANE + (LANE - BAR) / 2
   const loopTop = (): number => data.lanes.length * LANE + LOOP_GAP
 
-  function draw(): void {
-    const { context } = surface.begin()
+  function draw(context: CanvasRenderingContext2D): void {
     drawAxis(context)
     drawHandOvers(context)
     for (const batch of data.timeline.batches)
@@ -101,10 +100,10 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     const end = data.timeline.to_us / 1e6
     context.font = FONT
     context.strokeStyle = palette().hair
-    for (const beforeS of timeTicks(end - toUs / 1e6, end - fromUs / 1e6, element.clientWidth - left())) {
+    for (const beforeS of timeTicks(end - toUs / 1e6, end - fromUs / 1e6, surface.width() - left())) {
       const at = x((end - beforeS) * 1e6)
       context.fillStyle = palette()['ink-3']
-      context.textAlign = at > element.clientWidth - 24 ? 'right' : 'center'
+      context.textAlign = at > surface.width() - 24 ? 'right' : 'center'
       line(context, at, 2, at, height() - BOTTOM + 4)
       context.fillText(data.timeLabel(beforeS), at, height() - 6)
     }
@@ -177,7 +176,7 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
 
   function instant(offsetX: number): number {
     const { fromUs, toUs } = visible()
-    const share = (offsetX - left()) / (element.clientWidth - left() - 2)
+    const share = (offsetX - left()) / (surface.width() - left() - 2)
     return fromUs + Math.max(0, Math.min(1, share)) * (toUs - fromUs)
   }
 
@@ -201,13 +200,13 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     const span = Math.max(NARROWEST_US, Math.min(to_us - from_us, toUs - fromUs))
     const start = Math.max(from_us, Math.min(to_us - span, fromUs))
     view = span >= to_us - from_us ? null : { fromUs: start, toUs: start + span }
-    draw()
+    surface.redraw()
   }
 
   function select(stretch: Stretch | null): void {
     selected = stretch
     deps.onSelect(stretch)
-    draw()
+    surface.redraw()
   }
 
   const { canvas } = surface
@@ -229,13 +228,14 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     dragFromUs = null
   }
   canvas.onpointerleave = () => deps.onPoint(null)
-  draw()
+  surface.redraw()
 
   return {
     update(next) {
       // What is looked at stays where it is.
-      if (view === null && selected === null && pointed === null) data = next
-      draw()
+      if (next === data || view !== null || selected !== null || pointed !== null) return
+      data = next
+      surface.redraw()
     },
     zoom(factor) {
       const { fromUs, toUs } = visible()
@@ -259,7 +259,7 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
       const { fromUs, toUs } = visible()
       if (pointed && (pointed.start_us < fromUs || pointed.start_us > toUs))
         show(pointed.start_us - (toUs - fromUs) / 2, pointed.start_us + (toUs - fromUs) / 2)
-      else draw()
+      else surface.redraw()
     },
     destroy: surface.destroy,
   }

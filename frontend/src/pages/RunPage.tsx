@@ -46,9 +46,10 @@ export function RunPage({ runId }: { runId: string }) {
   useEffect(() => bindAddress(store), [store])
 
   const run = store.run.value
+  const title = run && titleOf(run)
   useEffect(() => {
-    if (run) document.title = titleOf(run)
-  }, [run])
+    if (title) document.title = title
+  }, [title])
 
   if (store.isMissing.value) return <MissingPage runId={runId} />
   return (

@@ -1,4 +1,5 @@
 /** The bar on top: where one is, whether what one sees is live, search, theme, keys. */
+import { computed } from '@preact/signals'
 import { route } from '../../router'
 import { now } from '../../store/clock'
 import { lastHeardAt, leave, link, service } from '../../store/connection'
@@ -59,7 +60,9 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
 
 function LinkState() {
   const state = link.value
-  return <span class={`link-state wide-only ${state}`}>{state === 'live' ? liveText() : say[state]}</span>
+  return (
+    <span class={`link-state wide-only ${state}`}>{state === 'live' ? liveWords.value : say[state]}</span>
+  )
 }
 
 /** Who the proxy says it is, who signs out there; or a way out for whoever signed in with a token. */
@@ -74,14 +77,15 @@ function WhoAsks() {
   )
 }
 
-function liveText(): string {
+/** Drawn when the words change, and not with all that is heard. */
+const liveWords = computed(() => {
   const reporting = counts.value?.running
   const here = route.value
   if (here.page === 'runs' && reporting !== undefined && !isFiltered(parseQuery(here.query)))
     return say.liveRuns(reporting)
   const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
   return say.live(Math.max(0, ageS))
-}
+})
 
 function Mark() {
   return (

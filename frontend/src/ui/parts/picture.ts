@@ -1,4 +1,5 @@
 /** A part of the page as a picture, painted from what the browser has laid out: charts, words, bars and marks. */
+import { repaint } from '../../charts/palette'
 
 const PAD = 24
 const HEAD = 4
@@ -7,6 +8,8 @@ const LEFT_OUT = '.controls, .visually-hidden, [popover], [role="slider"]'
 
 /** On paper, under a line in the colour of token `tone` that says of what it is. Raises: Error when the browser makes no picture of it. */
 export function pictureOf(part: HTMLElement, caption: string, tone: string): Promise<Blob> {
+  // Charts off the screen are drawn when they are scrolled to.
+  repaint()
   const box = part.getBoundingClientRect()
   const canvas = document.createElement('canvas')
   canvas.width = (box.width + 2 * PAD) * SCALE
