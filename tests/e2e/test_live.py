@@ -104,6 +104,35 @@ def test_a_hidden_tab_holds_no_connection_and_catches_up_when_it_is_seen(
     expect_streams(served, 1)
 
 
+def test_what_is_off_the_screen_is_drawn_when_it_is_scrolled_to_and_the_live_dot_beats_with_the_news(
+    served: Service, windows: Iterator[dict[str, Any]], context: BrowserContext
+) -> None:
+    context.add_init_script(
+        "const { prototype } = CanvasRenderingContext2D, { reset } = prototype;"
+        "prototype.reset = function () { this.canvas.drawn = (this.canvas.drawn ?? 0) + 1; reset.call(this) };"
+        "window.beats = 0; const seen = { subtree: true, attributeFilter: ['data-beat'] };"
+        "new MutationObserver(() => { window.beats += 1 }).observe(document, seen)"
+    )
+    post(served, windows, 10)
+    page = context.new_page()
+    page.set_viewport_size({"width": 1200, "height": 300})
+    page.goto(f"{served.address}/runs/run-1")
+    chart = page.locator(".time-panels canvas").first
+    chart.wait_for()
+    page.wait_for_timeout(1_000)
+    drawn, beats = chart.evaluate("canvas => canvas.drawn"), page.evaluate("beats")
+    assert drawn >= 1
+    with page.expect_response(re.compile("/series")):
+        post(served, windows, 10)
+    expect_steps(page, 400)
+    page.wait_for_timeout(500)
+    assert chart.evaluate("canvas => canvas.drawn") == drawn
+    assert page.evaluate("beats") > beats
+    assert page.evaluate("document.getAnimations().length") == 0
+    chart.scroll_into_view_if_needed()
+    page.wait_for_function("drawn => document.querySelector('.time-panels canvas').drawn > drawn", arg=drawn)
+
+
 def test_a_service_that_was_away_is_told_and_nothing_is_missing_when_it_is_back(
     served: Service, windows: Iterator[dict[str, Any]], context: BrowserContext, tmp_path: Path
 ) -> None:

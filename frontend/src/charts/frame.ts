@@ -85,7 +85,7 @@ export function createSurface(
 
   function drawNow(): void {
     isStale = false
-    fit(canvas, width, height())
+    resize(canvas, width, height())
     context.reset()
     context.scale(devicePixelRatio, devicePixelRatio)
     draw(context)
@@ -120,7 +120,7 @@ export function createSurface(
 }
 
 /** A new size empties a canvas and takes new memory: only where it is one. */
-function fit(canvas: HTMLCanvasElement, width: number, height: number): void {
+function resize(canvas: HTMLCanvasElement, width: number, height: number): void {
   const [across, down] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)]
   if (canvas.width === across && canvas.height === down) return
   canvas.width = across

@@ -1,5 +1,6 @@
 /** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
-import { effect } from '@preact/signals'
+import { computed, effect, useComputed } from '@preact/signals'
+import type { FunctionComponent } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Diagnosis, Run } from '../api/names'
 import { capital, formatFraction } from '../format'
@@ -8,11 +9,12 @@ import { bind } from '../shortcuts'
 import { stepColumns } from '../store/columns'
 import { isSame, queryOf, selectionOf, WHOLE, zoomed } from '../store/permalink'
 import { parseQuery } from '../store/query'
-import { openRun, type Part, type RunStore } from '../store/run'
+import { openRun, type Part, type RunStore, type Still } from '../store/run'
 import { isLoaded, load, order } from '../store/runs'
 import * as say from '../text'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/parts/Banner'
 import { Ledger } from '../ui/parts/Ledger'
+import { memo } from '../ui/parts/memo'
 import { Skeleton } from '../ui/parts/Skeleton'
 import { searchRuns } from '../ui/parts/searchRuns'
 import { AdviceList } from '../ui/run/AdviceList'
@@ -45,11 +47,8 @@ export function RunPage({ runId }: { runId: string }) {
   useLayoutEffect(() => bind(keys(store, runId)), [store, runId])
   useEffect(() => bindAddress(store), [store])
 
-  const run = store.run.value
-  const title = run && titleOf(run)
-  useEffect(() => {
-    if (title) document.title = title
-  }, [title])
+  const run = store.still.value
+  useLayoutEffect(() => nameTab(store), [store])
 
   if (store.isMissing.value) return <MissingPage runId={runId} />
   return (
@@ -62,25 +61,39 @@ export function RunPage({ runId }: { runId: string }) {
   )
 }
 
-function Loaded({ store, run }: { store: RunStore; run: Run }) {
+function Loaded({ store, run }: { store: RunStore; run: Still }) {
   const diagnosis = store.diagnosis.value
   return (
     <>
-      <RunHead run={run} />
-      {run.status === 'lost' && <NoSignalBanner run={run} />}
+      <Moving store={store} part={RunHead} />
+      {run.status === 'lost' && <Moving store={store} part={NoSignalBanner} />}
       <DiedBanner run={run} page={store.workers.value} />
-      {run.status === 'crashed' && <CrashBanner run={run} />}
+      {run.status === 'crashed' && <Moving store={store} part={CrashBanner} />}
       <div class={run.status === 'lost' ? 'stale' : ''}>
-        {diagnosis && <Verdict run={run} diagnosis={diagnosis} />}
+        {diagnosis && <Judged store={store} run={run} diagnosis={diagnosis} />}
         {run.no_loader === null && <Recorded store={store} run={run} diagnosis={diagnosis} />}
-        <Footnote run={run} />
+        <Moving store={store} part={Footnote} />
       </div>
     </>
   )
 }
 
+/** The few parts that follow each window of a run. */
+function Moving({ store, part: Part }: { store: RunStore; part: FunctionComponent<{ run: Run }> }) {
+  const run = store.run.value
+  return run && <Part run={run} />
+}
+
+function Judged({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis }) {
+  const outlook = useComputed(() => store.run.value?.outlook ?? null)
+  return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} />
+}
+
+/** These do not follow each verdict. */
+const [Facts, Workers, Gantt, Hosts] = [memo(RunFacts), memo(WorkersPanel), memo(GanttPanel), memo(RunHosts)]
+
 /** Everything that needs a loader: without one it would be a page of empty panels. */
-function Recorded({ store, run, diagnosis }: { store: RunStore; run: Run; diagnosis: Diagnosis | null }) {
+function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
   return (
     <>
       {diagnosis && diagnosis.ledger.length > 0 && <Ledger run={run} entries={diagnosis.ledger} />}
@@ -95,15 +108,15 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Run; diagno
             diagnosis={diagnosis}
             chosen={store.selection.value.loader}
           />
-          <RunFacts run={run} previous={store.previous.value} />
+          <Facts run={run} previous={store.previous.value} />
         </div>
         <div class="compared">
-          <WorkersPanel page={store.workers.value} run={run} />
+          <Workers page={store.workers.value} run={run} />
           {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel store={store} diagnosis={diagnosis} />}
         </div>
       </div>
-      <GanttPanel timeline={store.timeline.value} run={run} />
-      <RunHosts store={store} run={run} />
+      <Gantt timeline={store.timeline.value} run={run} />
+      <Hosts store={store} run={run} />
     </>
   )
 }
@@ -112,6 +125,14 @@ function titleOf(run: Run): string {
   const word = verdictWord(run, run.status)
   const share = run.data_stall_fraction === null ? '' : ` ${formatFraction(run.data_stall_fraction)}`
   return `${capital(word)}${share} · ${run.name} · ${say.text.product}`
+}
+
+/** As the run goes on. Returns what ends it. */
+function nameTab(store: RunStore): () => void {
+  const title = computed(() => store.run.value && titleOf(store.run.value))
+  return effect(() => {
+    if (title.value) document.title = title.value
+  })
 }
 
 /** What is chosen is written into the address; "back" chooses what was chosen before. Returns what ends it. */

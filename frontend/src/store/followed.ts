@@ -2,6 +2,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { ServiceError } from '../api/client'
 import { follow } from './connection'
+import { kept } from './kept'
 import { throttled } from './throttle'
 
 export interface Followed<T> {
@@ -26,7 +27,7 @@ export function openFollowed<T>(
     try {
       const found = await ask(value.peek(), control.signal)
       if (found === null) return
-      value.value = found
+      value.value = kept(value.peek(), found)
       trouble.value = null
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error

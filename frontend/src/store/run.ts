@@ -1,10 +1,11 @@
 /** One run on its page: its parts, each read on its own, and kept fresh at most once in two seconds. */
-import { type Signal, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
 import { newestFrom, SERIES_METRICS, type StepColumns, stepAt, stepColumns } from './columns'
 import { asked, follow } from './connection'
 import { readEarlier } from './earlier'
+import { kept } from './kept'
 import { throttled } from './throttle'
 
 export type Part = 'run' | 'diagnosis' | 'series' | 'workers' | 'timeline'
@@ -40,8 +41,18 @@ const REST_MS: Record<Part, number> = {
   timeline: 6_000,
 }
 
+/** What of a run moves with each of its windows. */
+const MOVING = [
+  ...(['steps', 'last_seen_at', 'spark', 'hours_lost', 'gpu_hours_lost', 'data_stall_fraction'] as const),
+  ...(['step_us', 'steps_per_s', 'samples_per_s', 'overhead_us', 'outlook'] as const),
+] as const
+
+/** The rest of it: another object only when something of it changed. */
+export type Still = Omit<Run, (typeof MOVING)[number]>
+
 export interface RunStore {
   run: Signal<Run | null>
+  still: ReadonlySignal<Still | null>
   diagnosis: Signal<Diagnosis | null>
   series: Signal<SeriesPage | null>
   workers: Signal<WorkersPage | null>
@@ -61,8 +72,10 @@ export interface RunStore {
 const EVERYTHING: Selection = { rank: null, loader: null, range: { kind: 'whole' }, figures: 'mean' }
 
 export function openRun(runId: string, first: Selection = EVERYTHING): RunStore {
+  const run = signal<Run | null>(null)
   const store = {
-    run: signal<Run | null>(null),
+    run,
+    still: stillOf(run),
     diagnosis: signal<Diagnosis | null>(null),
     series: signal<SeriesPage | null>(null),
     workers: signal<WorkersPage | null>(null),
@@ -170,7 +183,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
     if (event.run.run_id !== runId) return
     const before = store.run.value
     const ended = before !== null && before.status !== event.run.status
-    if (before) store.run.value = { ...before, ...event.run }
+    if (before) store.run.value = kept(before, { ...before, ...event.run })
     if (ended) for (const part of ALL) void read(part)
     else refresh(event.diagnosis_changed ? ALL : ['run', ...DRAWN])
   }
@@ -202,5 +215,16 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
 }
 
 function put<T>(target: Signal<T | null>, value: T | null): void {
-  if (value !== null) target.value = value
+  if (value !== null) target.value = kept(target.peek(), value)
+}
+
+function stillOf(run: Signal<Run | null>): ReadonlySignal<Still | null> {
+  let still: Still | null = null
+  return computed(() => {
+    if (!run.value) return null
+    const parts: Partial<Run> = { ...run.value }
+    for (const name of MOVING) delete parts[name]
+    still = kept(still, parts as Still)
+    return still
+  })
 }

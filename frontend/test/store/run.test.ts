@@ -78,6 +78,19 @@ test('events update the head at once and the rest at most every two seconds', as
   expect(count('/diagnosis')).toBe(1)
 })
 
+test('what does not move with the windows stays the same object while they come', async () => {
+  const before = store.still.value
+  const shown = store.diagnosis.value
+  StreamOfOurs.newest.tell({ steps: 99, last_seen_at: '2026-11-21T10:09:00Z' }, true)
+  await vi.advanceTimersByTimeAsync(6_000)
+  expect(store.still.value).toBe(before)
+  expect(store.diagnosis.value).toBe(shown)
+  expect(before).not.toHaveProperty('steps')
+  StreamOfOurs.newest.tell({ name: 'another' })
+  expect(store.still.value?.name).toBe('another')
+  expect(store.still.value?.loaders).toBe(before?.loaders)
+})
+
 test('a new verdict is read when the service says that there is one', async () => {
   StreamOfOurs.newest.tell({}, true)
   await vi.advanceTimersByTimeAsync(0)

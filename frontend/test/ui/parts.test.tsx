@@ -1,9 +1,10 @@
 import { cleanup, render, screen } from '@testing-library/preact'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ServiceError } from '../../src/api/client'
 import { navigate } from '../../src/router'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../../src/ui/parts/Banner'
 import { Ledger } from '../../src/ui/parts/Ledger'
+import { memo } from '../../src/ui/parts/memo'
 import { tagsOf, tagsText } from '../../src/ui/parts/tags'
 import { run, worker, workersPage } from '../made'
 
@@ -117,4 +118,15 @@ describe('a worker that died', () => {
     )
     expect(seen()).toContain('Workers 1, 2 of train; 1 of train on rank 3 died.')
   })
+})
+
+test('a memoised part is made again when a property is another, and not with each of its parent', () => {
+  const made = vi.fn(({ name }: { name: string }) => <b>{name}</b>)
+  const Part = memo((properties: { name: string }) => made(properties))
+  const { rerender } = render(<Part name="a" />)
+  rerender(<Part name="a" />)
+  expect(made).toHaveBeenCalledTimes(1)
+  rerender(<Part name="b" />)
+  expect(made).toHaveBeenCalledTimes(2)
+  expect(seen()).toBe('b')
 })

@@ -65,7 +65,7 @@ export function CrashBanner({ run }: { run: Run }) {
 }
 
 /** Workers that were killed: what they left undone explains how the run ended better than any verdict. */
-export function DiedBanner({ run, page }: { run: Run; page: WorkersPage | null }) {
+export function DiedBanner({ run, page }: { run: Pick<Run, 'died_workers'>; page: WorkersPage | null }) {
   const last = run.died_workers.at(-1)
   if (!last) return null
   const places = new Map<string, Set<number>>()

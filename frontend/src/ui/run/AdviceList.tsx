@@ -1,13 +1,16 @@
 /** What to do, the largest gain first and open; and what would not help, with the reason. */
-import type { Advice, Diagnosis, Evidence, Refusal, Run } from '../../api/names'
+
+import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/names'
 import { formatDuration, formatEvidence, formatFactor } from '../../format'
+import type { Still } from '../../store/run'
 import { advice as say } from '../../text'
 import { isOpen } from '../../verdict'
+import { memo } from '../parts/memo'
 import { Snippet } from '../parts/Snippet'
 import { Diff } from './Diff'
 import { GainRange } from './GainRange'
 
-export function AdviceList({ run, diagnosis }: { run: Run; diagnosis: Diagnosis }) {
+export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosis }) {
   const { advice, refusals } = diagnosis
   return (
     <section class="panel advice" aria-labelledby="advice-title">
@@ -16,14 +19,14 @@ export function AdviceList({ run, diagnosis }: { run: Run; diagnosis: Diagnosis 
       </header>
       {advice.length === 0 && <None diagnosis={diagnosis} run={run} />}
       {advice.map((one, index) => (
-        <AdviceCard key={`${one.change}=${String(one.to)}`} advice={one} index={index} />
+        <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} />
       ))}
       {advice.length > 0 && <CeilingNote diagnosis={diagnosis} />}
       {refusals.length > 0 && (
         <>
           <h3 class="refusals-title">{say.refusals}</h3>
           {refusals.map(refusal => (
-            <RefusalRow key={refusal.change} refusal={refusal} />
+            <Refused key={refusal.change} refusal={refusal} />
           ))}
         </>
       )}
@@ -31,7 +34,7 @@ export function AdviceList({ run, diagnosis }: { run: Run; diagnosis: Diagnosis 
   )
 }
 
-function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Run }) {
+function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
   const isUndecided = isOpen(diagnosis)
   const isWell = diagnosis.level === 'healthy' && diagnosis.bound !== 'transfer'
   const title = isUndecided ? say.noneYet : isWell ? say.none : say.noneFound
@@ -49,6 +52,8 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Run }) {
     </div>
   )
 }
+
+const Card = memo(AdviceCard)
 
 function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
   const isFirst = index === 0
@@ -119,6 +124,8 @@ function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
   const step = anatomy ? formatDuration(anatomy.step_us - anatomy.data_wait_us) : null
   return <p class="note">{say.ceilingNote(step, formatFactor(ceiling))}</p>
 }
+
+const Refused = memo(RefusalRow)
 
 function RefusalRow({ refusal }: { refusal: Refusal }) {
   return (

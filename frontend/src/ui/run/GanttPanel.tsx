@@ -1,10 +1,12 @@
 /** Show me: the last seconds, worker by worker, and the training loop below them. */
+
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
-import type { Run, Timeline, TimelineBatch, TimelineStep } from '../../api/names'
+import type { Timeline, TimelineBatch, TimelineStep } from '../../api/names'
 import { type Gantt, type GanttHandle, mountGantt, type Stretch } from '../../charts/gantt'
 import type { Table } from '../../csv'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
+import type { Still } from '../../store/run'
 import { gantt as say, workers } from '../../text'
 import { Chart } from '../parts/Chart'
 import { DataTable } from '../parts/DataTable'
@@ -14,7 +16,7 @@ import { Panel } from '../parts/Panel'
 const LANES = 16
 const TABLE_ROWS = 40
 
-export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: Run }) {
+export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: Still }) {
   const handle = useRef<GanttHandle | null>(null)
   const pointed = useSignal<TimelineBatch | TimelineStep | null>(null)
   const selected = useSignal<Stretch | null>(null)

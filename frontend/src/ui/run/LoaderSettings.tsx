@@ -1,12 +1,14 @@
 /** The judged loader as it was found in the process; what the advice would change is marked. */
+
 import type { Diagnosis, LoaderInfo, Run, StoragePlace } from '../../api/names'
 import { formatBytes, formatNumber, formatSetting, NOT_MEASURED, plural } from '../../format'
+import type { Still } from '../../store/run'
 import { settings as say } from '../../text'
 import { Diamond } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
 
 interface LoaderSettingsProps {
-  run: Run
+  run: Still
   /** The run of the same job before this one. */
   previous: Run | null
   diagnosis: Diagnosis | null
@@ -84,7 +86,7 @@ export function Was({ value }: { value: string }) {
 }
 
 /** Where most files were seen comes first. */
-function placesOf(run: Run, loader: LoaderInfo): readonly StoragePlace[] {
+function placesOf(run: Still, loader: LoaderInfo): readonly StoragePlace[] {
   return run.storage
     .filter(place => place.loader === loader.loader)
     .toSorted((a, b) => b.files_seen - a.files_seen)

@@ -12,10 +12,12 @@ const SPANS = [
 ] as const
 const CLEARLY = 1.2
 
-export function RangeChoice({ store, run }: { store: RunStore; run: Run }) {
+export function RangeChoice({ store }: { store: RunStore }) {
+  const run = store.run.value
   const { rank, loader, range, figures } = store.selection.value
   const page = store.series.value
   const stragglers = new Set(store.diagnosis.value?.ranks.filter(one => one.straggler).map(one => one.rank))
+  if (!run) return null
   return (
     <>
       {run.ranks.length > 1 && (

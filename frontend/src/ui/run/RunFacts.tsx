@@ -1,7 +1,9 @@
 /** How the run was started, by what versions and with which configuration; what the job's run before had is marked. */
+
 import type { Run } from '../../api/names'
 import { formatSetting } from '../../format'
 import { runHref } from '../../router'
+import type { Still } from '../../store/run'
 import { runFacts as say } from '../../text'
 import { CopyButton } from '../parts/CopyButton'
 import { Panel } from '../parts/Panel'
@@ -12,7 +14,7 @@ const CHOSEN = /^(config\.|--set )/
 
 type Row = readonly [name: string, value: string]
 
-export function RunFacts({ run, previous }: { run: Run; previous: Run | null }) {
+export function RunFacts({ run, previous }: { run: Still; previous: Run | null }) {
   const rows = rowsOf(run)
   const before = previous && new Map(rowsOf(previous))
   const command = run.command.join(' ')
@@ -53,7 +55,7 @@ export function RunFacts({ run, previous }: { run: Run; previous: Run | null }) 
 }
 
 /** Only what is known. */
-function rowsOf(run: Run): readonly Row[] {
+function rowsOf(run: Still): readonly Row[] {
   const known: readonly (readonly [string, string | null])[] = [
     ['python', run.python_version],
     ['torch', run.torch_version],

@@ -2,10 +2,10 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { ServiceError } from '../../api/client'
-import type { HostHistory, Run } from '../../api/names'
+import type { HostHistory } from '../../api/names'
 import { stepColumns } from '../../store/columns'
 import { readSpan } from '../../store/hosts'
-import type { RunStore } from '../../store/run'
+import type { RunStore, Still } from '../../store/run'
 import { hosts as say } from '../../text'
 import { TroubleBanner } from '../parts/Banner'
 import { Choice } from '../parts/Choice'
@@ -13,7 +13,7 @@ import { HostPanels } from '../parts/HostPanels'
 
 const NARROW = '(max-width: 640px)'
 
-export function RunHosts({ store, run }: { store: RunStore; run: Run }) {
+export function RunHosts({ store, run }: { store: RunStore; run: Still }) {
   const chosen = useSignal(run.hostnames[0] ?? null)
   const isOpen = useSignal(!matchMedia(NARROW).matches)
   const hostname = chosen.value
@@ -40,7 +40,7 @@ export function RunHosts({ store, run }: { store: RunStore; run: Run }) {
 
 interface OneHostProps {
   store: RunStore
-  run: Run
+  run: Still
   hostname: string
   choose(hostname: string | null): void
 }

@@ -1,7 +1,7 @@
 /** Since when: four panels over one time axis, with one crosshair through all of them. */
-import { type Signal, useSignal } from '@preact/signals'
+import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { Diagnosis, Run, Series } from '../../api/names'
+import type { Diagnosis, Series } from '../../api/names'
 import { type Crosshair, createCrosshair } from '../../charts/crosshair'
 import { type Heatmap, mountHeatmap } from '../../charts/heatmap'
 import type { TimePanel } from '../../charts/panel'
@@ -9,7 +9,7 @@ import { mountTime } from '../../charts/time'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
 import { type LineColumns, last, type StepColumns } from '../../store/columns'
 import { WHOLE } from '../../store/permalink'
-import type { RunStore } from '../../store/run'
+import type { RunStore, Still } from '../../store/run'
 import { charts as say, text } from '../../text'
 import { Chart } from '../parts/Chart'
 import { CrosshairSlider } from '../parts/CrosshairSlider'
@@ -20,14 +20,14 @@ import { SeriesTable, seriesFigures } from './SeriesTable'
 
 const NOTHING_SHARED: Diagnosis['shared'] = []
 
-export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
+export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
   const page = store.series.value
   const workers = store.workers.value
   const { kind } = store.selection.value.range
   const isWhole = kind === 'whole'
   const endsNow = kind !== 'steps' && run.status === 'running'
   const { run_id, started_at, epochs, loaders, died_workers } = run
-  const shared = store.diagnosis.value?.shared ?? NOTHING_SHARED
+  const shared = useComputed(() => store.diagnosis.value?.shared ?? NOTHING_SHARED).value
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
   const panels = useMemo(
     () =>
@@ -47,7 +47,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Run }) {
     <Panel
       title={say.title}
       name="steps"
-      controls={<RangeChoice store={store} run={run} />}
+      controls={<RangeChoice store={store} />}
       table={() => <SeriesTable panels={panels} />}
       csv={() => seriesFigures(panels)}
       class="time-panels"
@@ -170,7 +170,15 @@ function Disagreement({ panels: { util, steps } }: { panels: Panels }) {
   )
 }
 
-function Load({ mount, heat, run }: { mount: ReturnType<typeof mounting>['heat']; heat: Heatmap; run: Run }) {
+function Load({
+  mount,
+  heat,
+  run,
+}: {
+  mount: ReturnType<typeof mounting>['heat']
+  heat: Heatmap
+  run: Still
+}) {
   const limit = heat.limitUs === null ? null : formatDuration(heat.limitUs)
   return (
     <>

@@ -1,7 +1,9 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
+
 import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/names'
 import { asSentence, capital, formatAge, formatHours, formatNumber } from '../../format'
 import { runHref } from '../../router'
+import type { Still } from '../../store/run'
 import { empty, hourNoun, run as say, shared as sayShared } from '../../text'
 import { isOpen, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
@@ -9,7 +11,7 @@ import { VerdictGlyph } from '../parts/Glyph'
 import { Snippet } from '../parts/Snippet'
 
 interface VerdictProps {
-  run: Run
+  run: Still & Pick<Run, 'outlook'>
   diagnosis: Diagnosis
 }
 
@@ -40,7 +42,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
         )}
         {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
       </div>
-      {!isUndecided && <Cost run={run} diagnosis={diagnosis} />}
+      {!isUndecided && <Cost outlook={run.outlook} diagnosis={diagnosis} />}
     </section>
   )
 }
@@ -93,12 +95,11 @@ function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
 }
 
 /** Only what follows from the run's own figures: what was lost, what lies ahead, how fast it is, what a fix saves. */
-function Cost({ run, diagnosis }: VerdictProps) {
+function Cost({ outlook, diagnosis }: { outlook: Run['outlook']; diagnosis: Diagnosis }) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
   const saved = savedHours(diagnosis, lost)
-  const { outlook } = run
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   return (
     <div class="cost">

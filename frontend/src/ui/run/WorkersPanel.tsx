@@ -1,5 +1,6 @@
 /** Is one worker to blame? Load times side by side, with the limit above which training waits; and their processes. */
-import type { Run, WorkerInfo, WorkersPage } from '../../api/names'
+
+import type { WorkerInfo, WorkersPage } from '../../api/names'
 import type { Table } from '../../csv'
 import {
   asSentence,
@@ -9,12 +10,13 @@ import {
   formatNumber,
   NOT_MEASURED,
 } from '../../format'
+import type { Still } from '../../store/run'
 import { workers as say } from '../../text'
 import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'
 import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
 
-export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Run }) {
+export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Still }) {
   if (!page || (page.workers.length === 0 && !page.missing)) return null
   return (
     <Panel
@@ -36,7 +38,7 @@ function isAlone(page: WorkersPage): boolean {
   return page.workers.length === 1 && page.workers[0]?.worker === null
 }
 
-function Strips({ page, run }: { page: WorkersPage; run: Run }) {
+function Strips({ page, run }: { page: WorkersPage; run: Still }) {
   const { workers, limit_us: limitUs } = page
   const loaded = workers.filter(hasLoaded)
   const endUs = axisEnd(Math.max(...loaded.map(worker => worker.load_us_p95), (limitUs ?? 0) * 1.1))
