@@ -26,13 +26,11 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
   const { kind } = store.selection.value.range
   const isWhole = kind === 'whole'
   const endsNow = kind !== 'steps' && run.status === 'running'
-  const { run_id, started_at, epochs, loaders, died_workers } = run
   const shared = useComputed(() => store.diagnosis.value?.shared ?? NOTHING_SHARED).value
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
   const panels = useMemo(
-    () =>
-      page && panelsOf({ run_id, started_at, epochs, loaders, died_workers, shared, endsNow }, page, isWhole),
-    [page, run_id, started_at, epochs, loaders, died_workers, shared, endsNow, isWhole],
+    () => page && panelsOf({ ...run, shared, endsNow }, page, isWhole),
+    [page, run, shared, endsNow, isWhole],
   )
   const heat = useMemo(() => panels && heatmapOf(panels.frame, workers), [panels, workers])
   const crosshair = useMemo(createCrosshair, [])
