@@ -68,7 +68,7 @@ def read_sightings(connection: Connection, since: datetime, cause: Cause | None)
     run = tables.run.c
     is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since
     is_listed = and_(run.deleted_at.is_(None), run.archived_at.is_(None))
-    statement = select(tables.run).where(is_recent, is_listed, run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    statement = select(*_RUN).where(is_recent, is_listed, run.hours_lost.is_not(None), run.hours_used.is_not(None))
     if cause is not None:
         statement = statement.where(run.cause == cause)
     return _sightings(connection, connection.execute(statement.order_by(run.started_at, run.run_id)).mappings().all())
@@ -107,8 +107,12 @@ def _dataset_type(row: RowMapping, loaders: Sequence[RowMapping]) -> str | None:
     return next((each["info"].get("dataset_type") for each in loaders if each["loader"] == row["loader"]), None)
 
 
-# Not whole rows: there is one a rank, and to read what else it told takes most of the time.
-_rank, _place, _loader = tables.rank.c, tables.storage.c, tables.loader.c
+# Not whole rows: to read what else runs and ranks told takes most of the time.
+_run, _rank, _place, _loader = tables.run.c, tables.rank.c, tables.storage.c, tables.loader.c
+_RUN: Columns = (
+    _run.run_id, _run.name, _run.edited_name, _run.project, _run.user, _run.cause, _run.hours_lost, _run.hours_used,
+    _run.gpu_hours_lost, _run.started_at, _run.ended_at, _run.last_seen_at, _run.loader, _run.best_advice,
+)  # fmt: skip
 _RANK: Columns = (_rank.run_id, _rank.rank, _rank.hostname, _rank.host)
 _PLACE: Columns = (
     _place.run_id, _place.rank, _place.loader, _place.mount, _place.device, _place.kind, _place.files_seen,
