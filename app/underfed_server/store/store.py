@@ -164,9 +164,8 @@ class Store:
         """
         now = self.now()
         with self._readers.begin() as connection:
-            lines, cursor = listing.list_runs(connection, asked, now, self._lines)
-            counts = listing.count_by_status(connection, asked, now)
-            return write_page(lines, cursor, counts, read_week(connection, asked.within, now))
+            page = listing.read_page(connection, asked, now, self._lines)
+            return write_page(page.lines, page.cursor, page.counts, read_week(connection, asked.within, now))
 
     def projects(self, within: str | None = None) -> list[ProjectInfo]:
         """By name; ``within``: that one alone."""

@@ -10,11 +10,11 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from threading import Lock
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, select, type_coerce
 
-from underfed_server.model import StatusCounts, Week
+from underfed_server.model import Status, StatusCounts, Week
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import summaries
@@ -26,6 +26,8 @@ MOST_KEPT = 20_000
 """A kilobyte and a half each."""
 
 _CHANGED_US = type_coerce(tables.run.c.changed_at, BigInteger)
+_END = {status: f',"status":"{status}"}},'.encode() for status in get_args(Status)}
+"""Of a line and the comma behind it, by status."""
 
 
 def line_columns(now: datetime) -> tuple[ColumnElement[Any], ...]:
@@ -37,23 +39,24 @@ class Lines:
     """Used by any thread. Other service processes may write: what changed is told by the run's own row."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[int, str]] = {}
+        self._kept: dict[str, tuple[int, bytes]] = {}
         """By run: the instant of its last change, and the line without its end. The oldest come first."""
         self._lock = Lock()
 
-    def read(self, connection: Connection, rows: Sequence[Sequence[Any]], now: datetime) -> list[str]:
-        """Of the runs of ``rows``, which begin with :func:`line_columns`, in their order: one JSON object each."""
-        kept = [self._kept.get(row[0]) for row in rows]
-        missing = [row[0] for row, line in zip(rows, kept, strict=True) if line is None or line[0] != row[1]]
-        made = dict(_made(connection, missing, now)) if missing else {}
-        self._keep({row[0]: (row[1], made[row[0]]) for row in rows if row[0] in made}, now)
-        begun = [
-            line[1] if line is not None and line[0] == row[1] else made[row[0]]
-            for row, line in zip(rows, kept, strict=True)
-        ]
-        return [f'{line},"status":"{row[2]}"}}' for line, row in zip(begun, rows, strict=True)]
+    def read(self, connection: Connection, rows: Sequence[Sequence[Any]], now: datetime) -> list[bytes]:
+        """Of the runs of ``rows``, which begin with :func:`line_columns`, in their order: of each a JSON object and a
+        comma, in two pieces. A page of thousands is put together once, and its lines not one by one before.
+        """
+        lines = [self._kept.get(row[0]) for row in rows]
+        missing = [row[0] for row, line in zip(rows, lines, strict=True) if line is None or line[0] != row[1]]
+        if missing:
+            made = dict(_made(connection, missing, now))
+            self._keep({row[0]: (row[1], made[row[0]]) for row in rows if row[0] in made}, now)
+            lines = [(row[1], made[row[0]]) if row[0] in made else line for row, line in zip(rows, lines, strict=True)]
+        begun = [line[1] for line in lines if line is not None]
+        return [piece for line, row in zip(begun, rows, strict=True) for piece in (line, _END[row[2]])]
 
-    def _keep(self, made: dict[str, tuple[int, str]], now: datetime) -> None:
+    def _keep(self, made: dict[str, tuple[int, bytes]], now: datetime) -> None:
         rests_us = (now - RESTS_AFTER - tables.UNIX_EPOCH) // tables.MICROSECOND
         resting = {run_id: line for run_id, line in made.items() if line[0] < rests_us}
         with self._lock:
@@ -64,13 +67,14 @@ class Lines:
                 del self._kept[run_id]
 
 
-def _made(connection: Connection, run_ids: Sequence[str], now: datetime) -> list[tuple[str, str]]:
+def _made(connection: Connection, run_ids: Sequence[str], now: datetime) -> list[tuple[str, bytes]]:
     rows = connection.execute(select(tables.run).where(tables.run.c.run_id.in_(run_ids))).mappings().all()
     found = summaries(connection, rows, now)
-    return [(each.run_id, each.model_dump_json(by_alias=True, exclude={"status"})[:-1]) for each in found]
+    return [(each.run_id, each.model_dump_json(by_alias=True, exclude={"status"})[:-1].encode()) for each in found]
 
 
-def write_page(lines: Sequence[str], cursor: str | None, counts: StatusCounts, week: Week) -> bytes:
-    """The JSON of a :class:`~underfed_server.model.RunsPage`."""
+def write_page(lines: Sequence[bytes], cursor: str | None, counts: StatusCounts, week: Week) -> bytes:
+    """The JSON of a :class:`~underfed_server.model.RunsPage`; ``lines``: as :meth:`Lines.read` gives them."""
     rest = f'"next_cursor":{json.dumps(cursor)},"counts":{counts.model_dump_json()},"week":{week.model_dump_json()}'
-    return f'{{"runs":[{",".join(lines)}],{rest}}}'.encode()
+    last = [lines[-1].removesuffix(b",")] if lines else []
+    return b"".join((b'{"runs":[', *lines[:-1], *last, b"],", rest.encode(), b"}"))

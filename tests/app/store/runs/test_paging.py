@@ -51,10 +51,20 @@ def pages(store: Store, sort: str, limit: int, **asked: Any) -> list[list[str]]:
 def test_pages_of_any_size_are_the_list_in_its_order(seven: Store, sort: str) -> None:
     (whole,) = pages(seven, sort, 100)
     assert len(whole) == len(set(whole)) == len(NAMES)
-    for limit in (1, 2, 3, 7):
+    for limit in (1, 2, 3, 7, 5_000):
         cut = pages(seven, sort, limit)
         assert [run_id for page in cut for run_id in page] == whole
         assert all(len(page) == limit for page in cut[:-1])
+
+
+@pytest.mark.parametrize("asked", [{}, {"status": "finished"}, {"q": "beta"}, {"q": "nothing of the kind"}])
+def test_counts_are_of_all_runs_whatever_part_of_them_a_page_has(seven: Store, asked: dict[str, Any]) -> None:
+    whole, first = listed(seven, limit=100, **asked), listed(seven, limit=1, **asked)
+    assert whole.counts == first.counts
+    if "status" not in asked:
+        assert whole.counts.all == len(whole.runs)
+    else:
+        assert (whole.counts.all, whole.counts.finished) == (len(NAMES), len(whole.runs))
 
 
 @pytest.mark.parametrize(
