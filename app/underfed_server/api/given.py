@@ -123,6 +123,14 @@ def require_once(request: Request) -> None:
         seen.add(name)
 
 
+def check_stretch(from_step: int, to_step: int | None) -> None:
+    """Raises:
+    InvalidError: no step can lie there.
+    """
+    if to_step is not None and to_step <= from_step:
+        raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
+
+
 class Choice(NamedTuple):
     """What a question about recorded rows is about."""
 
@@ -158,5 +166,7 @@ GivenStore = Annotated[Store, Depends(store_of)]
 GivenGrant = Annotated[Grant, Depends(grant_of)]
 GivenRank = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
 GivenLoader = Annotated[str | None, Query(description="Default: the one that was judged")]
+GivenFromStep = Annotated[int, Query(ge=0, le=MOST)]
+GivenToStep = Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")]
 ALLOWED = [Depends(require_access), Depends(require_once)]
 ALLOWED_WHOLE = [*ALLOWED, Depends(require_whole)]

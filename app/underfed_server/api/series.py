@@ -10,15 +10,23 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.given import ALLOWED, MOST, GivenLoader, GivenRank, GivenStore
+from underfed_server.api.given import (
+    ALLOWED,
+    MOST,
+    GivenFromStep,
+    GivenLoader,
+    GivenRank,
+    GivenStore,
+    GivenToStep,
+    check_stretch,
+)
 from underfed_server.api.metrics import METRICS, Metric, metric_of
-from underfed_server.errors import InvalidError
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.chunks import Column
 from underfed_server.store.columns.ladder import STALL, STALL_FRACTION, Rollup, Stat
 from underfed_server.store.columns.lanes import batches_lane, kind_of, steps_lane, worker_lane
 from underfed_server.store.reading.hosts import read_samplers
-from underfed_server.store.reading.instants import instant_at
+from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.reasons import read_reasons
 from underfed_server.store.reading.series import read_series, read_series_between
 from underfed_server.store.reading.tracks import Kept, Reader
@@ -47,10 +55,6 @@ class _Question:
     to_step: int | None
     percentiles: tuple[int, ...]
 
-    @property
-    def is_whole(self) -> bool:
-        return self.from_step == 0 and self.to_step is None
-
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -69,15 +73,14 @@ def series(
     rank: GivenRank = None,
     loader: GivenLoader = None,
     worker: Annotated[int, Query(ge=0, le=MOST, description="Whose samples the `worker_…` metrics are of")] = 0,
-    from_step: Annotated[int, Query(ge=0, le=MOST)] = 0,
-    to_step: Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")] = None,
+    from_step: GivenFromStep = 0,
+    to_step: GivenToStep = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
     percentiles: Annotated[bool, Query(description="p50, p95 and p99 of durations; buckets may be larger")] = False,
 ) -> Response:
     """Mean, least and greatest of each metric in buckets of consecutive steps, batches or samples."""
     metrics = {name: metric_of(name) for name in metric}
-    if to_step is not None and to_step <= from_step:
-        raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
+    check_stretch(from_step, to_step)
     with store.reading() as reader:
         started_at, chosen, its_loader = _choose(reader, run_id, rank, loader)
         asked = PERCENTILES if percentiles else ()
@@ -137,7 +140,7 @@ def _rollup(
             reader, *where, names=names, buckets=question.buckets, low=question.from_step, high=question.to_step,
             percentiles=question.percentiles,
         )  # fmt: skip
-    from_us, to_us = (None, None) if question.is_whole else _span(reader, question)
+    from_us, to_us = _span(reader, question)
     return read_series_between(
         reader, *where, names=names, buckets=question.buckets, from_us=from_us, to_us=to_us,
         percentiles=question.percentiles,
@@ -163,9 +166,7 @@ def _span(reader: Reader, question: _Question) -> tuple[float | None, float | No
     if question.loader is None:
         return None, None
     steps = reader.tracks(question.run_id, question.rank, steps_lane(question.loader), question.started_at)
-    first = instant_at(reader, steps, question.from_step)
-    after = None if question.to_step is None else instant_at(reader, steps, question.to_step)
-    return (np.inf if first is None else first), after
+    return span_of(reader, steps, question.from_step, question.to_step)
 
 
 def _nothing(name: str, metric: Metric, found: _Found, reasons: Mapping[str, str]) -> Series:

@@ -11,15 +11,25 @@ import numpy as np
 from fastapi import APIRouter
 from numpy.typing import NDArray
 
-from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
+from underfed_server.api.given import (
+    ALLOWED,
+    GivenFromStep,
+    GivenLoader,
+    GivenRank,
+    GivenStore,
+    GivenToStep,
+    check_stretch,
+    choose,
+)
 from underfed_server.api.heatmap import COLUMNS, heatmap
 from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.columns.chunks import Column
-from underfed_server.store.columns.lanes import batches_lane
+from underfed_server.store.columns.lanes import batches_lane, steps_lane
+from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.rows import BatchRows, StepRows
-from underfed_server.store.reading.series import read_series
+from underfed_server.store.reading.series import read_series_between
 from underfed_server.store.reading.workers import WorkerRecord
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
@@ -39,8 +49,11 @@ def workers(
     store: GivenStore,
     rank: GivenRank = None,
     loader: GivenLoader = None,
+    from_step: GivenFromStep = 0,
+    to_step: GivenToStep = None,
 ) -> WorkersPage:
-    """Each worker's newest batches and samples, and a heat map of load times over the whole run."""
+    """Each worker's newest batches and samples, and a heat map of load times: of the whole run, or of some steps."""
+    check_stretch(from_step, to_step)
     run, chosen, name = choose(store, run_id, rank, loader)
     # Workers that died before the first batch leave no step.
     name = name or store.worker_loader(run_id, chosen)
@@ -50,9 +63,11 @@ def workers(
     batches = store.batches(run_id, chosen, name, NEWEST_BATCHES)
     found = _workers(batches, {each.worker: each for each in store.workers(run_id, chosen, name)})
     with store.reading() as reader:
-        rollup = read_series(
+        steps = reader.tracks(run_id, chosen, steps_lane(name), run.started_at)
+        from_us, to_us = span_of(reader, steps, from_step, to_step)
+        rollup = read_series_between(
             reader, run_id, chosen, batches_lane(name), run.started_at,
-            names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"],
+            names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"], from_us=from_us, to_us=to_us,
         )  # fmt: skip
     if not len(batches):
         given_up_at = None if rollup is None else store.given_up_at(run_id)
@@ -69,7 +84,7 @@ def workers(
         workers=found,
         pin_us_p50=_median(batches.pin_us),
         limit_us=limit_us,
-        heatmap=None if rollup is None else heatmap(rollup, float(batches.start_us[-1]), limit_us),
+        heatmap=None if rollup is None else heatmap(rollup, to_us or float(batches.start_us[-1]), limit_us),
         missing=None,
     )
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 0c71d185ad0847ed800ac95b6719d1769b163a2fff2b37cfd83e48a3e0a4dca7. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 9d9e1fe94d159178d36db89de4986f1a81d008b5c1d57972c931cfece387d443. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -281,7 +281,7 @@ export interface paths {
         };
         /**
          * Workers
-         * @description Each worker's newest batches and samples, and a heat map of load times over the whole run.
+         * @description Each worker's newest batches and samples, and a heat map of load times: of the whole run, or of some steps.
          */
         get: operations["workers_api_v1_runs__run_id__workers_get"];
         put?: never;
@@ -3861,10 +3861,13 @@ export interface operations {
     workers_api_v1_runs__run_id__workers_get: {
         parameters: {
             query?: {
+                from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
                 /** @description Default: the lowest */
                 rank?: number | null;
+                /** @description Left out itself; default: to the end */
+                to_step?: number | null;
             };
             header?: never;
             path: {

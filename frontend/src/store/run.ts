@@ -10,6 +10,8 @@ import { throttled } from './throttle'
 
 export type Part = 'run' | 'diagnosis' | 'series' | 'workers' | 'timeline'
 const ALL: readonly Part[] = ['run', 'diagnosis', 'series', 'workers', 'timeline']
+/** Read for the stretch that is shown. */
+const ZOOMED: readonly Part[] = ['series', 'workers']
 const DRAWN: readonly Part[] = ['series', 'workers', 'timeline']
 
 export type Range =
@@ -110,12 +112,16 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
       put(store.series, page)
       if (page && !('from_step' in query)) overview = stepColumns(page)
       // Opened by a link to the newest minutes: what they are is known only now.
-      if (isFirst && store.selection.peek().range.kind === 'newest') void read('series')
+      if (isFirst && store.selection.peek().range.kind === 'newest') {
+        for (const part of ZOOMED) void read(part)
+      }
     },
     workers: async signal =>
       put(
         store.workers,
-        await asked(get('/api/v1/runs/{run_id}/workers', { path, query: chosen() }, signal)),
+        await asked(
+          get('/api/v1/runs/{run_id}/workers', { path, query: { ...chosen(), ...steps() } }, signal),
+        ),
       ),
     timeline: async signal =>
       put(
@@ -194,9 +200,10 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
   function select(changes: Partial<Selection>): void {
     const before = store.selection.value
     store.selection.value = { ...store.selection.value, ...changes }
-    const another =
-      store.selection.value.rank !== before.rank || store.selection.value.loader !== before.loader
-    for (const part of another ? DRAWN : (['series'] as const)) void read(part)
+    const { rank, loader, range } = store.selection.value
+    const another = rank !== before.rank || loader !== before.loader
+    const zoomed: readonly Part[] = range === before.range ? ['series'] : ZOOMED
+    for (const part of another ? DRAWN : zoomed) void read(part)
   }
 
   return {

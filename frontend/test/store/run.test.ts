@@ -112,17 +112,21 @@ test('events of other runs are not ours', async () => {
 test('the newest minutes are asked for by step', async () => {
   store.select({ range: { kind: 'newest', spanS: 900 } })
   await vi.advanceTimersByTimeAsync(0)
-  expect(asked.at(-1)).toContain('from_step=30990')
+  expect(asked.at(-1)).toContain('/workers?from_step=30990')
+  expect(asked.at(-2)).toContain('from_step=30990')
 })
 
-test('another rank is read in all its charts, another range only in the series', async () => {
+test('another rank is read in all its charts, another range in those of the run', async () => {
   store.select({ rank: 3 })
   await vi.advanceTimersByTimeAsync(0)
   expect(asked.slice(6).every(url => url.includes('rank=3'))).toBe(true)
   expect(asked).toHaveLength(9)
   store.select({ range: { kind: 'steps', from: 10, to: 20 } })
   await vi.advanceTimersByTimeAsync(0)
-  expect(asked).toHaveLength(10)
+  expect(asked.slice(9).map(url => url.match(/\/(series|workers)\?.*from_step=10&to_step=20/)?.[1])).toEqual([
+    'series',
+    'workers',
+  ])
 })
 
 test('the spread is asked for with the series, and only there', async () => {
@@ -138,7 +142,9 @@ test('a link to the newest minutes finds them once the run is known', async () =
   const newest = { kind: 'newest', spanS: 900 } as const
   store = openRun('run-1', { rank: null, loader: null, range: newest, figures: 'mean' })
   await vi.advanceTimersByTimeAsync(2_000)
-  expect(asked.filter(url => url.includes('/series')).at(-1)).toContain('from_step=30990')
+  for (const part of ['/series', '/workers']) {
+    expect(asked.filter(url => url.includes(part)).at(-1)).toContain('from_step=30990')
+  }
 })
 
 test('a part that fails is named, what was read before stays, and it heals', async () => {

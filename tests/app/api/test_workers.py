@@ -105,3 +105,24 @@ def test_the_timeline_has_pinning_drawing_and_the_idle_device(client: TestClient
     assert first["sampler_us"] == steps.sampler_us[first["step_index"]]
     assert {step["gpu_idle_us"] is None for step in told["steps"]} == {True, False}
     assert {batch["pin_us"] for batch in told["batches"]} <= set(batches.pin_us.tolist())
+
+
+def test_the_heat_map_of_some_steps_is_of_the_batches_of_their_time(client: TestClient, store: Store) -> None:
+    post(store, list(made_stream(50)))
+    steps, batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
+    from_us, to_us = steps.start_us[400], steps.start_us[600]
+    whole, zoomed = shown(client), shown(client, "?from_step=400&to_step=600")
+    inside = (batches.start_us >= from_us) & (batches.start_us < to_us)
+    assert whole.heatmap is not None and zoomed.heatmap is not None
+    assert sum(map(sum, zoomed.heatmap.counts)) == inside.sum() < len(batches)
+    assert from_us <= zoomed.heatmap.at_us[0] < zoomed.heatmap.end_us <= to_us + 1
+    columns = (zoomed.heatmap.at_us[1] - zoomed.heatmap.at_us[0], whole.heatmap.at_us[1] - whole.heatmap.at_us[0])
+    assert columns[0] < columns[1] / 2, "they are finer"
+    assert zoomed.workers == whole.workers, "whose figures are of the newest batches, whatever is shown"
+
+
+def test_a_heat_map_of_steps_that_are_not_there_is_none(client: TestClient, store: Store) -> None:
+    post(store, list(made_stream(2)))
+    assert shown(client, "?from_step=2000").heatmap is None
+    answer = client.get("/api/v1/runs/run-1/workers?from_step=9&to_step=9")
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, "to_step")

@@ -35,6 +35,14 @@ def instant_at(reader: Reader, tracks: Sequence[Track], index: int) -> float | N
     return None
 
 
+def span_of(reader: Reader, steps: Sequence[Track], first: int, after: int | None) -> tuple[float | None, float | None]:
+    """From step ``first`` until step ``after`` began, by the run's clock. ``None``: no bound; infinite: no such step"""
+    if first == 0 and after is None:
+        return None, None
+    began = instant_at(reader, steps, first)
+    return (np.inf if began is None else began), None if after is None else instant_at(reader, steps, after)
+
+
 def _index_at(reader: Reader, track: Track, at_us: float, *, is_end: bool) -> int:
     """Not yet shifted; ``at_us`` is of the incarnation's clock."""
     chunk = tables.chunk.c

@@ -126,6 +126,7 @@ def read_series_between(
     buckets: int,
     from_us: float | None,
     to_us: float | None,
+    binned: Sequence[str] = (),
     percentiles: Sequence[float] = (),
 ) -> Rollup | None:
     """As :func:`read_series`, of the rows between two instants of the run's clock; ``None``: no bound."""
@@ -136,7 +137,7 @@ def read_series_between(
     high = None if to_us is None else index_at(reader, tracks, to_us, is_end=True)
     return read_series(
         reader, run_id, rank, lane, run_started_at,
-        names=names, buckets=buckets, low=low, high=high, percentiles=percentiles,
+        names=names, buckets=buckets, low=low, high=high, binned=binned, percentiles=percentiles,
     )  # fmt: skip
 
 
