@@ -251,3 +251,14 @@ def test_paper_is_light_and_without_controls_also_when_the_screen_is_dark(page: 
     expect(page.get_by_role("button", name="Export")).to_be_hidden()
     expect(page.get_by_role("button", name=re.compile("As table: Where"))).to_be_hidden()
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_a_stretch_has_a_heat_map_of_its_own(page: Page, gallery: Service) -> None:
+    open_run(page, gallery, "vit-b16-in1k-aug2")
+    with page.expect_response(re.compile(r"/workers\?.*from_step=\d+")) as answered:
+        page.get_by_role("button", name="15 min").click()
+    zoomed = answered.value.json()["heatmap"]
+    page.get_by_role("button", name="Whole run").click()
+    whole = page.request.get(f"{gallery.address}/api/v1/runs/vit-b16-in1k-aug2/workers").json()["heatmap"]
+    assert zoomed["at_us"][0] > whole["at_us"][0]
+    assert zoomed["end_us"] - zoomed["at_us"][-1] < whole["end_us"] - whole["at_us"][-1], "its columns are narrower"
