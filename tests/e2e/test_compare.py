@@ -127,3 +127,16 @@ def test_a_run_that_is_not_there_is_said_and_another_can_be_chosen(address: str,
     visitor.goto(f"{address}/compare?run_id=slow&run_id=nobody")
     expect(visitor.get_by_text("there is no run 'nobody'")).to_be_visible()
     expect(visitor.get_by_label("Find a run to add")).to_be_visible()
+
+
+def test_runs_of_other_batch_sizes_lie_along_samples_unless_asked_otherwise(address: str, page: Page) -> None:
+    page.goto(f"{address}/compare?run_id={NAMES[0]}&run_id={NAMES[2]}")
+    panel = page.locator("#overlay")
+    expect(panel.get_by_role("button", name="Samples")).to_have_attribute("aria-pressed", "true")
+    expect(panel).to_contain_text("Batch sizes differ: along samples")
+    panel.get_by_role("button", name="Step", exact=True).click()
+    expect(panel.get_by_role("button", name="Samples")).to_have_attribute("aria-pressed", "false")
+    assert page.url.endswith("&by=step")
+    page.goto(f"{address}/compare?run_id={NAMES[0]}&run_id={NAMES[1]}")
+    expect(panel.get_by_role("button", name="Step", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("button", name="Samples")).to_have_count(0)

@@ -56,6 +56,22 @@ describe('the chart over all runs', () => {
     expect(along.missing).toEqual(['No epochs are known of b.'])
   })
 
+  test('lies along samples where batch sizes differ, unless asked otherwise', () => {
+    const sizes = [compared('a', { batch_samples: 64 }), compared('b', { batch_samples: 32 }), compared('c')]
+    const runs: Comparison = { ...comparison(...sizes), per: 'samples' }
+    const pages = new Map([...PAGES, ['c', B]] as const)
+    const { axis } = drawnBy(new URLSearchParams(), runs.per)
+    const { overlay, missing } = overlayOf(runs, pages, 'step_us', axis)
+    expect(overlay?.lines.map(line => line.at)).toEqual([
+      [0, 640, 1_280],
+      [0, 320],
+    ])
+    expect(missing).toEqual(['The batch size of c is not known.'])
+    expect(overlay && overlayReadout(overlay, 'step_us', axis, 700)).toBe('sample 700 · a 110 ms')
+    expect(drawnBy(new URLSearchParams('by=step'), 'samples').axis).toBe('step')
+    expect(drawnBy(new URLSearchParams('by=sample'), 'steps').axis).toBe('step')
+  })
+
   test('says of a run why it is not drawn, and keeps the others in their colours', () => {
     const none = seriesPage(series('step_us', [], { missing: 'nothing was recorded here' }))
     const pages = new Map([...PAGES, ['a', none]] as const)
@@ -86,8 +102,8 @@ test('the last epoch is taken to be as long as the one before it', () => {
 test('the address says which runs, what is drawn and along what', () => {
   const query = new URLSearchParams('run_id=a&run_id=b&run_id=a&run_id=&by=epoch&metric=data_wait_us')
   expect(chosenRuns(query)).toEqual(['a', 'b'])
-  expect(drawnBy(query)).toEqual({ metric: 'data_wait_us', axis: 'epoch' })
-  expect(drawnBy(new URLSearchParams('by=x'))).toEqual({ metric: 'step_us', axis: 'step' })
+  expect(drawnBy(query, 'steps')).toEqual({ metric: 'data_wait_us', axis: 'epoch' })
+  expect(drawnBy(new URLSearchParams('by=x'), 'steps')).toEqual({ metric: 'step_us', axis: 'step' })
   expect(compareHref(['b', 'c'], query)).toBe('/compare?by=epoch&metric=data_wait_us&run_id=b&run_id=c')
   expect(compareHref([])).toBe('/compare')
 })

@@ -14,7 +14,7 @@ import { Choice } from '../parts/Choice'
 import { CrosshairSlider } from '../parts/CrosshairSlider'
 import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'
-import { AXES, type Axis, drawnBy, formatMetric, lineAt, overlayOf, overlayReadout } from './overlays'
+import { type Axis, axesOf, drawnBy, formatMetric, lineAt, overlayOf, overlayReadout } from './overlays'
 import { RunSwatch } from './RunSwatch'
 
 interface OverlayPanelProps {
@@ -26,7 +26,8 @@ interface OverlayPanelProps {
 const ROWS = 24
 
 export function OverlayPanel({ comparison, series, query }: OverlayPanelProps) {
-  const { metric, axis } = drawnBy(query)
+  const { per } = comparison
+  const { metric, axis } = drawnBy(query, per)
   const drawn = useMemo(() => overlayOf(comparison, series, metric, axis), [comparison, series, metric, axis])
   if (series.size === 0) return null
   const { overlay, missing } = drawn
@@ -34,10 +35,11 @@ export function OverlayPanel({ comparison, series, query }: OverlayPanelProps) {
     <Panel
       title={say.overlay}
       name="overlay"
-      controls={<Controls metric={metric} axis={axis} query={query} />}
+      controls={<Controls metric={metric} axis={axis} per={per} query={query} />}
       table={overlay ? () => <Rows overlay={overlay} metric={metric} axis={axis} /> : undefined}
       csv={overlay ? () => figures(overlay, metric, axis) : undefined}
     >
+      {per === 'samples' && <p class="detail">{say.bySample}</p>}
       {overlay && <Drawing overlay={overlay} metric={metric} axis={axis} />}
       {missing.map(reason => (
         <p key={reason} class="missing">
@@ -48,7 +50,14 @@ export function OverlayPanel({ comparison, series, query }: OverlayPanelProps) {
   )
 }
 
-function Controls({ metric, axis, query }: { metric: OverlayMetric; axis: Axis; query: URLSearchParams }) {
+interface ControlsProps {
+  metric: OverlayMetric
+  axis: Axis
+  per: Comparison['per']
+  query: URLSearchParams
+}
+
+function Controls({ metric, axis, per, query }: ControlsProps) {
   const change = (key: string, value: string | null) =>
     navigate(location.pathname + withQuery(query, { [key]: value }), 'replace')
   return (
@@ -61,7 +70,7 @@ function Controls({ metric, axis, query }: { metric: OverlayMetric; axis: Axis; 
       />
       <fieldset class="choices small">
         <legend class="visually-hidden">{say.axis}</legend>
-        {AXES.map(one => (
+        {axesOf(per).map(one => (
           <button key={one} type="button" aria-pressed={one === axis} onClick={() => change('by', one)}>
             {say.axes[one]}
           </button>

@@ -13,7 +13,7 @@ import { bucketAt, measured, quantile } from '../../store/columns'
 import { METRICS, type OverlayMetric } from '../../store/compare'
 import { compare as say } from '../../text'
 
-export const AXES = ['step', 'time', 'epoch'] as const
+const AXES = ['step', 'time', 'epoch', 'sample'] as const
 export type Axis = (typeof AXES)[number]
 
 export interface Drawn {
@@ -22,10 +22,17 @@ export interface Drawn {
   missing: readonly string[]
 }
 
-/** What the address says, or the first of each. */
-export function drawnBy(query: URLSearchParams): { metric: OverlayMetric; axis: Axis } {
+/** Where batch sizes differ, a step is not the same work: then runs lie along samples too, unless told otherwise. */
+export const axesOf = (per: Comparison['per']) => (per === 'samples' ? AXES : AXES.slice(0, 3))
+
+/** What the address says, or what is usual. */
+export function drawnBy(
+  query: URLSearchParams,
+  per: Comparison['per'],
+): { metric: OverlayMetric; axis: Axis } {
   const metric = METRICS.find(one => one === query.get('metric')) ?? 'step_us'
-  return { metric, axis: AXES.find(one => one === query.get('by')) ?? 'step' }
+  const axis = axesOf(per).find(one => one === query.get('by'))
+  return { metric, axis: axis ?? (per === 'samples' ? 'sample' : 'step') }
 }
 
 /** Values this far above the ordinary ones are cut off: they would flatten all others. */
@@ -44,7 +51,7 @@ export function overlayOf(
     const series = pages.get(run.run.run_id)?.series.find(one => one.metric === metric)
     const at = series && positions(run, series, axis)
     if (!series || series.missing !== null) missing.push(say.notDrawn(run.label, series?.missing ?? say.none))
-    else if (!at) missing.push(say.noEpochs(run.label))
+    else if (!at) missing.push(axis === 'epoch' ? say.noEpochs(run.label) : say.noBatchSize(run.label))
     else lines.push({ label: run.label, place, at, values: series.mean })
   })
   return { overlay: lines.length > 0 ? chart(lines, metric, axis) : null, missing }
@@ -78,10 +85,12 @@ export function formatMetric(metric: OverlayMetric, value: number | null): strin
   return metric === 'data_stall_fraction' ? formatFraction(value) : formatDuration(value)
 }
 
-/** `null`: it has no epochs to be laid along. */
+/** `null`: it has no epochs, or no batch size, to be laid along. */
 function positions(run: ComparedRun, series: Series, axis: Axis): readonly number[] | null {
   if (axis === 'time') return series.at_us.map(at => at / 1e6)
   if (axis === 'step') return series.first_index
+  const { batch_samples: samples } = run
+  if (axis === 'sample') return samples === null ? null : series.first_index.map(step => step * samples)
   return run.epochs.length > 0 ? series.first_index.map(step => epochAt(run.epochs, step)) : null
 }
 
