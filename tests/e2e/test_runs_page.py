@@ -221,3 +221,21 @@ def test_the_list_is_saved_as_csv(address: str, page: Page) -> None:
     lines = list(csv.DictReader(io.StringIO(saving.value.path().read_text())))
     assert sorted(line["name"] for line in lines) == ["alpha", "gamma"]
     assert {line["hosts"] for line in lines} == {"gpu-03"}
+
+
+def test_runs_are_chosen_with_a_finger_on_a_phone(address: str, phone: Page) -> None:
+    phone.goto(address)
+    cells = phone.locator("tbody .tick")
+    expect(cells).to_have_count(4)
+    for index in (0, 2):
+        # Beside the box: its whole cell is pressed, and not the run opened that the rest of the row leads to.
+        cells.nth(index).click(position={"x": 4, "y": 8})
+    bar = phone.get_by_role("region", name="Selected runs")
+    expect(bar).to_contain_text("2 runs selected")
+    for name in ("Compare", "Tag", "Archive", "Delete", "Clear"):
+        expect(bar.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+    assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
+    found = Axe().run(phone)
+    assert found.violations_count == 0, found.generate_report()
+    bar.get_by_role("button", name="Archive").click()
+    expect(phone.locator("tbody a.run-name")).to_have_count(2)

@@ -22,7 +22,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
   const run = row.value
   return (
     <tr aria-rowindex={index + 2} class={isSelected(run.run_id) ? 'ticked' : ''}>
-      {!isNarrow && <Tick run={run} />}
+      <Tick run={run} />
       <td class="name-cell">
         <a class="run-name" href={runHref(run.run_id)}>
           {run.name}

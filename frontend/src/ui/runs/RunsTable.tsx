@@ -42,15 +42,15 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
       <table aria-rowcount={ids.length + 1} style={{ minWidth: isNarrow ? '0' : `${leastPx(columns)}px` }}>
         <caption class="visually-hidden">{runs.caption}</caption>
         <colgroup>
-          {!isNarrow && <col style={{ width: `${TICK_PX}px` }} />}
+          <col style={{ width: `${TICK_PX}px` }} />
           <col />
           {columns.map(({ id, width }) => (
-            <col key={id} style={{ width: `${width}px` }} />
+            <col key={id} style={{ width: `${isNarrow ? width - TICK_PX : width}px` }} />
           ))}
         </colgroup>
         <thead>
           <tr aria-rowindex={1}>
-            {!isNarrow && <TickAll ids={ids} />}
+            <TickAll ids={ids} />
             <Head label={runs.columns.run} sort="name" asking={asking} query={query} />
             {columns.map(({ id, sort, isFigure }) => (
               <Head
