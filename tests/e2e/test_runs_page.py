@@ -119,6 +119,22 @@ def lose(store: Store, name: str, hours: float, index: int) -> None:
     post(store, [made_window(index, run_id=name)])
 
 
+def test_the_head_stays_in_sight_and_hides_no_row_that_the_keyboard_comes_to(address: str, page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 200})
+    page.goto(address)
+    page.locator("tbody a.run-name").last.focus()
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    head = page.locator("thead").bounding_box()
+    filters = page.locator(".filters").bounding_box()
+    first = page.locator("thead th").last.bounding_box()
+    assert head and filters and first
+    assert head["y"] < first["y"] == pytest.approx(filters["height"], abs=1), "it left its place and went with us"
+    for _ in range(7):
+        page.keyboard.press("Shift+Tab")
+        focused = page.evaluate("document.activeElement.getBoundingClientRect().top")
+        assert focused >= first["y"] + first["height"] - 1
+
+
 def test_rows_stay_under_the_pointer_and_are_sorted_when_it_leaves(changing: tuple[str, Store], page: Page) -> None:
     address, store = changing
     page.goto(address)

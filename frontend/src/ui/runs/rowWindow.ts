@@ -24,7 +24,8 @@ export function useRowWindow(
   count: number,
   rowHeight: number,
 ): RowWindow {
-  const visible = useSignal<RowWindow>({ from: 0, to: Math.min(count, 40) })
+  // Before it is known where the table begins: no more than fit on the screen.
+  const visible = useSignal<RowWindow>({ from: 0, to: Math.min(count, Math.ceil(innerHeight / rowHeight)) })
   useEffect(() => {
     function measure(): void {
       const top = body.current?.getBoundingClientRect().top ?? 0
