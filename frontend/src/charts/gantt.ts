@@ -1,5 +1,6 @@
 /** The last seconds: what each worker loads, and how the training loop waits for it. */
 import type { Timeline, TimelineBatch, TimelineStep } from '../api/names'
+import { line } from './axes'
 import { createSurface, type Mounted, timeTicks } from './frame'
 import { FONT, LABEL_FONT, palette } from './palette'
 
@@ -263,11 +264,4 @@ export function mountGantt(element: HTMLElement, first: Gantt, deps: GanttDeps):
     },
     destroy: surface.destroy,
   }
-}
-
-function line(context: CanvasRenderingContext2D, x1: number, y1: number, x2: number, y2: number): void {
-  context.beginPath()
-  context.moveTo(x1, y1)
-  context.lineTo(x2, y2)
-  context.stroke()
 }

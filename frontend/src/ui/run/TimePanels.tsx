@@ -1,5 +1,5 @@
 /** Since when: four panels over one time axis, with one crosshair through all of them. */
-import { type Signal, useComputed, useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { Diagnosis, Series } from '../../api/names'
 import { type Crosshair, createCrosshair } from '../../charts/crosshair'
@@ -26,7 +26,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
   const { kind } = store.selection.value.range
   const isWhole = kind === 'whole'
   const endsNow = kind !== 'steps' && run.status === 'running'
-  const shared = useComputed(() => store.diagnosis.value?.shared ?? NOTHING_SHARED).value
+  const shared = store.diagnosis.value?.shared ?? NOTHING_SHARED
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
   const panels = useMemo(
     () => page && panelsOf({ ...run, shared, endsNow }, page, isWhole),
