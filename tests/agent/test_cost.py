@@ -5,46 +5,23 @@ How much time it takes is measured, not asserted: ``benchmarks/overhead``.
 
 from __future__ import annotations
 
-import gc
 import os
-import tracemalloc
-from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from torch.utils.data import DataLoader, dataloader
+from torch.utils.data import DataLoader
 
 import underfed
+from tests.agent.growth import KINDS, draw
 from tests.fakes.jobs import run_python
+from tests.fakes.service import Service, wait_until
 from underfed.hooks.session import KEPT_ITERATORS
 
 pytestmark = pytest.mark.alone
 
-AGENT = Path(underfed.__file__).parent
 NOISE_BYTES = 2_000
 """A dictionary or a deque grows by leaps; a byte kept for each step would be five times as much."""
-
-
-def kept_bytes() -> int:
-    """Of what lives: allocated by the agent's lines, or by those of torch's that ours were put into."""
-    gc.collect()
-    ours = [tracemalloc.Filter(True, str(AGENT / "*"), all_frames=False), tracemalloc.Filter(True, dataloader.__file__)]
-    snapshot = tracemalloc.take_snapshot().filter_traces(ours)
-    return sum(each.size for each in snapshot.statistics("filename"))
-
-
-def grown_bytes(work: Callable[[], object]) -> int:
-    """What doing the same twice keeps more than doing it once."""
-    tracemalloc.start()
-    try:
-        work()
-        before = kept_bytes()
-        work()
-        return kept_bytes() - before
-    finally:
-        tracemalloc.stop()
 
 
 def rings(run_id: str) -> dict[str, int]:
@@ -58,27 +35,14 @@ def numbers(length: int, **settings: Any) -> DataLoader[int]:
     return DataLoader(range(length), **settings)  # type: ignore[arg-type]
 
 
-def draw(batches: Any, steps: int) -> None:
-    assert sum(1 for _ in islice(batches, steps)) == steps
-
-
-@pytest.mark.parametrize(("num_workers", "steps"), [(0, 10_000), (2, 2_000)])
-def test_steps_keep_no_memory(num_workers: int, steps: int) -> None:
-    # Of one iterator: torch's own books are balanced again after each step.
-    batches = iter(underfed.watch(numbers(10**6, batch_size=None, num_workers=num_workers)))
-    draw(batches, 100)
-    assert grown_bytes(lambda: draw(batches, steps)) < NOISE_BYTES
-
-
-def test_steps_of_what_is_no_dataloader_keep_no_memory() -> None:
-    batches = iter(underfed.watch(iter(range(10**6))))
-    draw(batches, 100)
-    assert grown_bytes(lambda: draw(batches, 10_000)) < NOISE_BYTES
-
-
-def test_epochs_keep_no_memory() -> None:
-    loader = underfed.watch(numbers(8, batch_size=4))
-    assert grown_bytes(lambda: [list(loader) for _ in range(300)]) < NOISE_BYTES
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_kept_of_each(kind: str, service: Service) -> None:
+    done = run_python("-m", "tests.agent.growth", kind)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < NOISE_BYTES
+    # It was recorded meanwhile.
+    wait_until(service.ends, "the end arrives")
+    assert service.count_steps() > 300
 
 
 def test_files_do_not_grow_with_steps(run_id: str) -> None:
