@@ -132,8 +132,8 @@ def worst_cores(process: ProcessShare, host: HostShare) -> Cores:
 
 
 def _cores(process: ProcessShare, host: HostShare, assumed_full: float) -> Cores:
-    usable, others = host.usable_cores or 1.0, other_cores(process)
-    recorded = max(1.0, own_cores(process) + others)
+    usable, others = host.usable_cores or 1.0, other_cores(process) or 0.0
+    recorded = max(1.0, own_cores(process), process.host_busy_cores or 0.0)
     if host.cpu_slowdown:
         return Cores(usable, curve_through(host.cpu_slowdown, recorded), others)
     return Cores(usable, assumed_curve(usable, assumed_full, recorded), others)

@@ -90,15 +90,20 @@ def own_cores(process: ProcessShare) -> float:
     return (process.process_cores or 0.0) + (process.workers_cores or 0.0)
 
 
-def other_cores(process: ProcessShare) -> float:
-    """Of the allowed cores, those that anyone else used; 0 where the host was not sampled."""
-    return max(0.0, (process.host_busy_cores or 0.0) - own_cores(process))
+def other_cores(process: ProcessShare) -> float | None:
+    """Of the allowed cores, those that anyone else used; ``None``: the host's or our own were not measured."""
+    if process.host_busy_cores is None or process.process_cores is None:
+        return None
+    return max(0.0, process.host_busy_cores - own_cores(process))
 
 
 def attainable_cores(process: ProcessShare, usable: float) -> float:
-    """Cores this run gets with one busy task more than there are cores: the scheduler shares fairly with others."""
+    """Cores this run gets with one busy task more than there are cores: the scheduler shares fairly with others.
+
+    All of them where nobody knows of others: what keeps cores busy may be this run.
+    """
     tasks = usable + 1
-    return usable * min(1.0, tasks / (tasks + other_cores(process)))
+    return usable * min(1.0, tasks / (tasks + (other_cores(process) or 0.0)))
 
 
 def used_cores_fraction(rank: RankFacts, host: HostShare) -> float | None:

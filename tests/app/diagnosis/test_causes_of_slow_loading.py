@@ -79,6 +79,14 @@ def test_too_few_workers_does_not_say_that_cores_are_free_where_that_was_not_mea
     assert [("cores are free" in each.sentence) for each in told] == [True, False]
 
 
+def test_too_few_workers_is_found_where_the_runs_own_use_of_the_cores_was_not_measured() -> None:
+    # One that ends within two seconds has a single sample of the host, which is one of its own work.
+    facts = made_run(
+        wait_ms=14.0, work_ms=20.0, num_workers=1, load_cpu_ms=33.0, usable_cores=2.0, busy_cores=1.2, queue_depth=0,
+    )  # fmt: skip
+    assert causes(facts) == ["too_few_workers"]
+
+
 # cpu_limited
 
 

@@ -26,5 +26,11 @@ def test_others_on_the_host_leave_a_fair_share_of_the_cores() -> None:
     assert measures.attainable_cores(beside, 2.0) == pytest.approx(1.5)
 
 
+def test_busy_cores_are_not_called_others_where_our_own_were_not_measured() -> None:
+    process = starved(usable_cores=2.0, busy_cores=1.2, process_cores=None).ranks[0].process
+    assert measures.other_cores(process) is None
+    assert measures.attainable_cores(process, 2.0) == pytest.approx(2.0)
+
+
 def test_a_run_that_never_read_has_no_storage_share() -> None:
     assert measures.storage_fraction(starved(asked_bytes=0.0, read_bytes=0.0).ranks[0]) is None

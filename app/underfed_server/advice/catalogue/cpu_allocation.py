@@ -26,7 +26,7 @@ def consider(case: Case) -> Sequence[Advice | Refusal]:
 def needed_cores(case: Case) -> int | None:
     """To load a batch, and to train on one, in the time that a step takes by itself; others go on as they do."""
     needed, own = cpu_us(case), case.rank.step_us - case.rank.data_wait_us
-    return math.ceil(needed / own + measures.other_cores(case.rank.process)) if needed and own > 0 else None
+    return math.ceil(needed / own + (measures.other_cores(case.rank.process) or 0.0)) if needed and own > 0 else None
 
 
 def is_quota(host: HostShare) -> bool:

@@ -120,7 +120,7 @@ def _fills_cores(case: Case, best: Prediction) -> bool:
     needed, usable = cpu_us(case), case.facts.host.usable_cores
     if needed is None or not usable:
         return False
-    cores = needed / predicted_step_us(case, best) + measures.other_cores(case.rank.process)
+    cores = needed / predicted_step_us(case, best) + (measures.other_cores(case.rank.process) or 0.0)
     return cores >= LIMITS.saturated_cores_fraction * usable
 
 
