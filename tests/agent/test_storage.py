@@ -70,6 +70,8 @@ def mount_of(path: Path) -> str:
     return mount.point
 
 
+# A look at a process that ran a thousand tests before is dear, so that the next one comes late.
+@pytest.mark.alone
 @pytest.mark.parametrize("num_workers", [0, 1])
 def test_files_that_are_read_tell_where_the_data_lies(
     num_workers: int, service: Service, tmp_path: Path, shared_memory: Path
