@@ -167,7 +167,7 @@ class Recording:
             self.guard.failed("collector start", error)
 
     def _see_versions(self) -> None:
-        """Again until all are known: a program may use its device for the first time in the middle of an epoch."""
+        """Again while a device may yet be used: a program may do so for the first time in the middle of an epoch."""
         import torch
 
         facts = with_versions(self.facts, torch)

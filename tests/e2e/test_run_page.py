@@ -151,7 +151,9 @@ def test_keys_pressed_before_an_answer_go_on_from_each_other(page: Page, gallery
     page.route("**/series?*", hold)
     spans = []
     for key in ("+", "+", "-"):
+        before = page.url
         page.keyboard.press(key)
+        expect(page).not_to_have_url(before)
         expect(page).to_have_url(re.compile(r"from_step=\d+&to_step=\d+"))
         query = parse_qs(urlsplit(page.url).query)
         spans.append(int(query["to_step"][0]) - int(query["from_step"][0]))

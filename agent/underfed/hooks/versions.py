@@ -14,8 +14,8 @@ NO_CUDNN = "this PyTorch is built without cuDNN"
 
 
 def with_versions(facts: RunFacts, torch: Any) -> RunFacts:
-    """The same with the versions known by now, and why others are not; unchanged once all of them are told."""
-    if facts.cudnn_version is not None:
+    """The same with the versions known by now, and why others are not; unchanged once nothing more can become known."""
+    if facts.torch_version is not None and facts.not_measured.get("cudnn_version") != NOT_IN_USE:
         return facts
     cuda, hip = torch.version.cuda, torch.version.hip
     cudnn, reason = cudnn_version(torch)
