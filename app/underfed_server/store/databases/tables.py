@@ -28,6 +28,8 @@ from sqlalchemy import (
     event,
 )
 
+from underfed_server.measurements import RATES
+
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -292,10 +294,7 @@ peak = Table(
     # The most in a second that a rank saw of the host that it samples.
     _key("run_id", Text),
     _key("rank", Integer),
-    Column("disk_read_bytes_per_s", Float),
-    Column("disk_written_bytes_per_s", Float),
-    Column("network_received_bytes_per_s", Float),
-    Column("network_sent_bytes_per_s", Float),
+    *(Column(rate, Float) for rate in RATES),
     sqlite_with_rowid=False,
 )
 
