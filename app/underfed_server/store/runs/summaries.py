@@ -16,7 +16,6 @@ from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_of
 from underfed_server.store.runs.tags import effective
 
-
 _OF_THE_ROW = tuple(RunSummary.model_fields.keys() & set(tables.run.c.keys()) - {"name", "tags", "best_advice"})
 """What a summary says just as the run's row does."""
 
