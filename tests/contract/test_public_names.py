@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import underfed
-from underfed.cli import help_text
+from underfed.commands.cli import help_text
 from underfed_server.model import Bound, Cause, Change, Level
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def test_the_command_has_the_documented_sub_commands() -> None:
 def test_the_documented_flags_exist(flags: str) -> None:
     command, *words = flags.split()
     shown = subprocess.run(
-        [sys.executable, "-m", "underfed.cli", command, "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "underfed.commands.cli", command, "--help"], capture_output=True, text=True, check=True
     )
     assert {word.strip("[]") for word in words if word.startswith("[--")} <= set(re.findall(r"--[\w-]+", shown.stdout))
 
