@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -84,11 +85,13 @@ class Application:
         self.parts.store.close()
 
 
-def create_app(settings: Settings, judge: Judge | None = None) -> Application:
+def create_app(
+    settings: Settings, judge: Judge | None = None, clock: Callable[[], float] = time.monotonic
+) -> Application:
     """Open the database and everything around it.
 
     ``judge`` reads a run from the store and saves its diagnosis there; it is called on one thread, at most once a
-    second a run, for runs whose windows arrived.
+    second a run, for runs whose windows arrived. ``clock``: in seconds, by which requests are limited.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
@@ -99,7 +102,7 @@ def create_app(settings: Settings, judge: Judge | None = None) -> Application:
         access, new_token = open_access(store, settings)
         events = Events()
         pulse = Pulse(store, events, judge)
-        limits = Limits(settings.requests_per_s, settings.bytes_per_s)
+        limits = Limits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
             store,
             access,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
+
+from underfed_server.measurements import RECORDED, ValueKind
 
 VERSION = 1
 LARGEST = 2**53
@@ -33,13 +36,50 @@ Texts = Annotated[list[Text], Meta(max_length=MOST_ENTRIES)]
 
 Counts = list[Count]
 Durations = list[Duration]
-OptionalCounts = list[Count | None]
 OptionalDurations = list[Duration | None]
-OptionalAmounts = list[Amount | None]
+OptionalCounts = list[Count | None]
+COLUMNS: Mapping[ValueKind, Any] = {
+    "index": OptionalCounts,
+    "instant": OptionalCounts,
+    "duration": OptionalDurations,
+    "count": OptionalCounts,
+    "amount": list[Amount | None],
+    "fraction": list[Fraction | None],
+    "flag": list[bool | None],
+    "total": OptionalCounts,
+}
+"""By what it has in it."""
 
 
 class Part(Struct, frozen=True, gc=False):
     """Unknown keys are ignored, so version 1 can grow."""
+
+
+class Rows(Part, frozen=True):
+    """Columns of one length, a row for each of their values."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> list[Any] | None:
+            """One that :func:`with_columns` added."""
+
+
+R = TypeVar("R", bound=Rows)
+
+
+def with_columns(lane_kind: str) -> Callable[[type[R]], type[R]]:
+    """Add the columns of a lane that the class does not name itself: each may be null, or left out."""
+
+    def add(part: type[R]) -> type[R]:
+        columns = [
+            (name, COLUMNS[each.kind] | None, None)
+            for name, each in RECORDED[lane_kind].items()
+            if each.is_sent and name not in part.__struct_fields__
+        ]
+        added = defstruct(part.__name__, columns, bases=(part,), module=__name__, frozen=True, gc=False, kw_only=True)
+        return cast(type[R], added)
+
+    return add
 
 
 class Handover(Part, frozen=True, kw_only=True):
@@ -138,7 +178,8 @@ class Loader(Part, frozen=True, kw_only=True):
     not_measured: Reasons = {}
 
 
-class Steps(Part, frozen=True, kw_only=True):
+@with_columns("steps")
+class Steps(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     epoch_index: Count
     first_step_index: Count
@@ -146,32 +187,15 @@ class Steps(Part, frozen=True, kw_only=True):
     start_us: Count
     step_us: OptionalDurations
     data_wait_us: Durations
-    queue_depth: OptionalDurations | None = None
-    batch_index: Counts | None = None
-    sampler_us: OptionalDurations | None = None
-    gpu_idle_us: OptionalDurations | None = None
-    gpu_work_us: OptionalDurations | None = None
-    h2d_us: OptionalDurations | None = None
-    h2d_exposed_us: OptionalDurations | None = None
 
 
-class Batches(Part, frozen=True, kw_only=True):
+@with_columns("batches")
+class Batches(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     epoch_index: Count
     batch_index: Counts
     start_us: Counts
     load_us: Durations
-    worker: OptionalDurations | None = None
-    cpu_us: OptionalDurations | None = None
-    process_cpu_us: OptionalDurations | None = None
-    runqueue_us: OptionalDurations | None = None
-    blocked_us: OptionalDurations | None = None
-    collate_us: OptionalDurations | None = None
-    pin_us: OptionalDurations | None = None
-    asked_bytes: OptionalCounts | None = None
-    read_bytes: OptionalCounts | None = None
-    samples: OptionalCounts | None = None
-    received_us: OptionalCounts | None = None
 
 
 class Epoch(Part, frozen=True, kw_only=True):
@@ -200,14 +224,11 @@ class Worker(Part, frozen=True, kw_only=True):
     ended: Literal["returned", "raised", "died"] | None = None
 
 
-class WorkerSamples(Part, frozen=True, kw_only=True):
+@with_columns("worker")
+class WorkerSamples(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     worker: Count
     at_us: Counts = []
-    rss_bytes: OptionalCounts | None = None
-    pss_bytes: OptionalCounts | None = None
-    threads: OptionalCounts | None = None
-    cpu_us: OptionalCounts | None = None
 
 
 class Storage(Part, frozen=True, kw_only=True):
@@ -222,43 +243,20 @@ class Storage(Part, frozen=True, kw_only=True):
     example: Text | None = None
 
 
-class ProcessSamples(Part, frozen=True, kw_only=True):
+@with_columns("process")
+class ProcessSamples(Rows, frozen=True, kw_only=True):
     at_us: Counts = []
-    main_cpu_us: OptionalCounts | None = None
-    main_runqueue_us: OptionalCounts | None = None
-    process_cpu_us: OptionalCounts | None = None
-    workers_cpu_us: OptionalCounts | None = None
-    rss_bytes: OptionalCounts | None = None
-    workers_rss_bytes: OptionalCounts | None = None
-    threads: OptionalCounts | None = None
-    open_files: OptionalCounts | None = None
-    swap_bytes: OptionalCounts | None = None
 
 
-class HostSamples(Part, frozen=True, kw_only=True):
+@with_columns("host")
+class HostSamples(Rows, frozen=True, kw_only=True):
     at_us: Counts = []
-    busy_cores: OptionalAmounts | None = None
-    cpu_pressure_us: OptionalCounts | None = None
-    io_pressure_us: OptionalCounts | None = None
-    memory_pressure_us: OptionalCounts | None = None
-    throttled_us: OptionalCounts | None = None
-    memory_available_bytes: OptionalCounts | None = None
-    memory_used_bytes: OptionalCounts | None = None
-    swap_used_bytes: OptionalCounts | None = None
-    shm_free_bytes: OptionalCounts | None = None
-    disk_read_bytes: OptionalCounts | None = None
-    disk_written_bytes: OptionalCounts | None = None
-    network_received_bytes: OptionalCounts | None = None
-    network_sent_bytes: OptionalCounts | None = None
 
 
-class GpuSamples(Part, frozen=True, kw_only=True):
+@with_columns("gpu")
+class GpuSamples(Rows, frozen=True, kw_only=True):
     gpu_index: Count
     at_us: Counts = []
-    util_fraction: list[Fraction | None] | None = None
-    memory_used_bytes: OptionalCounts | None = None
-    power_w: OptionalAmounts | None = None
-    own_process: list[bool | None] | None = None
 
 
 class Losses(Part, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
+from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
 from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.databases import leases, tables
@@ -24,7 +25,7 @@ from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
 from underfed_server.store.reading.hosts import Samplers, read_samplers
 from underfed_server.store.reading.newest import Newest, Place, RankNow
-from underfed_server.store.reading.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
+from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.workers import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import judgements, listing, removal, summaries

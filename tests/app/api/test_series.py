@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
-from underfed_server.api.metrics import METRICS
+from underfed_server.measurements import METRICS
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.stall import stall_us
 from underfed_server.store.store import Store
