@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from underfed.config import Value
-    from underfed.prefetcher.loader import Prefetched
+    from underfed.exchange.config import Value
+    from underfed.trainer.prefetcher.loader import Prefetched
 
 __all__ = ["Run", "finish", "init", "prefetch", "watch"]
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: ``name`` or an ``UNDERFED_`` variable cannot be used (a ``ValueError``).
     """
-    from underfed import control
+    from underfed.trainer import control
 
     watched: Loader = control.watch(loader, name)
     return watched
@@ -74,7 +74,7 @@ def prefetch(loader: Iterable[Any], device: Any, transform: Callable[[Any], Any]
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: there is no such device here (a ``ValueError``).
     """
-    from underfed.prefetcher.loader import prefetched
+    from underfed.trainer.prefetcher.loader import prefetched
 
     return prefetched(loader, device, transform)
 
@@ -95,7 +95,7 @@ def init(
     Raises:
         ConfigError: an argument or variable cannot be used, or a run has begun already.
     """
-    from underfed import control
+    from underfed.trainer import control
 
     return control.init(project=project, name=name, tags=tags, config=config)
 
@@ -105,6 +105,6 @@ def finish() -> None:
 
     Waits at most one second until the companion has read what was recorded.
     """
-    from underfed import control
+    from underfed.trainer import control
 
     control.finish()

@@ -11,10 +11,10 @@ import pytest
 
 from tests.fakes.launching import UNDERFED, finish, start
 from tests.fakes.service import Service, wait_until
-from underfed import acquaint as module
-from underfed import calibrate
-from underfed.acquaint import acquaint
-from underfed.lock import locked
+from underfed.host import calibration
+from underfed.host.lock import locked
+from underfed.launcher import acquaint as module
+from underfed.launcher.acquaint import acquaint
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
             time.sleep(0.05)
             found.append(directory)
 
-    monkeypatch.setattr(calibrate, "calibrate", measure)
-    monkeypatch.setattr(calibrate, "read_cached", lambda _directory: found[0] if found else None)
-    monkeypatch.setattr(calibrate, "usable_cores", lambda: 2)
+    monkeypatch.setattr(calibration, "calibrate", measure)
+    monkeypatch.setattr(calibration, "read_cached", lambda _directory: found[0] if found else None)
+    monkeypatch.setattr(calibration, "usable_cores", lambda: 2)
     return found
 
 
@@ -58,7 +58,7 @@ def test_who_waits_for_another_does_not_wait_for_ever(
 
 
 def test_a_single_core_has_no_curve(measured: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate, "usable_cores", lambda: 1)
+    monkeypatch.setattr(calibration, "usable_cores", lambda: 1)
     acquaint(tmp_path)
     assert measured == []
 

@@ -15,8 +15,8 @@ import pytest
 
 from tests.fakes.launching import own_lines, run_under
 from tests.fakes.service import wait_until
-from underfed.advised import Service, take_advice
 from underfed.errors import ConfigError
+from underfed.launcher.advice import Service, take_advice
 
 WORKERS = {"change": "num_workers", "settings": {"num_workers": 4, "prefetch_factor": 2}, "predicted_speedup": 1.86}
 TMPFS: dict[str, Any] = {"change": "tmpfs", "settings": {}, "predicted_speedup": None}

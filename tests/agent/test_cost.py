@@ -16,7 +16,7 @@ import underfed
 from tests.agent.growth import KINDS, draw
 from tests.fakes.jobs import run_python
 from tests.fakes.service import Service, wait_until
-from underfed.hooks.session import KEPT_ITERATORS
+from underfed.trainer.hooks.session import KEPT_ITERATORS
 
 pytestmark = pytest.mark.alone
 
@@ -93,7 +93,7 @@ def test_the_companions_modules_are_not_in_the_training_process() -> None:
         "list(DataLoader(range(8))); before = set(sys.modules)\n"
         "import underfed; list(underfed.watch(DataLoader(range(8))))\n"
         "new = set(sys.modules) - before\n"
-        "print('underfed.recording' in new, sorted({name.split('.')[0] for name in new} - {'underfed'}),"
+        "print('underfed.trainer.recording' in new, sorted({name.split('.')[0] for name in new} - {'underfed'}),"
         " [name for name in new if name.startswith('underfed.collector')])"
     )
     is_recording, *rest = run_python("-c", program).stdout.split(maxsplit=1)

@@ -14,12 +14,12 @@ import torch
 
 from tests.fakes import streams
 from tests.fakes.streams import LATENCY_NS, Device, Events, Stream, ns
-from underfed import record
-from underfed.hooks import cuda
-from underfed.hooks import device as hook
-from underfed.hooks.device import PAIRS, SAMPLED, DeviceClock
-from underfed.record import NOT_MEASURED
-from underfed.ring import RingReader, RingWriter
+from underfed.exchange import ring_format
+from underfed.exchange.ring import RingReader, RingWriter
+from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.trainer.device import cuda
+from underfed.trainer.device import device_clock as hook
+from underfed.trainer.device.device_clock import PAIRS, SAMPLED, DeviceClock
 
 SETTLED = 5
 """The first steps of a loop run differently: the device has nothing to do yet."""
@@ -69,8 +69,8 @@ class Loop:
         for _ in range(PAIRS):
             self.clock.poll()
         self.reader.mark()
-        kinds = [(each[0] & record.KIND_MASK, each[1], Timed(each[2], each[3])) for each in self.reader.drain()]
-        assert {kind for kind, _, _ in kinds} <= {record.DEVICE}
+        kinds = [(each[0] & ring_format.KIND_MASK, each[1], Timed(each[2], each[3])) for each in self.reader.drain()]
+        assert {kind for kind, _, _ in kinds} <= {ring_format.DEVICE}
         assert len({step for _, step, _ in kinds}) == len(kinds), "a step is told of once"
         return {step: timed for _, step, timed in kinds}
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from underfed import procfs
 from underfed.collector.ending import Ending
+from underfed.host import procfs
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from underfed import handover
+from underfed.host import handover
 
 
 def test_every_part_of_handing_over_takes_time() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from underfed import launch
-from underfed.lock import locked
+from underfed.host.lock import locked
+from underfed.trainer import collector_process
 
 S = 1_000_000_000
 
@@ -33,7 +33,7 @@ class Host:
         self.now_ns += int(seconds * S)
 
     def ensure(self, is_end: bool = False) -> int:
-        launch.ensure_collector(self.run_directory, is_end)
+        collector_process.ensure_collector(self.run_directory, is_end)
         return self.starts
 
 
@@ -45,14 +45,14 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     def start(_: Path) -> None:
         made.starts += 1
 
-    monkeypatch.setattr(launch, "now_ns", lambda: made.now_ns)
-    monkeypatch.setattr(launch, "_start", start)
-    monkeypatch.setattr(launch, "_watches", {})
+    monkeypatch.setattr(collector_process, "now_ns", lambda: made.now_ns)
+    monkeypatch.setattr(collector_process, "_start", start)
+    monkeypatch.setattr(collector_process, "_watches", {})
     return made
 
 
 def test_one_that_serves_is_left_alone(host: Host) -> None:
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     host.serve()
     for _ in range(100):
         host.wait(3)
@@ -63,7 +63,7 @@ def test_one_that_serves_is_left_alone(host: Host) -> None:
 
 def test_one_that_serves_another_rank_takes_this_one_on(host: Host) -> None:
     host.serve()
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     assert host.starts == 0
     host.kill()
     host.wait(3)
@@ -71,7 +71,7 @@ def test_one_that_serves_another_rank_takes_this_one_on(host: Host) -> None:
 
 
 def test_one_that_was_killed_is_replaced(host: Host) -> None:
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     host.serve()
     host.wait(3600)
     assert host.ensure() == 1
@@ -84,7 +84,7 @@ def test_one_that_was_killed_is_replaced(host: Host) -> None:
 
 
 def test_one_that_never_comes_is_started_ever_less_often(host: Host) -> None:
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     starts = []
     for _ in range(2 * 3600):
         host.wait(1)
@@ -95,7 +95,7 @@ def test_one_that_never_comes_is_started_ever_less_often(host: Host) -> None:
 
 
 def test_after_one_that_stayed_it_is_tried_as_at_the_beginning(host: Host) -> None:
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     for _ in range(1000):
         host.wait(1)
         host.ensure()
@@ -110,28 +110,28 @@ def test_after_one_that_stayed_it_is_tried_as_at_the_beginning(host: Host) -> No
 
 
 def test_at_the_end_there_is_no_waiting_but_for_one_that_is_starting(host: Host) -> None:
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     host.wait(1)
-    assert launch.is_served(host.run_directory)
+    assert collector_process.is_served(host.run_directory)
     assert host.ensure(is_end=True) == 1
     host.serve()
     host.wait(1)
     assert host.ensure() == 1
     host.kill()
-    assert not launch.is_served(host.run_directory)
+    assert not collector_process.is_served(host.run_directory)
     assert host.ensure(is_end=True) == 2
-    assert launch.is_served(host.run_directory)
+    assert collector_process.is_served(host.run_directory)
 
 
 def test_where_the_rings_were_removed_none_is_started(host: Host) -> None:
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     shutil.rmtree(host.run_directory)
     host.wait(3600)
     assert host.ensure(is_end=True) == 1
-    assert not launch.is_served(host.run_directory)
+    assert not collector_process.is_served(host.run_directory)
 
 
 def test_a_run_after_another_has_a_companion_of_its_own(host: Host) -> None:
-    launch.start_collector(host.run_directory)
-    launch.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
+    collector_process.start_collector(host.run_directory)
     assert host.starts == 2

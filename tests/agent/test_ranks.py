@@ -11,14 +11,15 @@ from tests.fakes.jobs import run_python, start_job
 from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
-from underfed import procfs, rundir
-from underfed.clock import now_ns, wall_clock
 from underfed.collector import ranks
-from underfed.collector.gpu import open_gpus
-from underfed.collector.spool import Spool
-from underfed.collector.stream import RankStream
-from underfed.collector.surroundings import Surroundings
-from underfed.facts import Origin, write_facts
+from underfed.collector.rank_stream import RankStream
+from underfed.collector.sampling.gpu import open_gpus
+from underfed.collector.sampling.surroundings import Surroundings
+from underfed.collector.spool.spool import Spool
+from underfed.exchange import run_files
+from underfed.exchange.facts import Origin, write_facts
+from underfed.host import procfs
+from underfed.host.clock import now_ns, wall_clock
 
 
 def start_rank(rank: int, *arguments: str) -> Job:
@@ -134,9 +135,9 @@ def test_many_ranks_take_turns_with_their_windows(
     monkeypatch.setattr(ranks, "WINDOW_S", 0.0)
     monkeypatch.setattr(RankStream, "close_window", lambda self, *_: closed.append(self.name))
     for rank in range(count):
-        directory = rundir.rank_directory(tmp_path / "run", rank, 1)
+        directory = run_files.rank_directory(tmp_path / "run", rank, 1)
         directory.mkdir(parents=True)
-        write_facts(directory / rundir.RUN, origin=origin(rank, tmp_path))
+        write_facts(directory / run_files.RUN, origin=origin(rank, tmp_path))
     (tmp_path / "spool").mkdir()
     spool = Spool(tmp_path / "spool", refuge=tmp_path / "refuge")
     together = ranks.Ranks(tmp_path / "run", spool, Surroundings(open_gpus))

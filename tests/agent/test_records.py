@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed import record
-from underfed.collector.overhead import Overhead
-from underfed.collector.records import LoaderRecords
-from underfed.collector.resume import LoaderResume, Resume, from_json
+from underfed.collector.reading.loader_records import LoaderRecords
+from underfed.collector.reading.overhead import Overhead
+from underfed.collector.reading.resume import LoaderResume, Resume, from_json
 from underfed.collector.wire import Batches
-from underfed.record import NOT_MEASURED, Record, head
-from underfed.rundir import RingName
+from underfed.exchange import ring_format
+from underfed.exchange.ring_format import NOT_MEASURED, Record, head
+from underfed.exchange.run_files import RingName
 
 STEPS = RingName(0)
 WORKER = RingName(0, 0, 1)
@@ -27,16 +27,16 @@ def rec(kind: int, epoch: int, *fields: int) -> Record:
 
 
 def epoch(index: int, iterator: int = 0, number: int = 0, start_us: int = 0, first_step: int = 0) -> Record:
-    return rec(record.EPOCH, index, iterator, number, at(start_us), at(start_us + 5), first_step)
+    return rec(ring_format.EPOCH, index, iterator, number, at(start_us), at(start_us + 5), first_step)
 
 
 def step(index: int, entered_us: int, received_us: int = -1, epoch_index: int = 0) -> Record:
-    return rec(record.STEP, epoch_index, at(entered_us), at(entered_us + 10), 1, index, index, at(received_us))
+    return rec(ring_format.STEP, epoch_index, at(entered_us), at(entered_us + 10), 1, index, index, at(received_us))
 
 
 def load(index: int, number: int = 0) -> list[Record]:
-    begun = rec(record.BATCH, number, index, at(20), at(80), 40_000, 5_000, 7_000)
-    return [begun, rec(record.BATCH_DETAIL, number, index, 41_000, 4096, 512, 8, 900_000)]
+    begun = rec(ring_format.BATCH, number, index, at(20), at(80), 40_000, 5_000, 7_000)
+    return [begun, rec(ring_format.BATCH_DETAIL, number, index, 41_000, 4096, 512, 8, 900_000)]
 
 
 def loader(is_pause: bool = False, resume: LoaderResume | None = None) -> LoaderRecords:
@@ -63,7 +63,7 @@ def test_a_batch_that_came_early_has_its_own_time() -> None:
     records = loader()
     records.feed_steps(STEPS, [epoch(0)])
     records.feed_batches(WORKER, [*load(0), *load(1)])
-    early = rec(record.ARRIVAL, 0, 1, at(91))
+    early = rec(ring_format.ARRIVAL, 0, 1, at(91))
     records.feed_steps(STEPS, [early, step(0, 90, received_us=95), step(1, 110, received_us=95)])
     (batches,) = taken(records)
     assert dict(zip(batches.batch_index, batches.received_us or [], strict=True)) == {1: 91, 0: 95}
@@ -78,8 +78,8 @@ def test_batches_wait_for_the_record_of_their_iterator() -> None:
 
 def test_a_kept_iterators_passes_are_epochs_of_the_loader() -> None:
     records = loader()
-    kept = rec(record.EPOCH, 1, 0, 1, at(200), NOT_MEASURED, 1)
-    records.feed_steps(STEPS, [epoch(0), step(0, 90), rec(record.EXHAUSTED, 0, at(120), at(121)), kept])
+    kept = rec(ring_format.EPOCH, 1, 0, 1, at(200), NOT_MEASURED, 1)
+    records.feed_steps(STEPS, [epoch(0), step(0, 90), rec(ring_format.EXHAUSTED, 0, at(120), at(121)), kept])
     records.feed_batches(WORKER, load(0, number=1))
     records.feed_steps(STEPS, [step(1, 300, received_us=302, epoch_index=1)])
     records.finish()
@@ -91,7 +91,7 @@ def test_a_kept_iterators_passes_are_epochs_of_the_loader() -> None:
 def test_without_workers_the_batch_is_received_when_it_is_loaded() -> None:
     records = loader()
     overhead_ns = 7_000
-    detail = rec(record.BATCH_DETAIL, 0, 0, 41_000, 0, 0, 8, overhead_ns)
+    detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, 0, 0, 8, overhead_ns)
     records.feed_steps(STEPS, [epoch(0), step(0, 20), load(0)[0], detail])
     (batches,) = taken(records)
     assert (batches.worker, batches.received_us, batches.samples) == (None, [80], [8])
@@ -118,8 +118,8 @@ def test_a_batch_whose_first_record_was_overwritten_is_left_out() -> None:
 
 def test_unreadable_clocks_are_not_measured() -> None:
     records = loader()
-    begun = rec(record.BATCH, 0, 0, at(20), at(80), 40_000, NOT_MEASURED, 0)
-    detail = rec(record.BATCH_DETAIL, 0, 0, 41_000, NOT_MEASURED, NOT_MEASURED, 8, 0)
+    begun = rec(ring_format.BATCH, 0, 0, at(20), at(80), 40_000, NOT_MEASURED, 0)
+    detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, NOT_MEASURED, NOT_MEASURED, 8, 0)
     records.feed_steps(STEPS, [epoch(0)])
     records.feed_batches(WORKER, [begun, detail])
     records.finish()
@@ -130,12 +130,12 @@ def test_unreadable_clocks_are_not_measured() -> None:
 
 def test_the_next_collector_knows_epochs_and_passes() -> None:
     first = loader()
-    shape = rec(record.BATCH_SHAPE, 0, 2, 4096)
+    shape = rec(ring_format.BATCH_SHAPE, 0, 2, 4096)
     first.feed_steps(STEPS, [epoch(0, start_us=3), step(0, 90), shape])
     kept = from_json(Resume(loaders={0: first.resume()}).as_json()).loaders[0]
     second = loader(resume=kept)
     second.feed_batches(WORKER, load(1))
-    second.feed_steps(STEPS, [step(1, 130, received_us=135), rec(record.EXHAUSTED, 0, at(150), at(151))])
+    second.feed_steps(STEPS, [step(1, 130, received_us=135), rec(ring_format.EXHAUSTED, 0, at(150), at(151))])
     assert [batches.epoch_index for batches in taken(second)] == [0]
     (ended,) = second.steps.take_epochs()
     assert (ended.start_us, ended.steps, ended.ended) == (3, 2, "exhausted")

@@ -10,25 +10,26 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import wait_until
-from underfed import rundir
 from underfed.collector.directory import Directory
-from underfed.collector.resume import LoaderResume, Resume, WorkerResume, from_json
-from underfed.collector.rings import DOUBTS, FILLING, RankRings
-from underfed.collector.steps import OpenEpoch, Request
+from underfed.collector.reading.rank_rings import DOUBTS, FILLING, RankRings
+from underfed.collector.reading.resume import LoaderResume, Resume, WorkerResume, from_json
+from underfed.collector.reading.steps import OpenEpoch, Request
 from underfed.collector.wire import Losses
-from underfed.ring import RingWriter
-from underfed.rundir import RingName
+from underfed.exchange import run_files
+from underfed.exchange.ring import RingWriter
+from underfed.exchange.run_files import RingName
+from underfed.host.files import write_atomically
 
 STEPS, WORKER = RingName(0), RingName(0, 3, 1)
 CAPACITY = 64
 
 
 def step_ring(directory: Path) -> RingWriter:
-    return RingWriter(rundir.step_ring(directory, 0), CAPACITY)
+    return RingWriter(run_files.step_ring(directory, 0), CAPACITY)
 
 
 def worker_ring(directory: Path) -> RingWriter:
-    return RingWriter(rundir.batch_ring(rundir.batch_rings(directory, 0, 3), 1), CAPACITY)
+    return RingWriter(run_files.batch_ring(run_files.batch_rings(directory, 0, 3), 1), CAPACITY)
 
 
 def test_rings_are_found_when_they_are_made(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_rings_are_found_when_they_are_made(tmp_path: Path) -> None:
 
 def test_a_ring_in_the_making_is_waited_for_but_not_for_ever(tmp_path: Path) -> None:
     rings = RankRings(tmp_path, {})
-    path = rundir.step_ring(tmp_path, 0)
+    path = run_files.step_ring(tmp_path, 0)
     path.touch()
     rings.mark()
     assert rings.loaders() == set()
@@ -54,7 +55,7 @@ def test_a_ring_in_the_making_is_waited_for_but_not_for_ever(tmp_path: Path) -> 
     step_ring(tmp_path).write(1)
     rings.mark()
     assert len(rings.drain()[0].records) == 1
-    other = rundir.step_ring(tmp_path, 1)
+    other = run_files.step_ring(tmp_path, 1)
     other.write_text("no ring")
     for _ in range(DOUBTS):
         assert rings.failures == 0
@@ -101,7 +102,7 @@ def test_a_directory_changes_with_what_is_in_it(tmp_path: Path) -> None:
     (tmp_path / "run/a").touch()
     assert directory.has_changed()
     wait_until(lambda: not directory.has_changed(), "it rests")
-    rundir.write_atomically(tmp_path / "run/a", "replaced")
+    write_atomically(tmp_path / "run/a", "replaced")
     assert directory.has_changed()
 
 

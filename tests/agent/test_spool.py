@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from underfed.collector import place
-from underfed.collector.frames import Frame, Label, read_segment
-from underfed.collector.place import BOUND_BYTES, Place
-from underfed.collector.segment import Segment
-from underfed.collector.spool import Spool
+from underfed.collector.spool import spool_directory
+from underfed.collector.spool.frames import Frame, Label, read_segment
+from underfed.collector.spool.segment import Segment
+from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.spool_directory import BOUND_BYTES, Place
 
 OpenSpool = Callable[..., Spool]
 
@@ -294,8 +294,8 @@ def test_the_last_of_a_disk_is_left_to_others(
 ) -> None:
     spool = open_spool(tmp_path)
     fill(spool, 1)
-    monkeypatch.setattr(place, "SPARED_BYTES", 1 << 60)
-    monkeypatch.setattr(place, "SPARED_FRACTION", 1.0)
+    monkeypatch.setattr(spool_directory, "SPARED_BYTES", 1 << 60)
+    monkeypatch.setattr(spool_directory, "SPARED_FRACTION", 1.0)
     assert not spool.append(label(1), b"x")
     monkeypatch.undo()
     fill(spool, 1, start=2)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from underfed import record
-from underfed.clock import to_us
-from underfed.collector.overhead import Overhead
-from underfed.collector.rings import Drained
+from underfed.collector.reading.overhead import Overhead
+from underfed.collector.reading.rank_rings import Drained
 from underfed.collector.window import RankContent
-from underfed.facts import LoaderFacts
-from underfed.record import NOT_MEASURED, Record, head
-from underfed.rundir import RingName
+from underfed.exchange import ring_format
+from underfed.exchange.facts import LoaderFacts
+from underfed.exchange.ring_format import NOT_MEASURED, Record, head
+from underfed.exchange.run_files import RingName
+from underfed.host.clock import to_us
 
 TRAIN, VAL = RingName(0), RingName(1)
 
@@ -20,11 +20,11 @@ def rec(kind: int, epoch: int, *fields: int) -> Record:
 
 
 def epoch(index: int, start_us: int, first_step: int = 0) -> Record:
-    return rec(record.EPOCH, index, index, 0, start_us * 1000, start_us * 1000, first_step)
+    return rec(ring_format.EPOCH, index, index, 0, start_us * 1000, start_us * 1000, first_step)
 
 
 def step(index: int, entered_us: int) -> Record:
-    return rec(record.STEP, 0, entered_us * 1000, (entered_us + 1) * 1000, 0, index, index, -1)
+    return rec(ring_format.STEP, 0, entered_us * 1000, (entered_us + 1) * 1000, 0, index, index, -1)
 
 
 def content() -> RankContent:
@@ -40,7 +40,7 @@ def test_a_validation_within_a_step_is_a_pause() -> None:
     val = [
         epoch(0, 30),
         *(step(index, 40 + 10 * index) for index in range(3)),
-        rec(record.EXHAUSTED, 0, 70_000, 71_000),
+        rec(ring_format.EXHAUSTED, 0, 70_000, 71_000),
     ]
     rank.feed([Drained(TRAIN, train, 0), Drained(VAL, val, 0)])
     (taken,) = rank.take()
@@ -77,8 +77,8 @@ def test_batches_are_cut_likewise() -> None:
         records = []
         for index in range(start, start + 2_000):
             records += [
-                rec(record.BATCH, 0, index, 0, 1000, 5, 5, 0),
-                rec(record.BATCH_DETAIL, 0, index, 5, 0, 0, 1, 0),
+                rec(ring_format.BATCH, 0, index, 0, 1000, 5, 5, 0),
+                rec(ring_format.BATCH_DETAIL, 0, index, 5, 0, 0, 1, 0),
             ]
         rank.feed([Drained(RingName(0, 0, 0), records, 0)])
     rank.finish()
@@ -103,9 +103,9 @@ def test_a_first_batch_completes_the_facts_of_its_loader() -> None:
     facts = LoaderFacts("train", {}, "Set", "map", 5, 5, None, None, None, None)
     rank = content()
     assert rank.completed(0, facts) == facts
-    rank.feed([Drained(TRAIN, [rec(record.BATCH_SHAPE, 0, 3, 1024)], 0)])
+    rank.feed([Drained(TRAIN, [rec(ring_format.BATCH_SHAPE, 0, 3, 1024)], 0)])
     assert (rank.completed(0, facts).batch_tensors, rank.completed(0, facts).batch_bytes) == (3, 1024)
-    rank.feed([Drained(TRAIN, [rec(record.BATCH_SHAPE, 0, NOT_MEASURED, NOT_MEASURED)], 0)])
+    rank.feed([Drained(TRAIN, [rec(ring_format.BATCH_SHAPE, 0, NOT_MEASURED, NOT_MEASURED)], 0)])
     assert rank.completed(0, facts).batch_tensors is None
     assert "batch_tensors" in rank.completed(0, facts).not_measured
 

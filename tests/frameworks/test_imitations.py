@@ -12,7 +12,7 @@ from torch import Tensor
 import underfed
 from tests.fakes.recording import recording
 from tests.fakes.told import Place, agent_errors, told
-from underfed.hooks.iterable import REASON, UNSEEN
+from underfed.trainer.hooks.iterable import REASON, UNSEEN
 
 BATCHES, SLOW = 4, 2
 SLOW_S = 0.05

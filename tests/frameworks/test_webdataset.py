@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tests.frameworks.conftest import Ran
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Samples, Watch, draw, main
-from underfed.hooks.iterable import REASON, UNSEEN
+from underfed.trainer.hooks.iterable import REASON, UNSEEN
 
 # The program
 

@@ -87,5 +87,5 @@ def wait_for_companion(run_id: str) -> None:
 
 
 def push(*arguments: str, **options: Any) -> Done:
-    done = run_python("-m", "underfed.cli", "push", *arguments, **options)
+    done = run_python("-m", "underfed.commands.cli", "push", *arguments, **options)
     return Done(done.returncode, done.stdout, done.stderr)

@@ -7,7 +7,7 @@ import os
 import struct
 from contextlib import suppress
 
-from underfed import procfs
+from underfed.host import procfs
 
 PIDFD_INFO = struct.Struct("=QQ3I8Ii")
 """mask, control group, three ids, eight of users and groups, exit status: ``struct pidfd_info`` of <linux/pidfd.h>."""

@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from underfed.collector.samples import Pace
-from underfed.collector.spool import Spool
-from underfed.collector.stream import RankStream
-from underfed.collector.surroundings import Surroundings
-from underfed.facts import End
-from underfed.ring import SETTLE_S
-from underfed.rundir import rank_directories
+from underfed.collector.rank_stream import RankStream
+from underfed.collector.sampling.samples import Pace
+from underfed.collector.sampling.surroundings import Surroundings
+from underfed.collector.spool.spool import Spool
+from underfed.exchange.facts import End
+from underfed.exchange.ring import SETTLE_S
+from underfed.exchange.run_files import rank_directories
 
 Result = TypeVar("Result")
 

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from underfed import record
-from underfed.clock import to_us
-from underfed.collector.overhead import Overhead
-from underfed.collector.records import LoaderRecords
-from underfed.collector.resume import LoaderResume
-from underfed.collector.rings import Drained
+from underfed.collector.reading.loader_records import LoaderRecords
+from underfed.collector.reading.overhead import Overhead
+from underfed.collector.reading.rank_rings import Drained
+from underfed.collector.reading.resume import LoaderResume
 from underfed.collector.wire import BATCHES, STEPS, Batches, Epoch, Losses, Steps
-from underfed.facts import LoaderFacts
-from underfed.record import NOT_MEASURED
-from underfed.rundir import RingName
+from underfed.exchange import ring_format
+from underfed.exchange.facts import LoaderFacts
+from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.exchange.run_files import RingName
+from underfed.host.clock import to_us
 
 REMEMBERED_STARTS = 64
 """Epochs that may lie within a step of another loader that is still going on."""
@@ -128,7 +128,7 @@ class RankContent:
         if drained.ring.worker is not None:
             return
         for each in drained.records:
-            if each[0] & record.KIND_MASK == record.EPOCH:
+            if each[0] & ring_format.KIND_MASK == ring_format.EPOCH:
                 self._starts.append((drained.ring.loader, to_us(each[3], self._origin_ns)))
 
     def _is_pause(self, loader: int, left_us: int, ended_us: int) -> bool:

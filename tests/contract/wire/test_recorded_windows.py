@@ -36,7 +36,7 @@ from underfed.collector.wire import (
     encode,
 )
 from underfed.collector.wire import Window as WireWindow
-from underfed.facts import RunFacts
+from underfed.exchange.facts import RunFacts
 
 pytestmark = pytest.mark.alone
 

@@ -1,0 +1,347 @@
+"""This process's part in a run: its directory, its watched loaders, its hooks, and how it ends.
+
+At most one at a time. A forked child forgets it: the rings are its parent's.
+"""
+
+from __future__ import annotations
+
+import atexit
+import getpass
+import json
+import os
+import platform
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing import parent_process, util
+from pathlib import Path
+from typing import Any
+
+from underfed.errors import RunDirectoryError
+from underfed.exchange import launch, run_files
+from underfed.exchange.config import Config, Value, is_interactive, script_path
+from underfed.exchange.facts import End, LoaderFacts, Origin, Replayed, RunFacts, write_facts
+from underfed.exchange.guard import Guard
+from underfed.exchange.rank import Rank, make_run_id, read_rank
+from underfed.host import procfs
+from underfed.host.clock import now_ns, wall_clock, wall_clock_ms
+from underfed.host.lock import is_held
+from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
+from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
+from underfed.trainer.hooks.iterable import REASON, UNSEEN
+from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
+from underfed.trainer.hooks.session import Session, WatchedLoader
+from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts, with_settings
+from underfed.trainer.versions import with_versions
+
+DRAIN_S = 1.0
+"""A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
+
+POLL_S = 0.01
+REASON_LENGTH = 2000
+DEVICE_FACTS, COPY_FACTS = ("gpu_idle_us", "gpu_work_us"), ("h2d_us", "h2d_exposed_us")
+NOT_PREFETCHED = "the copies are timed where underfed.prefetch makes them"
+LAST_POLLS = 8
+"""At the end the device has mostly done what it was given: each look reads what two requests left."""
+
+
+class Recording:
+    """The run as its training process knows it."""
+
+    def __init__(self, config: Config, rank: Rank, run_id: str, directory: Path, started_by: str) -> None:
+        self.config = config
+        self.run_id = run_id
+        self.directory = directory
+        self.pid = os.getpid()
+        self.guard = Guard(str(directory / run_files.FAILURES))
+        self.registry = Registry()
+        self.loaders: dict[int, LoaderFacts] = {}
+        self.clocks: dict[int, DeviceClock] = {}
+        self.origin = make_origin(config, rank, run_id, directory)
+        self.facts = make_run_facts(config, rank, started_by)
+        self.has_ended = False
+        self._write()
+
+    def begin(self) -> None:
+        """Start the companion, and see to it that the end is marked. A companion that fails to start is counted."""
+        try:
+            start_collector(self.directory.parent)
+        except OSError as error:
+            self.guard.failed("collector start", error)
+        # A child of multiprocessing ends without atexit, but runs these.
+        if parent_process() is not None:
+            util.Finalize(None, self.end_as_seen, exitpriority=0)
+        else:
+            atexit.register(self.end_as_seen)
+
+    def watch(self, loader: Any, name: str | None, site: str, reasons: Mapping[str, str]) -> WatchedLoader | None:
+        """Record this DataLoader from its next iterator on. ``reasons``: what cannot be measured of it."""
+        watched = self._register(loader, name, site)
+        if watched is not None:
+            self._tell(watched, loader_facts(loader, watched.name, site, reasons))
+        return watched
+
+    def watch_iterable(self, stand_in: Any, iterable: Any, name: str | None, site: str) -> bool:
+        """Something else than a DataLoader: wait and step only. Whether it is recorded."""
+        watched = self._register(stand_in, name, site)
+        if watched is not None:
+            self._tell(watched, iterable_facts(iterable, watched.name, site, dict.fromkeys(UNSEEN, REASON)))
+        return watched is not None
+
+    def open_plain(self, stand_in: Any) -> Session | None:
+        """For a pass over what is no DataLoader."""
+        watched = self.registry.find(stand_in)
+        if watched is None or self.has_ended or os.getpid() != self.pid:
+            return None
+        try:
+            session = watched.open()
+            session.begin_plain()
+        except Exception as error:
+            self.guard.failed("iterator start", error)
+            return None
+        return session
+
+    def began_epoch(self) -> None:
+        self._see_versions()
+        self.see_companion()
+
+    def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
+        """The loader's, once its device is in use; until then, and after an error of the device, the reason is told."""
+        clock = self.clocks.get(loader.index)
+        reason = device_reason() if clock is None else clock.reason
+        no_copies = NOT_PREFETCHED if reason is None and not loader.is_prefetched else reason
+        self.lacks(loader, {**dict.fromkeys(DEVICE_FACTS, reason), **dict.fromkeys(COPY_FACTS, no_copies)})
+        if reason is not None:
+            return None
+        if clock is None and loader.ring is not None and (clock := open_device_clock(loader.ring)) is not None:
+            self.clocks[loader.index] = clock
+            self._see_versions()
+        return clock
+
+    def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
+        facts = self.loaders.get(loader.index)
+        if facts is None:
+            return
+        merged = {**facts.not_measured, **reasons}
+        not_measured = {name: reason for name, reason in merged.items() if reason is not None}
+        if not_measured != facts.not_measured:
+            self._tell(loader, replace(facts, not_measured=not_measured))
+
+    def note_settings(self, watched: WatchedLoader, loader: Any, threads: int | None) -> None:
+        """``--set`` may have changed the loader since it was watched. ``threads``: for each of its workers."""
+        watched.threads_per_worker = threads
+        facts = self.loaders.get(watched.index)
+        if facts is not None and (now := with_settings(facts, loader, threads)) != facts:
+            self._tell(watched, now)
+
+    def _register(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
+        watched = self.registry.watch(loader, name, site, self._make_watched)
+        if watched is None:
+            excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
+            self.guard.note("watch", excess)
+        return watched
+
+    def note_overrides(self, applied: Mapping[str, Value], refused: Mapping[str, str]) -> None:
+        """What ``--set`` and ``--apply`` changed, and what they could not."""
+        reasons = {f"set:{name}": reason for name, reason in refused.items()}
+        others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
+        self.facts = replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons})
+        self._write()
+
+    def note_replay(self, result: Replayed) -> None:
+        self.facts = replace(self.facts, replay=result)
+        self._write()
+
+    def _tell(self, watched: WatchedLoader, facts: LoaderFacts) -> None:
+        self.loaders[watched.index] = facts
+        write_facts(run_files.loader_facts(self.directory, watched.index), loader=facts)
+
+    def see_companion(self, is_end: bool = False) -> None:
+        """Start another where it was killed, looking once a second. ``is_end``: for the last time, so now."""
+        try:
+            ensure_collector(self.directory.parent, is_end)
+        except OSError as error:
+            self.guard.failed("collector start", error)
+
+    def _see_versions(self) -> None:
+        """Again while a device may yet be used: a program may do so for the first time in the middle of an epoch."""
+        import torch
+
+        facts = with_versions(self.facts, torch)
+        if facts != self.facts:
+            self.facts = facts
+            self._write()
+
+    def end_as_seen(self) -> None:
+        """At the end of the process."""
+        self.end(how_it_ended())
+
+    def end(self, end: End) -> None:
+        """Take out the hooks, mark the end, and wait at most ``DRAIN_S`` until the records were read."""
+        if self.has_ended or os.getpid() != self.pid:
+            return
+        self.has_ended = True
+        atexit.unregister(self.end_as_seen)
+        try:
+            for clock in self.clocks.values():
+                for _ in range(LAST_POLLS):
+                    clock.poll()
+            write_facts(self.directory / run_files.END, end=end)
+            self.see_companion(is_end=True)
+            self._tell_what_is_left()
+        except Exception as error:
+            self.guard.failed("end", error)
+
+    def _tell_what_is_left(self) -> None:
+        drained = self._wait_until_drained()
+        unsent = (drained or {}).get("unsent")
+        if unsent:
+            say(
+                f"windows of run {self.run_id} left to send: {unsent}, kept in {self.config.data_directory}; "
+                f"{self.config.url} did not take them, `underfed push` sends them"
+            )
+        elif drained is None and not is_held(self.directory.parent):
+            say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `underfed push` sends it")
+
+    def _wait_until_drained(self) -> Mapping[str, Any] | None:
+        """What the collector said when it had read everything; ``None`` when it did not in time."""
+        deadline = time.monotonic() + DRAIN_S
+        while time.monotonic() < deadline:
+            try:
+                drained: Mapping[str, Any] = json.loads((self.directory / run_files.DRAINED).read_text())
+                (self.directory / run_files.DRAINED).unlink()
+            except FileNotFoundError:
+                if not self.directory.exists():
+                    return {}
+            else:
+                return drained
+            if not is_served(self.directory.parent):
+                return None
+            time.sleep(POLL_S)
+        return None
+
+    def _make_watched(self, index: int, name: str) -> WatchedLoader:
+        return WatchedLoader(index, name, self.directory, self.guard, self)
+
+    def _write(self) -> None:
+        write_facts(self.directory / run_files.RUN, origin=self.origin, run=self.facts)
+
+
+def open_recording(config: Config) -> Recording:
+    """Make this process's directory and begin.
+
+    Raises:
+        RunDirectoryError: there is no safe place for the rings.
+    """
+    rank = read_rank(os.environ)
+    run_id = config.run_id or make_run_id(config.name, rank)
+    directory = make_directory(config, rank, run_id)
+    try:
+        recording = Recording(config, rank, run_id, directory, launch.started_by(os.environ))
+    except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
+    recording.begin()
+    launch.tell(os.environ, launch.RECORDING, run_id)
+    if rank.rank == 0:
+        say(f"run {config.name} at {config.url}/runs/{run_id}")
+    return recording
+
+
+def make_directory(config: Config, rank: Rank, run_id: str) -> Path:
+    """This incarnation's, at the first root that is safe: in /dev/shm others may have been before us."""
+    *earlier, last = run_files.find_roots(os.environ, config.data_directory)
+    for root in earlier:
+        with suppress(RunDirectoryError):
+            return run_files.make_rank_directory(root, run_id, rank.rank, wall_clock_ms())
+    return run_files.make_rank_directory(last, run_id, rank.rank, wall_clock_ms())
+
+
+def make_origin(config: Config, rank: Rank, run_id: str, directory: Path) -> Origin:
+    return Origin(
+        run_id=run_id,
+        rank=rank.rank,
+        incarnation=int(directory.name.rpartition("-")[2]),
+        pid=os.getpid(),
+        start_ticks=procfs.start_ticks(os.getpid()),
+        boot_id=procfs.boot_id(),
+        pid_namespace=procfs.pid_namespace(),
+        hostname=platform.node(),
+        started_at=wall_clock(),
+        origin_ns=now_ns(),
+        url=config.url,
+        data_directory=str(config.data_directory),
+        visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+        device_order=os.environ.get("CUDA_DEVICE_ORDER"),
+    )
+
+
+def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
+    from underfed import __version__
+
+    return RunFacts(
+        project=config.project,
+        name=config.name,
+        job=f"{config.project}/{config.name}",
+        user=user_name(),
+        hostname=platform.node(),
+        command=[word[:REASON_LENGTH] for word in sys.orig_argv[:200]],
+        script=script_path(),
+        pid=os.getpid(),
+        rank=rank.rank,
+        local_rank=rank.local_rank,
+        node_rank=rank.node_rank,
+        world_size=rank.world_size,
+        agent_version=__version__,
+        python_version=platform.python_version(),
+        torch_version=None,
+        started_by=started_by,
+        tags=dict(config.tags),
+        config=dict(config.config),
+        launcher=rank.launcher,
+        restart_count=rank.restart_count,
+        advice_of=launch.advice_of(os.environ),
+        not_measured={} if rank.why_apart is None else {"other_hosts": rank.why_apart},
+    )
+
+
+def how_it_ended() -> End:
+    """From what the interpreter still knows of the exception that ended it, if one did."""
+    error = sys.exc_info()[1] or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if isinstance(error, SystemExit):
+        return exit_end(error)
+    if error is None or is_interactive():
+        return End("finished")
+    return End("crashed", last_words(error), 130 if isinstance(error, KeyboardInterrupt) else 1)
+
+
+def exit_end(error: SystemExit) -> End:
+    """``sys.exit()`` in a child of multiprocessing; torch's ``spawn`` ends so after the child's own exception."""
+    if error.code in (None, 0):
+        return End("finished")
+    code = error.code if isinstance(error.code, int) else 1
+    return End("crashed", last_words(error.__context__ or error), code)
+
+
+def last_words(error: BaseException) -> str:
+    """``Type: message``, as the end of a traceback has it."""
+    return traceback.format_exception_only(type(error), error)[-1].strip()[:REASON_LENGTH]
+
+
+def user_name() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return None  # a container's user without a name
+
+
+def say(line: str) -> None:
+    """One line for the person who trains. A closed stderr is no reason to fail."""
+    try:
+        print(f"underfed: {line}", file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        return
