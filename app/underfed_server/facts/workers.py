@@ -10,7 +10,7 @@ from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.record import Column, WorkerFacts
 from underfed_server.measurements import WorkerRows
-from underfed_server.store.reading.workers import WorkerRecord
+from underfed_server.store.reading.worker_lives import WorkerRecord
 
 
 def worker_facts(records: Sequence[WorkerRecord], span_us: tuple[float, float] | None) -> tuple[WorkerFacts, ...]:

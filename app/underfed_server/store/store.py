@@ -14,28 +14,33 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
-from underfed_server.ingest.arrival import Arrival, Outcome
+from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
 from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
-from underfed_server.store.databases import leases, tables
+from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
 from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.soundness import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
-from underfed_server.store.reading.hosts import Samplers, read_samplers
-from underfed_server.store.reading.newest import Newest, Place, RankNow
+from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
 from underfed_server.store.reading.rows import read_rows
+from underfed_server.store.reading.samplers import Samplers, read_samplers
 from underfed_server.store.reading.tracks import Reader
-from underfed_server.store.reading.workers import WorkerRecord, newest_loader, read_workers
-from underfed_server.store.runs import judgements, listing, removal, summaries
+from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
+from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
-from underfed_server.store.runs.listing import RunFilter
-from underfed_server.store.runs.news import News, read_news
+from underfed_server.store.runs.listing import RunChange, RunFilter
 from underfed_server.store.team import groups
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
-from underfed_server.store.team.keeping import Keeping, Taken, put_own, read_own, read_taken
+from underfed_server.store.team.retention_policy import (
+    RetentionPolicy,
+    StorageUse,
+    read_policy,
+    read_storage_use,
+    save_policy,
+)
 from underfed_server.store.team.sightings import Sighting, read_proven, read_sighting, read_sightings
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
@@ -81,7 +86,7 @@ class Store:
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
         self._lines = Lines()
-        self._newest = Newest()
+        self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(
             self.database.writing, self._appender, self._tell, counters or Counters(), is_shared=is_shared
@@ -120,9 +125,9 @@ class Store:
         """``heard`` is told, on the writer's thread, which runs have new windows. It must not block."""
         self._listeners.append(heard)
 
-    def submit(self, arrival: Arrival) -> Future[Outcome]:
+    def submit(self, posted: PostedWindow) -> Future[Outcome]:
         """Store a window; the future is done when it is on disk."""
-        return self._writer.submit(arrival)
+        return self._writer.submit(posted)
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -291,14 +296,14 @@ class Store:
             newest = select(func.max(tables.track.c.dropped_at)).where(tables.track.c.run_id == run_id)
             return connection.execute(newest).scalar()
 
-    def keeping(self, project: str) -> tuple[Keeping, Taken]:
+    def retention_policy(self, project: str) -> tuple[RetentionPolicy, StorageUse]:
         """What the project set for itself, and what it takes."""
         with self._readers.begin() as connection:
-            return read_own(connection, project), read_taken(connection, project)
+            return read_policy(connection, project), read_storage_use(connection, project)
 
-    def keep(self, project: str, keeping: Keeping) -> None:
+    def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
         """From now on, as the project wants it."""
-        self.write(lambda connection: put_own(connection, project, keeping))
+        self.write(lambda connection: save_policy(connection, project, policy))
 
     def workers(self, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
         """By worker number: lives, and the samples of the newest."""
@@ -322,27 +327,27 @@ class Store:
     def diagnosis(self, run_id: str) -> Diagnosis | None:
         """The last one, as it was saved; ``None``: not judged yet."""
         with self._readers.begin() as connection:
-            return judgements.read_diagnosis(connection, run_id)
+            return diagnoses.read_diagnosis(connection, run_id)
 
     def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """In place of the run's last one; the list of runs shows its figures from now on. ``False``: nothing new."""
-        return self.write(lambda connection: judgements.save_diagnosis(connection, diagnosis, self.now()))
+        return self.write(lambda connection: diagnoses.save_diagnosis(connection, diagnosis, self.now()))
 
     def claim(self, run_id: str, judge: str) -> bool:
         """Whether the process called ``judge`` is to judge the run now, and no other one."""
         if not self.is_shared:
             return True
-        return self.write(lambda connection: leases.claim(connection, run_id, judge, self.now()))
+        return self.write(lambda connection: locks.claim_run(connection, run_id, judge, self.now()))
 
     def release(self, judge: str) -> None:
         """It judges no more."""
         if self.is_shared:
-            self.write(lambda connection: leases.release(connection, judge))
+            self.write(lambda connection: locks.release_runs(connection, judge))
 
-    def news(self, since: datetime) -> list[News]:
+    def changes(self, since: datetime) -> list[RunChange]:
         """Runs that any process wrote of since then, the oldest change first."""
         with self._readers.begin() as connection:
-            return read_news(connection, since)
+            return listing.read_changes(connection, since)
 
     def sightings(self, since: datetime, cause: Cause | None = None) -> list[Sighting]:
         """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
@@ -365,12 +370,12 @@ class Store:
 
     def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
         """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""
-        self.write(lambda connection: judgements.note_judged(connection, run_id, spark, self.now()))
+        self.write(lambda connection: diagnoses.note_judged(connection, run_id, spark, self.now()))
 
     def unjudged(self) -> list[str]:
         """Runs to which something happened since they were judged, the newest first."""
         with self._readers.begin() as connection:
-            return judgements.unjudged(connection, self.now())
+            return diagnoses.unjudged(connection, self.now())
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction that writes, and return what it returned; on return it is on disk."""

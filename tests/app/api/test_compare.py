@@ -12,7 +12,7 @@ from tests.app.store.posting import post, settle
 from underfed_server.judgement import Judgement
 from underfed_server.model import Comparison
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
@@ -94,7 +94,7 @@ def test_steps_that_retention_gave_up_are_the_reason(client: TestClient, store: 
         store.write(partial(compact, key=StreamKey(run_id, 0, 1)))
         Judgement()(store, run_id)
     settle(store)
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).tidy()
     found = ask(client, "run-1", "run-2")
     assert found.sentence.endswith("cannot be compared: its single steps were given up by retention.")
     assert [(run.speed, run.anatomy) for run in found.runs] == [(None, None)] * 2

@@ -20,7 +20,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import poll, serving, settings_for
 from tests.app.store.posting import post
-from underfed_server.api import pulse, stream
+from underfed_server.api import event_streams, scheduler
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.store import Store
@@ -52,7 +52,7 @@ def judge() -> Judge:
 
 @pytest.fixture
 def application(tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
-    monkeypatch.setattr(pulse, "APART_S", 0.1)
+    monkeypatch.setattr(scheduler, "APART_S", 0.1)
     yield create_app(settings_for(tmp_path), judge)
 
 
@@ -141,7 +141,7 @@ def test_a_run_is_judged_when_its_windows_come_and_not_for_each(
         pass
     assert 2 <= len(judge.judged) < 50
     # From one turn to the next; a judge may be called a moment later in one than in the other.
-    assert min(after - before for before, after in pairwise(judge.judged_at)) > pulse.APART_S / 2
+    assert min(after - before for before, after in pairwise(judge.judged_at)) > scheduler.APART_S / 2
     watching.close()
 
 
@@ -149,7 +149,7 @@ def test_what_a_stream_could_not_send_in_time_is_not_forgotten() -> None:
     """Two events of a run before the stream gets its turn are one, and that the diagnosis changed stays true."""
 
     async def read() -> list[str]:
-        events = stream.Events()
+        events = event_streams.Events()
         text = events.watch(["runs"])
         parts = [await anext(text)]
         for changed in (True, False):
@@ -220,8 +220,8 @@ def edit(address: str, changes: dict[str, Any]) -> None:
 
 
 def test_a_silent_stream_still_beats(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stream.HEARTBEAT_S <= 15
-    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
+    assert event_streams.HEARTBEAT_S <= 15
+    monkeypatch.setattr(event_streams, "HEARTBEAT_S", 0.05)
     watching = Stream(address, "topic=runs")
     lines = [watching.line() for _ in range(6)]
     assert [line for line in lines if line] == [": open", ": still here", ": still here"]

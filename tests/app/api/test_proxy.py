@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.app.api.granting import ROOT, bearer
+from tests.app.api.visitors import ROOT, bearer
 from tests.app.made_windows import made_window
 from tests.app.serving import settings_for
-from underfed_server.api.limits import key_of
+from underfed_server.api.rate_limits import key_of
 from underfed_server.errors import SettingsError
 from underfed_server.main import Application, create_app
 from underfed_server.settings import read_settings

@@ -11,7 +11,7 @@ from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
 from underfed_server.judgement import Judgement
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 
 PATH = "/api/v1/projects/vision/retention"
@@ -71,7 +71,7 @@ def test_the_answers_say_that_single_steps_were_given_up(client: TestClient, sto
     ended(store)
     whole = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=1").json()["series"][0]
     assert (whole["given_up_before"], whole["precision_bits"]) == (None, None)
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).tidy()
     after = client.get("/api/v1/runs/run-1/series?metric=step_us&metric=busy_cores&buckets=1").json()["series"]
     assert after[0]["given_up_before"] == 2_000
     assert (after[0]["mean"], after[0]["count"]) == (whole["mean"], whole["count"])
@@ -89,7 +89,7 @@ def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: 
     judge(store, "run-1")
     before = client.get("/api/v1/runs/run-1/diagnosis").json()
     assert before["judged_steps"] > 0
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).tidy()
     assert judge(store, "run-1") is False
     assert client.get("/api/v1/runs/run-1/diagnosis").json() == before
 

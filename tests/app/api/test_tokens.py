@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
-from tests.app.api.granting import ORIGIN, ROOT, bearer, make_token, visitor
+from tests.app.api.visitors import ORIGIN, ROOT, bearer, make_token, visitor
 from tests.app.conftest import on_postgresql_alone
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import application_in, poll
@@ -20,7 +20,7 @@ from tests.app.store.posting import post
 from underfed_server.api import access as granting
 from underfed_server.api.access import COOKIE
 from underfed_server.main import Application
-from underfed_server.store.team import secrets as kept
+from underfed_server.store.team import access_tokens
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_session_reads_and_changes_as_its_token_does_but_is_no_agent(applicati
 
 
 def test_a_token_keeps_a_bounded_number_of_sessions(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST_SESSIONS", 3)
+    monkeypatch.setattr(access_tokens, "MOST_SESSIONS", 3)
     made = make_token(application, "view")
     browsers = [visitor(application) for _ in range(5)]
     for browser in browsers:
@@ -197,7 +197,7 @@ def test_an_open_service_makes_tokens_for_the_day_it_is_no_longer_open(tmp_path:
 def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(tmp_path: Path, database_url: str) -> None:
     first = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
     assert first.new_token is not None
-    token_id = kept.id_of(kept.digest_of(first.new_token))
+    token_id = access_tokens.id_of(access_tokens.digest_of(first.new_token))
     assert visitor(first, first.new_token).delete(f"/api/v1/tokens/{token_id}").status_code == 204
     assert visitor(first, first.new_token).get("/api/v1/runs").status_code == 401
     first.close()
@@ -244,10 +244,10 @@ def test_tables_that_cannot_be_read_let_nobody_in_and_shut_nobody_out(
 ) -> None:
     made = make_token(application, "view")
 
-    def broken(*args: object) -> kept.Known:
+    def broken(*args: object) -> access_tokens.Known:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(kept, "read_known", broken)
+    monkeypatch.setattr(access_tokens, "read_known", broken)
     time.sleep(2 * granting.POLL_S)
     assert visitor(application, made["token"]).get("/api/v1/runs").status_code == 200
     monkeypatch.undo()
@@ -263,10 +263,10 @@ def test_an_empty_secret_is_nobodys(application: Application, sent: dict[str, st
 def test_whom_the_tables_would_have_to_tell_of_is_asked_to_come_later(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*args: object) -> kept.Known:
+    def broken(*args: object) -> access_tokens.Known:
         raise OperationalError("SELECT", None, OSError("disk I/O error"))
 
-    monkeypatch.setattr(kept, "read_known", broken)
+    monkeypatch.setattr(access_tokens, "read_known", broken)
     monkeypatch.setattr(granting, "LOOKED_UP_APART_S", 0.0)
     later = visitor(application, "unknown").get("/api/v1/runs")
     assert (later.status_code, later.json()["error"]["code"]) == (503, "unavailable")

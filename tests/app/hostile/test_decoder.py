@@ -16,9 +16,9 @@ from sqlalchemy import select
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.serving import poll
 from underfed_server.errors import RequestError
-from underfed_server.ingest.arrival import Ack, Arrival
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.inflate import inflate
+from underfed_server.ingest.posted import Ack, PostedWindow
 from underfed_server.ingest.wire import Window
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
@@ -120,7 +120,7 @@ def test_what_is_taken_can_be_kept_read_and_compacted(store: Store, data: st.Dat
     found = decoded(body)
     if found is None:
         return
-    outcome = store.submit(Arrival(found, "", body)).result(timeout=30)
+    outcome = store.submit(PostedWindow(found, "", body)).result(timeout=30)
     assert isinstance(outcome, Ack)
     run = store.run(found.run_id)
     assert run.exit_reason == (None if found.end is None else found.end.exit_reason or None)

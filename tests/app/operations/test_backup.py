@@ -19,8 +19,8 @@ from tests.app.operations.running import Running, running
 from tests.fakes.environment import clean_environment
 from underfed_server.backup import backup
 from underfed_server.errors import BackupError
-from underfed_server.store.databases import backup as backing_up
-from underfed_server.store.databases.backup import back_up
+from underfed_server.store.databases import sqlite_backup as backing_up
+from underfed_server.store.databases.sqlite_backup import back_up
 
 
 @pytest.fixture

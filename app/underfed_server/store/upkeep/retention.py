@@ -15,8 +15,8 @@ from sqlalchemy import Connection, and_, select, update
 
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping, limited_projects
-from underfed_server.store.upkeep.rounds import Rounds
+from underfed_server.store.team.retention_policy import RetentionPolicy, projects_with_limits
+from underfed_server.store.upkeep.periodic import PeriodicThread
 from underfed_server.store.upkeep.surplus import Surplus, find_surplus
 from underfed_server.store.writing.tail import belongs_to
 
@@ -35,13 +35,15 @@ SPARE_PAGES = 2_000
 class Retention:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
-    def __init__(self, store: Store, for_all: Keeping) -> None:
+    def __init__(self, store: Store, for_all: RetentionPolicy) -> None:
         """``for_all``: what holds for projects that say nothing themselves."""
         self._store = store
         self._for_all = for_all
-        self._rounds = Rounds("retention", self._tidy, failed="old rows could not be given up", failed_s=EVERY_S)
-        self.start = self._rounds.start
-        self.close = self._rounds.close
+        self._thread = PeriodicThread(
+            "retention", self._tidy, failed="old rows could not be given up", failed_s=EVERY_S
+        )
+        self.start = self._thread.start
+        self.close = self._thread.close
 
     def _tidy(self) -> float:
         self.tidy()
@@ -50,24 +52,24 @@ class Retention:
     def tidy(self) -> None:
         """Until nothing is beyond its age or size, or :meth:`close`."""
         with self._store.reading() as reader:
-            limited = limited_projects(reader.connection, self._for_all)
-        for project, keeping in limited:
-            while not self._rounds.is_closing and self._give_up_some(project, keeping):
+            limited = projects_with_limits(reader.connection, self._for_all)
+        for project, policy in limited:
+            while not self._thread.is_closing and self._give_up_some(project, policy):
                 pass
-        while not self._rounds.is_closing and self._store.write(shrink):
-            self._rounds.rest(REST_S)
+        while not self._thread.is_closing and self._store.write(shrink):
+            self._thread.rest(REST_S)
 
-    def _give_up_some(self, project: str, keeping: Keeping) -> bool:
+    def _give_up_some(self, project: str, policy: RetentionPolicy) -> bool:
         """Whether there was something to give up, so that there may be more."""
         now = self._store.now()
         with self._store.reading() as reader:
-            found = find_surplus(reader, project, keeping, now)
+            found = find_surplus(reader, project, policy, now)
         given_up = 0
         for pieces in _together(found):
-            if self._rounds.is_closing:
+            if self._thread.is_closing:
                 return False
             given_up += self._store.write(partial(give_up, pieces, now))
-            self._rounds.rest(REST_S)
+            self._thread.rest(REST_S)
         return given_up > 0
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from underfed_server.measurements import RATES
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.upsert import upsert
+from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.writing.streams import StreamKey
 
 Peaks = Mapping[str, float]

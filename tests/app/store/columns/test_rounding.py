@@ -12,14 +12,14 @@ from underfed_server.store.columns.chunks import encode
 from underfed_server.store.columns.lanes import packed
 from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.writing.compact import compact
 
 WINDOWS = list(made_stream(40, seed=9))
 
 
 def recorded(store: Store, precision_bits: int | None) -> None:
-    store.keep("vision", Keeping(precision_bits=precision_bits))
+    store.set_retention_policy("vision", RetentionPolicy(precision_bits=precision_bits))
     post_split(store, WINDOWS, (20, 40))
 
 
@@ -27,7 +27,7 @@ def recorded(store: Store, precision_bits: int | None) -> None:
 def test_durations_are_off_by_no_more_than_their_bits_allow(store: Store, bits: int, most: float) -> None:
     recorded(store, None)
     exact_steps, exact_batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
-    store.keep("vision", Keeping(precision_bits=bits))
+    store.set_retention_policy("vision", RetentionPolicy(precision_bits=bits))
     again = [window | {"run_id": "run-2"} for window in WINDOWS]
     post(store, again)
     store.write(lambda connection: compact(connection, KEY._replace(run_id="run-2")))
@@ -64,7 +64,7 @@ def test_a_series_says_that_its_single_figures_were_rounded(store: Store) -> Non
 
 
 def test_everything_is_exact_unless_a_project_says_otherwise(store: Store) -> None:
-    store.keep("speech", Keeping(precision_bits=4))
+    store.set_retention_policy("speech", RetentionPolicy(precision_bits=4))
     recorded(store, None)
     settle(store)
     assert RUN["project"] == "vision"

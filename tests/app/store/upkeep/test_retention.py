@@ -19,7 +19,7 @@ from underfed_server.store.databases import tables
 from underfed_server.store.reading.series import read_series, read_series_between
 from underfed_server.store.reading.tracks import Kept
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import FOR_EVER, Keeping
+from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy
 from underfed_server.store.upkeep import retention, surplus
 from underfed_server.store.upkeep.retention import Retention, give_up
 from underfed_server.store.upkeep.surplus import find_surplus
@@ -40,7 +40,7 @@ def record(store: Store, *, ended: bool = True) -> None:
     settle(store)
 
 
-def tidy(store: Store, keeping: Keeping) -> None:
+def tidy(store: Store, keeping: RetentionPolicy) -> None:
     Retention(store, keeping).tidy()
 
 
@@ -58,10 +58,10 @@ def kept(store: Store) -> Kept:
         return reader.kept("run-1", 0, "steps:train", STARTED)
 
 
-def older_than_row(store: Store, row: int) -> Keeping:
+def older_than_row(store: Store, row: int) -> RetentionPolicy:
     """An age that only the chunks before row ``row`` are beyond."""
     at_us = int(store.steps("run-1", 0, "train").start_us[row])
-    return Keeping(retain_us=(store.now() - STARTED) // timedelta(microseconds=1) - at_us - 1)
+    return RetentionPolicy(retain_us=(store.now() - STARTED) // timedelta(microseconds=1) - at_us - 1)
 
 
 def figures(rollup: Rollup) -> list[list[float]]:
@@ -81,7 +81,7 @@ def test_rows_beyond_their_age_are_given_up_and_newer_ones_stay(store: Store) ->
 
 def test_what_is_within_its_age_is_left_alone(store: Store) -> None:
     record(store)
-    tidy(store, Keeping(retain_us=24 * 3_600_000_000))
+    tidy(store, RetentionPolicy(retain_us=24 * 3_600_000_000))
     assert len(store.steps("run-1", 0, "train")) == ROWS
     assert (kept(store), store.given_up_at("run-1")) == (Kept(), None)
 
@@ -89,7 +89,7 @@ def test_what_is_within_its_age_is_left_alone(store: Store) -> None:
 def test_the_overview_stays_as_it_was(store: Store) -> None:
     record(store)
     before = overview(store)
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     assert len(store.steps("run-1", 0, "train")) == 0
     assert figures(overview(store)) == figures(before)
 
@@ -108,7 +108,7 @@ def test_a_stretch_without_rows_is_told_as_finely_as_its_tier_is(store: Store) -
 def test_percentiles_of_given_up_rows_are_those_of_their_histograms(store: Store) -> None:
     record(store)
     step_us = store.steps("run-1", 0, "train").step_us
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     with store.reading() as reader:
         rollup = read_series(
             reader, "run-1", 0, "steps:train", STARTED, names=["step_us"], buckets=4_000, percentiles=(50, 95, 99)
@@ -121,7 +121,7 @@ def test_percentiles_of_given_up_rows_are_those_of_their_histograms(store: Store
 def test_samples_between_two_instants_are_still_found(store: Store) -> None:
     record(store)
     steps, host = store.steps("run-1", 0, "train"), store.host("run-1", 0)
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     at_us = [int(steps.start_us[row]) for row in (900, 1_500)]
     with store.reading() as reader:
         rollup = read_series_between(
@@ -141,13 +141,13 @@ def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store
     later[-1] |= {"end": END}
     post(store, later)
     settle(store)
-    _, taken = store.keeping("vision")
-    tidy(store, Keeping(max_bytes=taken.total_bytes - 1))
+    _, taken = store.retention_policy("vision")
+    tidy(store, RetentionPolicy(max_bytes=taken.total_bytes - 1))
     with store.reading() as reader:
         dropped = select(tables.track.c.run_id, tables.track.c.dropped_chunks).where(tables.track.c.dropped_chunks > 0)
         assert reader.connection.execute(dropped).all() == [("run-1", 1)], "one chunk was enough"
-    tidy(store, Keeping(max_bytes=1))
-    _, left = store.keeping("vision")
+    tidy(store, RetentionPolicy(max_bytes=1))
+    _, left = store.retention_policy("vision")
     assert (left.row_bytes, left.ladder_bytes) == (0, taken.ladder_bytes)
     assert len(store.steps("run-1", 0, "train")) == len(store.steps("run-2", 0, "train")) == 0
 
@@ -155,7 +155,7 @@ def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store
 def test_bytes_are_counted_as_they_lie_there(store: Store) -> None:
     record(store)
     tidy(store, older_than_row(store, CHUNK_ROWS))
-    _, taken = store.keeping("vision")
+    _, taken = store.retention_policy("vision")
     sizes = []
     with store.reading() as reader:
         for column in (tables.chunk.c.body, tables.chunk.c.tier, tables.rollup.c.body, tables.histogram.c.body):
@@ -166,33 +166,37 @@ def test_bytes_are_counted_as_they_lie_there(store: Store) -> None:
 def test_the_newest_rows_of_a_running_run_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surplus, "NEWEST_ROWS", CHUNK_ROWS + 1)
     record(store, ended=False)
-    tidy(store, Keeping(retain_us=1, max_bytes=1))
+    tidy(store, RetentionPolicy(retain_us=1, max_bytes=1))
     assert len(store.steps("run-1", 0, "train")) == 2 * CHUNK_ROWS
 
 
 def test_a_run_that_fell_silent_gives_up_all(store: Store, clock: WallClock) -> None:
     record(store, ended=False)
     clock.advance(hours=2)
-    tidy(store, Keeping(retain_us=3_600_000_000))
+    tidy(store, RetentionPolicy(retain_us=3_600_000_000))
     assert len(store.steps("run-1", 0, "train")) == 0
 
 
 @pytest.mark.parametrize(
     ("own", "left"),
-    [(Keeping(), 0), (Keeping(retain_us=FOR_EVER), ROWS), (Keeping(retain_us=24 * 3_600_000_000), ROWS)],
+    [
+        (RetentionPolicy(), 0),
+        (RetentionPolicy(retain_us=FOR_EVER), ROWS),
+        (RetentionPolicy(retain_us=24 * 3_600_000_000), ROWS),
+    ],
 )
-def test_a_projects_own_word_wins(store: Store, own: Keeping, left: int) -> None:
+def test_a_projects_own_word_wins(store: Store, own: RetentionPolicy, left: int) -> None:
     record(store)
-    store.keep("vision", own)
-    tidy(store, Keeping(retain_us=1))
+    store.set_retention_policy("vision", own)
+    tidy(store, RetentionPolicy(retain_us=1))
     assert len(store.steps("run-1", 0, "train")) == left
 
 
 def test_a_projects_own_limit_holds_where_the_service_has_none(store: Store) -> None:
     record(store)
-    store.keep("vision", Keeping(retain_us=1))
-    store.keep("speech", Keeping(retain_us=1))
-    tidy(store, Keeping())
+    store.set_retention_policy("vision", RetentionPolicy(retain_us=1))
+    store.set_retention_policy("speech", RetentionPolicy(retain_us=1))
+    tidy(store, RetentionPolicy())
     assert len(store.steps("run-1", 0, "train")) == 0
 
 
@@ -200,19 +204,19 @@ def test_rows_that_another_service_gave_up_are_not_counted_twice(store: Store) -
     record(store)
     now = store.now()
     with store.reading() as reader:
-        found = find_surplus(reader, "vision", Keeping(retain_us=1), now)
+        found = find_surplus(reader, "vision", RetentionPolicy(retain_us=1), now)
     steps = next(each for each in found if each.lane == "steps:train")
     assert store.write(lambda connection: give_up([steps], now, connection)) == CHUNKS
-    _, taken = store.keeping("vision")
+    _, taken = store.retention_policy("vision")
     assert store.write(lambda connection: give_up([steps], now, connection)) == 0
-    assert store.keeping("vision")[1] == taken
+    assert store.retention_policy("vision")[1] == taken
 
 
 def test_a_run_goes_on_after_its_rows_were_given_up(store: Store) -> None:
     windows = list(made_stream(60, seed=4))
     post_split(store, windows[:40], (40,))
     with store.reading() as reader:
-        found = find_surplus(reader, "vision", Keeping(retain_us=1), store.now() + timedelta(hours=2))
+        found = find_surplus(reader, "vision", RetentionPolicy(retain_us=1), store.now() + timedelta(hours=2))
     store.write(partial(give_up, found, store.now()))
     post(store, windows[40:])
     store.write(lambda connection: compact(connection, KEY))
@@ -236,7 +240,7 @@ def test_the_file_gets_smaller(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     pages = "PRAGMA page_count"
     with store.reading() as reader:
         before = reader.connection.exec_driver_sql(pages).scalar_one()
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     with store.reading() as reader:
         after = reader.connection.exec_driver_sql(pages).scalar_one()
         assert reader.connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() <= 20

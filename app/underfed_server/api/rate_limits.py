@@ -48,7 +48,7 @@ class Rate:
         self._paid_until = dict(busy[-MOST_KEYS // 2 :])
 
 
-class Limits:
+class RateLimits:
     """Of one service process. Several behind one address allow as many times as much."""
 
     def __init__(self, requests_per_s: float, bytes_per_s: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -12,16 +12,16 @@ from fastapi import Depends, Query, Request
 from pydantic import AwareDatetime, BeforeValidator
 
 from underfed_server.api.access import Access
-from underfed_server.api.limits import Limits
-from underfed_server.api.pulse import Pulse
-from underfed_server.api.stream import Events
+from underfed_server.api.event_streams import Events
+from underfed_server.api.rate_limits import RateLimits
+from underfed_server.api.scheduler import JudgementScheduler
 from underfed_server.counters import Counters
 from underfed_server.errors import ForbiddenError, InvalidError, NotFoundError, UnauthorisedError
-from underfed_server.ingest.asgi import GRANT
-from underfed_server.ingest.grant import NOTHING, Grant
+from underfed_server.ingest.asgi import PERMISSION
+from underfed_server.ingest.permission import NOTHING, Permission
 from underfed_server.model import Run
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 
 READS = ("GET", "HEAD")
 LISTS = frozenset({"metric", "run_id", "topic"})
@@ -40,12 +40,12 @@ class Parts:
 
     store: Store
     access: Access
-    limits: Limits
+    limits: RateLimits
     events: Events
-    pulse: Pulse
+    scheduler: JudgementScheduler
     counters: Counters
     started_at: datetime
-    keeping: Keeping
+    default_policy: RetentionPolicy
     """How long rows are kept, where a project does not say otherwise."""
 
 
@@ -58,9 +58,9 @@ def store_of(request: Request) -> Store:
     return parts_of(request).store
 
 
-def grant_of(request: Request) -> Grant:
+def permission_of(request: Request) -> Permission:
     """What whoever asks may do: nothing, where nobody is known."""
-    return request.scope[GRANT] or NOTHING
+    return request.scope[PERMISSION] or NOTHING
 
 
 def require_access(request: Request) -> None:
@@ -71,23 +71,23 @@ def require_access(request: Request) -> None:
         ForbiddenError: it has not got the scope.
         NotFoundError: it is not for the project of a run that is named, or of the project itself.
     """
-    if request.scope[GRANT] is None:
+    if request.scope[PERMISSION] is None:
         raise UnauthorisedError("this service asks for an access token (UNDERFED_TOKEN)")
-    grant = grant_of(request)
-    grant.require("view" if request.method in READS else "admin")
-    if grant.project is not None:
+    permission = permission_of(request)
+    permission.require("view" if request.method in READS else "admin")
+    if permission.project is not None:
         named = [request.path_params.get("run_id"), *request.query_params.getlist("run_id")]
-        require_runs(store_of(request), grant, [run_id for run_id in named if run_id is not None])
-        if not grant.opens(request.path_params.get("project", grant.project)):
+        require_runs(store_of(request), permission, [run_id for run_id in named if run_id is not None])
+        if not permission.opens(request.path_params.get("project", permission.project)):
             raise NotFoundError("there is no such project", field="project")
 
 
-def require_runs(store: Store, grant: Grant, run_ids: Iterable[str]) -> None:
+def require_runs(store: Store, permission: Permission, run_ids: Iterable[str]) -> None:
     """Raises:
-    NotFoundError: one of them does not exist, or is of a project that the grant does not open.
+    NotFoundError: one of them does not exist, or is of a project that the permission does not open.
     """
-    for run_id in run_ids if grant.project is not None else ():
-        if not grant.opens(store.project_of(run_id)):
+    for run_id in run_ids if permission.project is not None else ():
+        if not permission.opens(store.project_of(run_id)):
             raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
 
 
@@ -97,7 +97,7 @@ def require_admin(request: Request) -> None:
     Raises:
         ForbiddenError: it has not got the scope.
     """
-    grant_of(request).require("admin")
+    permission_of(request).require("admin")
 
 
 def require_whole(request: Request) -> None:
@@ -106,7 +106,7 @@ def require_whole(request: Request) -> None:
     Raises:
         ForbiddenError: the token is bound to a project.
     """
-    if grant_of(request).project is not None:
+    if permission_of(request).project is not None:
         raise ForbiddenError("this is of all projects, and the token is for one", field="project")
 
 
@@ -161,12 +161,12 @@ def _as_written(said: object) -> object:
 
 
 Instant = Annotated[AwareDatetime, BeforeValidator(_as_written)]
-GivenParts = Annotated[Parts, Depends(parts_of)]
-GivenStore = Annotated[Store, Depends(store_of)]
-GivenGrant = Annotated[Grant, Depends(grant_of)]
-GivenRank = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
-GivenLoader = Annotated[str | None, Query(description="Default: the one that was judged")]
-GivenFromStep = Annotated[int, Query(ge=0, le=MOST)]
-GivenToStep = Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")]
+PartsDep = Annotated[Parts, Depends(parts_of)]
+StoreDep = Annotated[Store, Depends(store_of)]
+PermissionDep = Annotated[Permission, Depends(permission_of)]
+RankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
+LoaderQuery = Annotated[str | None, Query(description="Default: the one that was judged")]
+FromStepQuery = Annotated[int, Query(ge=0, le=MOST)]
+ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")]
 ALLOWED = [Depends(require_access), Depends(require_once)]
 ALLOWED_WHOLE = [*ALLOWED, Depends(require_whole)]

@@ -14,7 +14,7 @@ from datetime import datetime
 from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from underfed_server.errors import NotFoundError
-from underfed_server.ingest.grant import ALL, Grant
+from underfed_server.ingest.permission import ALL, Permission
 from underfed_server.model import Scope, TokenInfo, TokenMade
 from underfed_server.store.databases import tables
 
@@ -26,8 +26,8 @@ MOST_SESSIONS = 1_000
 class Known:
     """What opens the service at one moment, by the digest of its secret."""
 
-    tokens: dict[bytes, Grant]
-    sessions: dict[bytes, Grant]
+    tokens: dict[bytes, Permission]
+    sessions: dict[bytes, Permission]
 
 
 def digest_of(secret: str) -> bytes:
@@ -39,12 +39,12 @@ def id_of(digest: bytes) -> str:
     return digest.hex()[:8]
 
 
-def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Grant]) -> Known:
+def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Permission]) -> Known:
     """Tokens that are neither revoked nor over, those that the service was started with (``own``), and the sessions of
     both.
     """
-    tokens = dict(own) | {row["digest"]: _grant(row) for row in _live(connection, now)}
-    by_id = {grant.token_id: grant for grant in tokens.values()}
+    tokens = dict(own) | {row["digest"]: _permission(row) for row in _live(connection, now)}
+    by_id = {permission.token_id: permission for permission in tokens.values()}
     session = tables.session.c
     rows = connection.execute(
         select(session.digest, session.token_id, session.expires_at).where(session.expires_at > now)
@@ -55,10 +55,10 @@ def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Grant]
     return Known(tokens, sessions)
 
 
-def session_of(grant: Grant, digest: bytes, expires_at: datetime) -> Grant:
+def session_of(permission: Permission, digest: bytes, expires_at: datetime) -> Permission:
     """What a browser may that signed in with a token: it ends with the token, if not before."""
-    ends_at = expires_at if grant.expires_at is None else min(expires_at, grant.expires_at)
-    return Grant(grant.scopes, grant.project, grant.token_id, digest, None, ends_at)
+    ends_at = expires_at if permission.expires_at is None else min(expires_at, permission.expires_at)
+    return Permission(permission.scopes, permission.project, permission.token_id, digest, None, ends_at)
 
 
 def can_administer(connection: Connection, now: datetime) -> bool:
@@ -143,8 +143,8 @@ def _live(connection: Connection, now: datetime) -> list[RowMapping]:
     return [row for row in rows if row["expires_at"] is None or row["expires_at"] > now]
 
 
-def _grant(row: RowMapping) -> Grant:
-    return Grant(frozenset(row["scopes"]), row["project"], row["token_id"], None, None, row["expires_at"])
+def _permission(row: RowMapping) -> Permission:
+    return Permission(frozenset(row["scopes"]), row["project"], row["token_id"], None, None, row["expires_at"])
 
 
 def _info(row: RowMapping) -> TokenInfo:

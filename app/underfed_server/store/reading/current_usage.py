@@ -68,7 +68,7 @@ class RankNow:
     gpus: Mapping[int, GpuNow] = field(default_factory=dict)
 
 
-class Newest:
+class CurrentUsage:
     """Used by any thread. Remembers what it read last."""
 
     def __init__(self) -> None:

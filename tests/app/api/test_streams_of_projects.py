@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.app.api.granting import ROOT, bearer, make_token, visitor
+from tests.app.api.visitors import ROOT, bearer, make_token, visitor
 from tests.app.made_windows import RUN, made_window
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from underfed_server.api.stream import Events
+from underfed_server.api.event_streams import Events
 from underfed_server.counters import Counters
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
@@ -18,7 +18,7 @@ from underfed_server.store.databases.trouble import tell
 from underfed_server.store.reading.spark import read_spark
 from underfed_server.store.store import Store
 
-log = logging.getLogger("underfed.pulse")
+log = logging.getLogger("underfed.scheduler")
 
 Judge = Callable[[Store, str], bool]
 """Reads a run from the store and saves its diagnosis there. ``False``: it says the same as the last one."""
@@ -38,7 +38,7 @@ AGAIN_S = 5.0
 CLOSING_S = 1.5
 
 
-class Pulse:
+class JudgementScheduler:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
     def __init__(self, store: Store, events: Events, judge: Judge | None, counters: Counters) -> None:
@@ -51,7 +51,7 @@ class Pulse:
         self._attended_at: dict[str, float] = {}
         self._changed = threading.Condition()
         self._is_closing = False
-        self._thread = threading.Thread(target=self._run, name="underfed-pulse", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="underfed-scheduler", daemon=True)
 
     def start(self) -> None:
         self._store.listen(self.touch)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.app.api.granting import ORIGIN, ROOT, bearer, make_token, visitor
+from tests.app.api.visitors import ORIGIN, ROOT, bearer, make_token, visitor
 from tests.app.made_windows import made_window, posted
 from tests.app.serving import settings_for
-from underfed_server.api.limits import BURST_S, MOST_KEYS, Limits, Rate, key_of
+from underfed_server.api.rate_limits import BURST_S, MOST_KEYS, Rate, RateLimits, key_of
 from underfed_server.errors import TooManyRequestsError
 from underfed_server.main import Application, create_app
 
@@ -82,7 +82,7 @@ def test_what_is_larger_than_the_rate_passes_once_and_is_waited_for_afterwards()
 
 
 def test_a_clock_that_stands_still_or_no_limit_refuses_nobody() -> None:
-    limits = Limits(float("inf"), float("inf"), FakeClock())
+    limits = RateLimits(float("inf"), float("inf"), FakeClock())
     for _ in range(100_000):
         limits.take("one", 10**9)
 

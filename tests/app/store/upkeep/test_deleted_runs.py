@@ -13,14 +13,14 @@ from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
 from underfed_server.store.runs import removal
 from underfed_server.store.store import Store
-from underfed_server.store.upkeep import forgetting
-from underfed_server.store.upkeep.forgetting import Forgetting
+from underfed_server.store.upkeep import deleted_runs
+from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 
 
 @pytest.fixture
 def deleted(store: Store, clock: WallClock, monkeypatch: pytest.MonkeyPatch) -> Store:
     """``run-1`` can no longer be had back."""
-    monkeypatch.setattr(forgetting, "EVERY_S", 0.01)
+    monkeypatch.setattr(deleted_runs, "EVERY_S", 0.01)
     monkeypatch.setattr(removal, "ROWS_AT_ONCE", 2)
     post(store, [*made_stream(5), made_window(5, end={"status": "finished"})])
     store.delete_run("run-1")
@@ -34,7 +34,7 @@ def run_ids(store: Store) -> list[str]:
 
 
 def test_deleted_runs_are_forgotten_by_themselves(deleted: Store) -> None:
-    tidying = Forgetting(deleted)
+    tidying = remove_deleted_runs(deleted)
     tidying.start()
     try:
         poll(lambda: run_ids(deleted) == [])
@@ -54,7 +54,7 @@ def test_a_failure_is_logged_and_tried_again(
         forget(store, run_id)
 
     monkeypatch.setattr(Store, "forget_some", fail_once)
-    tidying = Forgetting(deleted)
+    tidying = remove_deleted_runs(deleted)
     with caplog.at_level(logging.ERROR):
         tidying.start()
         try:

@@ -9,7 +9,7 @@ from underfed_server.ingest.wire import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class PostedWindow:
     """A window as it was posted: decoded, and the bytes that are kept."""
 
     window: Window

@@ -11,7 +11,7 @@ from underfed_server.store.databases.trouble import tell
 CLOSING_S = 1.5
 
 
-class Rounds:
+class PeriodicThread:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
     def __init__(

@@ -16,7 +16,7 @@ _FOR = {"ingest": "send windows", "view": "read", "admin": "change anything"}
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class Permission:
     """Of one request. ``admin`` has the other scopes in it."""
 
     scopes: frozenset[Scope]
@@ -45,5 +45,5 @@ class Grant:
         return self.project is None or self.project == project
 
 
-EVERYTHING = Grant(ALL)
-NOTHING = Grant(frozenset())
+EVERYTHING = Permission(ALL)
+NOTHING = Permission(frozenset())
