@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
@@ -47,6 +47,7 @@ from underfed_server.store.writing.tail import Tails
 from underfed_server.store.writing.windows import Appender
 from underfed_server.store.writing.writer import Writer
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -173,26 +174,21 @@ class Store:
 
     def projects(self, within: str | None = None) -> list[ProjectInfo]:
         """By name; ``within``: that one alone."""
-        with self._readers.begin() as connection:
-            return groups.read_projects(connection, within)
+        return self._read(groups.read_projects, within)
 
     def users(self, within: str | None = None) -> list[UserInfo]:
         """By name; ``within``: of the runs of that project alone."""
-        with self._readers.begin() as connection:
-            return groups.read_users(connection, within)
+        return self._read(groups.read_users, within)
 
     def run(self, run_id: str) -> Run:
-        with self._readers.begin() as connection:
-            return details.read_run(connection, run_id, self.now())
+        return self._read(details.read_run, run_id, self.now())
 
     def project_of(self, run_id: str) -> str:
         """Also of a run that was deleted, as long as it can be restored."""
-        with self._readers.begin() as connection:
-            return removal.project_of(connection, run_id)
+        return self._read(removal.project_of, run_id)
 
     def summary(self, run_id: str) -> RunSummary:
-        with self._readers.begin() as connection:
-            return summaries.read_summary(connection, run_id, self.now())
+        return self._read(summaries.read_summary, run_id, self.now())
 
     def state(self, run_id: str) -> tuple[RunSummary, bool]:
         """Also of a run that was deleted, and whether it was.
@@ -200,23 +196,19 @@ class Store:
         Raises:
             NotFoundError: there is no such run, or no more.
         """
-        with self._readers.begin() as connection:
-            return summaries.read_state(connection, run_id, self.now())
+        return self._read(summaries.read_state, run_id, self.now())
 
     def changed_since(self, since: datetime) -> list[RunSummary]:
         """Runs of which a window or a judgement came since then, oldest change first."""
-        with self._readers.begin() as connection:
-            return listing.changed_since(connection, since, self.now())
+        return self._read(listing.changed_since, since, self.now())
 
     def earlier_runs(self, run_id: str, limit: int = 20) -> list[RunSummary]:
         """Of the same job, started before this one, newest first."""
-        with self._readers.begin() as connection:
-            return listing.earlier_runs(connection, run_id, limit, self.now())
+        return self._read(listing.earlier_runs, run_id, limit, self.now())
 
     def replays(self, run_id: str) -> list[str]:
         """This run, then others of the same job, newest first: those that measured what instant data would gain."""
-        with self._readers.begin() as connection:
-            return listing.replays(connection, run_id)
+        return self._read(listing.replays, run_id)
 
     def edit_run(self, run_id: str, changes: Mapping[str, Any]) -> None:
         """Set ``name``, ``tags``, ``notes`` or ``archived``; a name or tags of ``None`` are the agent's again."""
@@ -236,8 +228,7 @@ class Store:
 
     def forgettable(self) -> str | None:
         """A run that was deleted, and that nobody can have back any more."""
-        with self._readers.begin() as connection:
-            return removal.forgettable(connection, self.now())
+        return self._read(removal.forgettable, self.now())
 
     def forget_some(self, run_id: str) -> None:
         """Take away part of a run from :meth:`forgettable`."""
@@ -298,8 +289,7 @@ class Store:
 
     def retention_policy(self, project: str) -> tuple[RetentionPolicy, StorageUse]:
         """What the project set for itself, and what it takes."""
-        with self._readers.begin() as connection:
-            return read_policy(connection, project), read_storage_use(connection, project)
+        return self._read(lambda connection: (read_policy(connection, project), read_storage_use(connection, project)))
 
     def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
         """From now on, as the project wants it."""
@@ -313,8 +303,7 @@ class Store:
 
     def worker_loader(self, run_id: str, rank: int) -> str | None:
         """The loader whose workers of this rank started last; ``None``: none had workers."""
-        with self._readers.begin() as connection:
-            return newest_loader(connection, run_id, rank)
+        return self._read(newest_loader, run_id, rank)
 
     def epochs(self, run_id: str) -> list[EpochInfo]:
         """Of all ranks and loaders, oldest first."""
@@ -326,8 +315,7 @@ class Store:
 
     def diagnosis(self, run_id: str) -> Diagnosis | None:
         """The last one, as it was saved; ``None``: not judged yet."""
-        with self._readers.begin() as connection:
-            return diagnoses.read_diagnosis(connection, run_id)
+        return self._read(diagnoses.read_diagnosis, run_id)
 
     def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """In place of the run's last one; the list of runs shows its figures from now on. ``False``: nothing new."""
@@ -346,18 +334,15 @@ class Store:
 
     def changes(self, since: datetime) -> list[RunChange]:
         """Runs that any process wrote of since then, the oldest change first."""
-        with self._readers.begin() as connection:
-            return listing.read_changes(connection, since)
+        return self._read(listing.read_changes, since)
 
     def sightings(self, since: datetime, cause: Cause | None = None) -> list[Sighting]:
         """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
-        with self._readers.begin() as connection:
-            return read_sightings(connection, since, cause)
+        return self._read(read_sightings, since, cause)
 
     def sighting(self, run_id: str) -> Sighting:
         """One run, judged or not."""
-        with self._readers.begin() as connection:
-            return read_sighting(connection, run_id)
+        return self._read(read_sighting, run_id)
 
     def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow]:
         """What each rank of these running runs uses now, to about two seconds, as ``connection`` sees it."""
@@ -365,8 +350,7 @@ class Store:
 
     def proven(self, project: str | None = None) -> list[LedgerEntry]:
         """What every run that carried an advice gained by it, or those of a project; oldest first."""
-        with self._readers.begin() as connection:
-            return read_proven(connection, project)
+        return self._read(read_proven, project)
 
     def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
         """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""
@@ -374,8 +358,12 @@ class Store:
 
     def unjudged(self) -> list[str]:
         """Runs to which something happened since they were judged, the newest first."""
+        return self._read(diagnoses.unjudged, self.now())
+
+    def _read(self, read: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+        """What ``read`` finds in one state of the database."""
         with self._readers.begin() as connection:
-            return diagnoses.unjudged(connection, self.now())
+            return read(connection, *arguments, **named)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction that writes, and return what it returned; on return it is on disk."""

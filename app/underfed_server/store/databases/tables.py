@@ -59,6 +59,10 @@ def _key(name: str, kind: type[Text | Integer | BigInteger]) -> Column[Any]:
     return Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
 
 
+def _stream_key() -> tuple[Column[Any], ...]:
+    return _key("run_id", Text), _key("rank", Integer), _key("incarnation", BigInteger)
+
+
 run = Table(
     "run",
     metadata,
@@ -183,9 +187,7 @@ loader = Table(
 stream = Table(
     "stream",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     Column("last_window_index", BigInteger, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("end_us", BigInteger, nullable=False),
@@ -213,9 +215,7 @@ Index(
 track = Table(
     "track",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     Column("rows", BigInteger, nullable=False),
     # One past the highest step index: of the rows counted, plus those that were dropped before they were sent.
@@ -239,9 +239,7 @@ track = Table(
 epoch = Table(
     "epoch",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("epoch_index", BigInteger),
     Column("start_us", BigInteger, nullable=False),
@@ -258,9 +256,7 @@ epoch = Table(
 worker_life = Table(
     "worker_life",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("iterator_index", BigInteger),
     _key("worker", BigInteger),
@@ -275,9 +271,7 @@ worker_life = Table(
 storage = Table(
     "storage",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("mount", Text),
     Column("file_system", Text),
@@ -301,9 +295,7 @@ peak = Table(
 hot = Table(
     "hot",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("window_index", BigInteger),
     # In its longest lane: what decides when the stream's windows are made into a chunk.
     Column("rows", Integer, nullable=False),
@@ -314,9 +306,7 @@ hot = Table(
 chunk = Table(
     "chunk",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     _key("ordinal", Integer),
     Column("rows", Integer, nullable=False),
@@ -331,9 +321,7 @@ chunk = Table(
 rollup = Table(
     "rollup",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     # Of 2^level consecutive chunks: those from ordinal × 2^level on.
     _key("level", Integer),
@@ -345,9 +333,7 @@ rollup = Table(
 histogram = Table(
     "histogram",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     _key("measure", Text),
     # As of ``rollup``; level 0 is of one chunk.
