@@ -21,7 +21,7 @@ from underfed_server.api.dependencies import (
     check_stretch,
 )
 from underfed_server.errors import InvalidError
-from underfed_server.measurements import METRICS, STALL, STALL_FRACTION, Column, Metric
+from underfed_server.measurements import COMPUTED, METRICS, STALL, STALL_FRACTION, Column, Metric
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.ladder import Rollup, Stat
 from underfed_server.store.columns.lanes import batches_lane, kind_of, steps_lane, worker_lane
@@ -41,6 +41,11 @@ MOST_METRICS = 50
 
 
 PERCENTILES = (50, 95, 99)
+METRIC = (
+    "One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or "
+    f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}. An unknown one is "
+    "answered with all that there are."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class _Found:
 def series(
     run_id: str,
     store: StoreDep,
-    metric: Annotated[list[str], Query(description=f"One or more of: {', '.join(METRICS)}", max_length=MOST_METRICS)],
+    metric: Annotated[list[str], Query(description=METRIC, max_length=MOST_METRICS)],
     rank: RankQuery = None,
     loader: LoaderQuery = None,
     worker: Annotated[int, Query(ge=0, le=MOST, description="Whose samples the `worker_…` metrics are of")] = 0,
