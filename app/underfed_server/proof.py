@@ -70,7 +70,7 @@ def tell_earlier_runs(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntr
 def _shown_before(store: Store, facts: RunFacts, known: Diagnosis | None) -> list[LedgerEntry]:
     """What this run showed as long as the steps were there that it was compared with."""
     entries = [entry for entry in known.ledger if entry.run_id == facts.run_id] if known else []
-    return [entry for entry in entries if store.given_up_at(entry.advice_of) is not None]
+    return [entry for entry in entries if store.rows_deleted_at(entry.advice_of) is not None]
 
 
 def _find(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:

@@ -148,7 +148,7 @@ def test_what_a_change_gained_stands_when_the_steps_before_it_were_given_up(stor
     record(store, "after", range(10), num_workers=advised, wait_ms=2, started_at=LATE)
     ledger = judged(store, Judgement(), "after").ledger
     assert [entry.advice_of for entry in ledger] == ["before"]
-    Retention(store, RetentionPolicy(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     assert len(store.steps("before", 0, "train")) == 0
     assert Judgement()(store, "before") is False
     assert store.diagnosis("before") == diagnosis

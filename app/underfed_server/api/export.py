@@ -33,7 +33,7 @@ def export(
     store: StoreDep,
     format: Annotated[ExportFormat, Query(description="`trace` opens in Perfetto")] = "csv",
 ) -> StreamingResponse:
-    """Every step with the batch it was given; those that retention gave up are left out."""
+    """Every step with the batch it was given; those that retention deleted are left out."""
     run = store.run(run_id)
     write, media_type, ending = WRITTEN[format]
     headers = {"Content-Disposition": f'attachment; filename="{run_id}.{ending}"', "Cache-Control": "no-store"}

@@ -65,7 +65,7 @@ def retention(project: ProjectName, parts: PartsDep) -> ProjectRetention:
 
 @router.put("/projects/{project}/retention", tags=["projects"])
 def set_retention(project: ProjectName, wish: RetentionWish, parts: PartsDep) -> ProjectRetention:
-    """In place of all that the project set before; rows that are beyond it are given up within a minute."""
+    """In place of all that the project set before; rows that are beyond it are deleted within a minute."""
     _require(wish.retain_us, LEAST_AGE_US, "retain_us", "an hour")
     _require(wish.max_bytes, LEAST_BYTES, "max_bytes", "a megabyte")
     parts.store.set_retention_policy(project, RetentionPolicy(wish.retain_us, wish.max_bytes, wish.precision_bits))

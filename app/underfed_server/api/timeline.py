@@ -56,9 +56,9 @@ def timeline(
 
 
 def _missing(store: Store, run: Run) -> str:
-    given_up_at = store.given_up_at(run.run_id)
-    if given_up_at is not None:
-        return f"the single steps were given up on {given_up_at:%Y-%m-%d} by retention"
+    deleted_at = store.rows_deleted_at(run.run_id)
+    if deleted_at is not None:
+        return f"the single steps were deleted on {deleted_at:%Y-%m-%d} by retention"
     return run.no_loader or "no step was recorded yet"
 
 

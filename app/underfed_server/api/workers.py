@@ -69,10 +69,10 @@ def workers(
             names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"], from_us=from_us, to_us=to_us,
         )  # fmt: skip
     if not len(batches):
-        given_up_at = None if rollup is None else store.given_up_at(run_id)
-        if rollup is None or given_up_at is None:
+        deleted_at = None if rollup is None else store.rows_deleted_at(run_id)
+        if rollup is None or deleted_at is None:
             return _without_batches(run_id, chosen, name, _missing(run, info), found)
-        why = f"the single batches were given up on {given_up_at:%Y-%m-%d} by retention"
+        why = f"the single batches were deleted on {deleted_at:%Y-%m-%d} by retention"
         seen = heatmap(rollup, float(rollup.first_us[-1]), None)
         return _without_batches(run_id, chosen, name, why, found).model_copy(update={"heatmap": seen})
     limit_us = _limit(info, store.steps(run_id, chosen, name, NEWEST_STEPS))

@@ -62,7 +62,7 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     )
     why_not = None
     if len(steps.steps) < LIMITS.needed_steps:
-        given_up = store.given_up_at(run.run_id) is not None
+        given_up = store.rows_deleted_at(run.run_id) is not None
         why_not = "its single steps were given up by retention" if given_up else "it has too few steps"
     return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs)
 

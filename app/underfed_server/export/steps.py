@@ -40,7 +40,7 @@ class Stretch:
 
 
 def stretches(store: Store, run: Run) -> Iterator[Stretch]:
-    """By rank, loader and incarnation, in order. Steps that retention gave up are not among them.
+    """By rank, loader and incarnation, in order. Steps that retention deleted are not among them.
 
     Each is read by itself, so that no transaction lasts for as long as a client takes to read an answer.
     """

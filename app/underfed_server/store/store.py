@@ -281,8 +281,8 @@ class Store:
         with self.reading() as reader:
             return read_samplers(reader, run_id)
 
-    def given_up_at(self, run_id: str) -> datetime | None:
-        """When retention last gave up single rows of the run; ``None``: all are kept."""
+    def rows_deleted_at(self, run_id: str) -> datetime | None:
+        """When retention last deleted single rows of the run; ``None``: all are kept."""
         with self._readers.begin() as connection:
             newest = select(func.max(tables.track.c.dropped_at)).where(tables.track.c.run_id == run_id)
             return connection.execute(newest).scalar()

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 e39d3d3c55a0dd401cd1d117657d9852d6bde0240fab5c5a2f81c15e7a3285ec. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 2e3e99b01fef28f6a51cbfe15560794bb32956c9758d96c741646e7cc5c2163a. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -114,7 +114,7 @@ export interface paths {
         get: operations["retention_api_v1_projects__project__retention_get"];
         /**
          * Set Retention
-         * @description In place of all that the project set before; rows that are beyond it are given up within a minute.
+         * @description In place of all that the project set before; rows that are beyond it are deleted within a minute.
          */
         put: operations["set_retention_api_v1_projects__project__retention_put"];
         post?: never;
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description Every step with the batch it was given; those that retention gave up are left out.
+         * @description Every step with the batch it was given; those that retention deleted are left out.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
         put?: never;

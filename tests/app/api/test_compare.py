@@ -94,7 +94,7 @@ def test_steps_that_retention_gave_up_are_the_reason(client: TestClient, store: 
         store.write(partial(compact, key=StreamKey(run_id, 0, 1)))
         Judgement()(store, run_id)
     settle(store)
-    Retention(store, RetentionPolicy(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     found = ask(client, "run-1", "run-2")
-    assert found.sentence.endswith("cannot be compared: its single steps were given up by retention.")
+    assert found.sentence.endswith("cannot be compared: its single steps were deleted by retention.")
     assert [(run.speed, run.anatomy) for run in found.runs] == [(None, None)] * 2

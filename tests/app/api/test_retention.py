@@ -71,13 +71,13 @@ def test_the_answers_say_that_single_steps_were_given_up(client: TestClient, sto
     ended(store)
     whole = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=1").json()["series"][0]
     assert (whole["given_up_before"], whole["precision_bits"]) == (None, None)
-    Retention(store, RetentionPolicy(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     after = client.get("/api/v1/runs/run-1/series?metric=step_us&metric=busy_cores&buckets=1").json()["series"]
     assert after[0]["given_up_before"] == 2_000
     assert (after[0]["mean"], after[0]["count"]) == (whole["mean"], whole["count"])
     timeline = client.get("/api/v1/runs/run-1/timeline").json()
     assert timeline["steps"] == []
-    assert timeline["missing"] == f"the single steps were given up on {store.now():%Y-%m-%d} by retention"
+    assert timeline["missing"] == f"the single steps were deleted on {store.now():%Y-%m-%d} by retention"
     workers = client.get("/api/v1/runs/run-1/workers").json()
     assert sum(map(sum, workers["heatmap"]["counts"])) == 2_000
     assert client.get(PATH).json()["given_up_at"] is not None
@@ -89,7 +89,7 @@ def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: 
     judge(store, "run-1")
     before = client.get("/api/v1/runs/run-1/diagnosis").json()
     assert before["judged_steps"] > 0
-    Retention(store, RetentionPolicy(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     assert judge(store, "run-1") is False
     assert client.get("/api/v1/runs/run-1/diagnosis").json() == before
 

@@ -2,7 +2,7 @@
 
 A **stream** is what one rank's process of one incarnation sends. Its recorded rows lie in **lanes**
 (``steps:LOADER``, ``batches:LOADER``, ``worker:WORKER:LOADER``, ``process``, ``host``, ``gpu:INDEX``), new ones as
-``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.tier``, ``rollup``).
+``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.rollups``, ``rollup``).
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ track = Table(
     # The first so many chunks have only their roll-ups left.
     Column("dropped_chunks", Integer, nullable=False),
     Column("dropped_at", Instant),
-    # Of the chunks' tiers and what is rolled up above them: kept as long as the run.
+    # Of the chunks' roll-ups and what is rolled up above them: kept as long as the run.
     Column("ladder_bytes", BigInteger, nullable=False),
     # Significant bits of the durations in the chunk that was rounded most; null: all are exact.
     Column("precision_bits", Integer),
@@ -312,8 +312,8 @@ chunk = Table(
     Column("rows", Integer, nullable=False),
     Column("first_index", BigInteger, nullable=False),
     Column("first_us", BigInteger, nullable=False),
-    Column("tier", LargeBinary, nullable=False),
-    # Empty once retention gave up the rows.
+    Column("rollups", LargeBinary, nullable=False),
+    # Empty once retention deleted the rows.
     Column("body", LargeBinary, nullable=False),
     Index(None, "run_id", "rank", "incarnation", "lane", "first_index"),
 )
@@ -379,7 +379,7 @@ project = Table(
     Column("precision_bits", Integer),
 )
 
-for _table, _column in ((chunk, "tier"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
+for _table, _column in ((chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
     # PostgreSQL would try to compress again what is compressed already.
     _external = DDL(f"ALTER TABLE {_table.name} ALTER COLUMN {_column} SET STORAGE EXTERNAL")  # type: ignore[no-untyped-call]
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))

@@ -18,7 +18,7 @@ def read_rows(
 ) -> Rows:
     """The newest ``last`` rows of a lane, all of them by default; empty columns where nothing was recorded.
 
-    Those that retention gave up are not among them.
+    Those that retention deleted are not among them.
     """
     parts: list[Columns] = []
     missing = last

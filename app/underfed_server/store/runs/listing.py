@@ -63,7 +63,7 @@ class RunFilter:
     q: str | None = None
     """A search expression: docs/search.md."""
     archived: Archived | None = None
-    """``None``: those that were not put away, unless ``q`` speaks of it."""
+    """``None``: those that were not archived, unless ``q`` speaks of it."""
     sort: str = "-started_at"
     """``-`` in front: largest first. Runs without the value come last either way."""
     limit: int = 100

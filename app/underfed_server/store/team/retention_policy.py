@@ -19,11 +19,11 @@ class RetentionPolicy:
     """``None``: not said. :data:`FOR_EVER`: no limit."""
 
     retain_us: int | None = None
-    """Single rows older than this are given up."""
+    """Single rows older than this are deleted."""
     max_bytes: int | None = None
-    """The oldest single rows are given up until a project takes no more."""
+    """The oldest single rows are deleted until a project takes no more."""
     precision_bits: int | None = None
-    """Significant bits of durations that are laid down from now on; ``None``: all."""
+    """Significant bits of durations that are stored from now on; ``None``: all."""
 
     @property
     def has_limit(self) -> bool:
@@ -35,11 +35,11 @@ class StorageUse:
     """On disk, without windows that wait for their chunk, which are bounded, and without what a database adds."""
 
     row_bytes: int
-    """Single rows: what retention can give up."""
+    """Single rows: what retention can delete."""
     ladder_bytes: int
-    """Tiers, roll-ups and histograms: kept as long as the run."""
+    """The roll-ups of chunks, roll-ups and histograms: kept as long as the run."""
     given_up_at: datetime | None
-    """When retention last gave up rows; ``None``: never."""
+    """When retention last deleted rows; ``None``: never."""
 
     @property
     def total_bytes(self) -> int:

@@ -34,7 +34,7 @@ SILENT = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """Consecutive chunks of one lane whose rows are to be given up."""
+    """Consecutive chunks of one lane whose rows are to be deleted."""
 
     key: StreamKey
     lane: str
@@ -85,7 +85,7 @@ class _Chunk:
 
 
 def find_surplus(reader: Reader, project: str, policy: RetentionPolicy, now: datetime) -> list[Surplus]:
-    """The oldest first, and not all at once: look again when these are given up."""
+    """The oldest first, and not all at once: look again when these are deleted."""
     before_us = _unix_us(now) - policy.retain_us if policy.retain_us else 0
     excess = read_storage_use(reader.connection, project).total_bytes - policy.max_bytes if policy.max_bytes else 0
     tracks = _oldest_tracks(reader, project)
@@ -132,7 +132,7 @@ def _oldest_tracks(reader: Reader, project: str) -> list[_Oldest]:
 
 
 def _chunks(reader: Reader, row: _Oldest, place: int, now: datetime) -> Iterator[_Chunk]:
-    """Of a track, those whose rows may be given up at all, in order."""
+    """Of a track, those whose rows may be deleted at all, in order."""
     chunk = tables.chunk.c
     statement = select(chunk.ordinal, chunk.first_us, func.length(chunk.body)).where(
         belongs_to(tables.chunk, row.key),

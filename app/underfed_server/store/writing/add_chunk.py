@@ -12,9 +12,14 @@ from underfed_server.measurements import MEASURES, Columns, names_of
 from underfed_server.store.columns import histograms
 from underfed_server.store.columns.chunks import encode
 from underfed_server.store.columns.histograms import Counts
-from underfed_server.store.columns.ladder import Rollup, joined, tier_of, total, with_computed
+from underfed_server.store.columns.ladder import Rollup, joined, rollups_of, total, with_computed
 from underfed_server.store.columns.lanes import HOST, index_of, instant_of, kind_of, length, packed
-from underfed_server.store.columns.records import node_to_bytes, nodes_from_bytes, tier_to_bytes, tiers_from_bytes
+from underfed_server.store.columns.records import (
+    chunk_rollups_from_bytes,
+    chunk_rollups_to_bytes,
+    node_to_bytes,
+    nodes_from_bytes,
+)
 from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.peaks import note_peaks
@@ -34,7 +39,7 @@ def add_chunk(
     so_far = connection.execute(select(tables.track).where(is_ours).with_for_update()).one()
     index = index_of(columns, so_far.chunk_rows)
     columns_with_computed = with_computed(lane, columns)
-    tier = tier_of(lane, columns_with_computed, index)
+    rollups = rollups_of(lane, columns_with_computed, index)
     row = {
         **key._asdict(),
         "lane": lane,
@@ -42,21 +47,21 @@ def add_chunk(
         "rows": length(columns),
         "first_index": int(index[0]),
         "first_us": int(columns[instant_of(lane)][0]),
-        "tier": tier_to_bytes(lane, tier),
+        "rollups": chunk_rollups_to_bytes(lane, rollups),
         "body": encode(packed(lane, rounded(lane, columns, precision_bits))),
     }
     told_bits = precision_bits if names_of(kind_of(lane), "duration") else None
     connection.execute(insert(tables.chunk), row)
     if lane == HOST:
-        note_peaks(connection, key, tier)
-    above = _climb(connection, key, lane, so_far.chunks, total(tier))
+        note_peaks(connection, key, rollups)
+    above = _climb(connection, key, lane, so_far.chunks, total(rollups))
     above += _climb_binned(connection, key, lane, so_far.chunks, _histograms(lane, columns_with_computed))
     bits = [each for each in (so_far.precision_bits, told_bits) if each is not None]
     grown = {
         "chunks": so_far.chunks + 1,
         "chunk_rows": so_far.chunk_rows + length(columns),
         "chunk_bytes": so_far.chunk_bytes + len(row["body"]),
-        "ladder_bytes": so_far.ladder_bytes + len(row["tier"]) + above,
+        "ladder_bytes": so_far.ladder_bytes + len(row["rollups"]) + above,
         "precision_bits": min(bits, default=None),
     }
     connection.execute(update(tables.track).where(is_ours).values(**grown))
@@ -99,9 +104,9 @@ def _left_half(connection: Connection, key: StreamKey, lane: str, level: int, pl
     names = tuple(MEASURES[kind_of(lane)])
     if level == 1:
         chunk = tables.chunk.c
-        statement = select(chunk.tier).where(belongs_to(tables.chunk, key), chunk.lane == lane)
+        statement = select(chunk.rollups).where(belongs_to(tables.chunk, key), chunk.lane == lane)
         body = connection.execute(statement.where(chunk.ordinal == 2 * place)).scalar_one()
-        return total(tiers_from_bytes(lane, [body], names))
+        return total(chunk_rollups_from_bytes(lane, [body], names))
     rollup = tables.rollup.c
     statement = select(rollup.body).where(belongs_to(tables.rollup, key), rollup.lane == lane)
     statement = statement.where(rollup.level == level - 1, rollup.ordinal == 2 * place)

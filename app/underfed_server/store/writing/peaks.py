@@ -17,9 +17,9 @@ Peaks = Mapping[str, float]
 """By rate; one that was never measured is not among them."""
 
 
-def note_peaks(connection: Connection, key: StreamKey, tier: Rollup) -> None:
+def note_peaks(connection: Connection, key: StreamKey, rollups: Rollup) -> None:
     """Of a chunk of samples of the host. The run is locked: nobody else notes any for it."""
-    seen = {rate: float(np.nanmax(stat.max)) for rate, stat in tier.stats.items() if rate in RATES}
+    seen = {rate: float(np.nanmax(stat.max)) for rate, stat in rollups.stats.items() if rate in RATES}
     if not seen:
         return
     peak = tables.peak.c

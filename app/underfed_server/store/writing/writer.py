@@ -185,7 +185,7 @@ class Writer:
             except Exception as error:
                 # Whatever it was, posts and readers must not hang on a thread that is no more.
                 if trouble_of(error) is None:
-                    log.exception("the writer stumbled")
+                    log.exception("the writer failed, and goes on")
                 else:
                     self._trouble_log.note(error)
 

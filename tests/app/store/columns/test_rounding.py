@@ -9,6 +9,7 @@ from tests.app.made_windows import RUN, made_stream
 from tests.app.store.posting import KEY, post, post_split, settle
 from underfed_server.measurements import RECORDED, names_of
 from underfed_server.store.columns.chunks import encode
+from underfed_server.store.columns.ladder import SUM
 from underfed_server.store.columns.lanes import packed
 from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.store import Store
@@ -47,12 +48,12 @@ def test_overviews_are_made_of_the_exact_figures(store: Store) -> None:
     recorded(store, 4)
     totals = store.step_totals("run-1", "train")[0]
     with store.reading() as reader:
-        from_tiers = [
-            tier.sum[0].sum()
+        from_rollups = [
+            rollups.figures[SUM, 0].sum()
             for track in reader.tracks("run-1", 0, "steps:train", store.run("run-1").started_at)
-            if (tier := reader.tiers(track, 0, 9, ["step_us"])) is not None
+            if (rollups := reader.chunk_rollups(track, 0, 9, ["step_us"])) is not None
         ]
-    assert sum(from_tiers) == totals.step_us
+    assert sum(from_rollups) == totals.step_us
 
 
 def test_a_series_says_that_its_single_figures_were_rounded(store: Store) -> None:

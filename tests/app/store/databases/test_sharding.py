@@ -79,7 +79,7 @@ def test_no_rows_of_several_runs_are_locked_at_once(store: Store, clock: WallClo
         store.write(lambda connection: compact(connection, StreamKey("run-1", 0, 1)))
     clock.advance(days=1)
     with statements(store) as seen:
-        Retention(store, RetentionPolicy(retain_us=1)).tidy()
+        Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
         store.delete_run("run-1")
         clock.advance(minutes=11)
         store.forget_some("run-1")

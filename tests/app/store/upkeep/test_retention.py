@@ -14,14 +14,14 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import RUN, STARTED_AT, made_stream
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import KEY, Window, post, post_split, settle
-from underfed_server.store.columns.ladder import Rollup
+from underfed_server.store.columns.ladder import COUNT, GREATEST, SUM, Rollup
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.series import read_series, read_series_between
 from underfed_server.store.reading.tracks import Kept
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy
 from underfed_server.store.upkeep import retention, surplus
-from underfed_server.store.upkeep.retention import Retention, give_up
+from underfed_server.store.upkeep.retention import Retention, delete_rows
 from underfed_server.store.upkeep.surplus import find_surplus
 from underfed_server.store.writing.compact import compact
 
@@ -41,7 +41,7 @@ def record(store: Store, *, ended: bool = True) -> None:
 
 
 def tidy(store: Store, keeping: RetentionPolicy) -> None:
-    Retention(store, keeping).tidy()
+    Retention(store, keeping).delete_surplus()
 
 
 def overview(store: Store, buckets: int = 4, low: int = 0, high: int | None = None) -> Rollup:
@@ -65,7 +65,7 @@ def older_than_row(store: Store, row: int) -> RetentionPolicy:
 
 
 def figures(rollup: Rollup) -> list[list[float]]:
-    return [rollup.first_index.tolist(), rollup.count.tolist(), rollup.sum.tolist(), rollup.max.tolist()]
+    return [rollup.first_index.tolist(), *(rollup.figures[part].tolist() for part in (COUNT, SUM, GREATEST))]
 
 
 def test_rows_beyond_their_age_are_given_up_and_newer_ones_stay(store: Store) -> None:
@@ -76,14 +76,14 @@ def test_rows_beyond_their_age_are_given_up_and_newer_ones_stay(store: Store) ->
     assert after.step_us.tolist() == before.step_us[CHUNK_ROWS:].tolist()
     assert after.start_us.tolist() == before.start_us[CHUNK_ROWS:].tolist()
     assert kept(store) == Kept(given_up_before=CHUNK_ROWS)
-    assert store.given_up_at("run-1") == store.now()
+    assert store.rows_deleted_at("run-1") == store.now()
 
 
 def test_what_is_within_its_age_is_left_alone(store: Store) -> None:
     record(store)
     tidy(store, RetentionPolicy(retain_us=24 * 3_600_000_000))
     assert len(store.steps("run-1", 0, "train")) == ROWS
-    assert (kept(store), store.given_up_at("run-1")) == (Kept(), None)
+    assert (kept(store), store.rows_deleted_at("run-1")) == (Kept(), None)
 
 
 def test_the_overview_stays_as_it_was(store: Store) -> None:
@@ -101,8 +101,8 @@ def test_a_stretch_without_rows_is_told_as_finely_as_its_tier_is(store: Store) -
     rollup = overview(store, buckets=4_000, low=700, high=1_700)
     # The bucket that row 700 lies in, the chunk's last, and then those of the next; from row 1,600 on each step.
     assert rollup.first_index.tolist() == [512, 768, 800, 1056, 1312, 1568, *range(1_600, 1_700)]
-    assert rollup.sum[0, 2] == step_us[800:1056].sum()
-    assert rollup.sum[0, 6:].tolist() == step_us[1_600:1_700].tolist()
+    assert rollup.figures[SUM, 0, 2] == step_us[800:1056].sum()
+    assert rollup.figures[SUM, 0, 6:].tolist() == step_us[1_600:1_700].tolist()
 
 
 def test_percentiles_of_given_up_rows_are_those_of_their_histograms(store: Store) -> None:
@@ -129,7 +129,7 @@ def test_samples_between_two_instants_are_still_found(store: Store) -> None:
         )
     assert rollup is not None
     inside = (host.at_us >= at_us[0]) & (host.at_us < at_us[1])
-    assert rollup.count.sum() >= inside.sum()
+    assert rollup.figures[COUNT].sum() >= inside.sum()
 
 
 def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store) -> None:
@@ -158,7 +158,7 @@ def test_bytes_are_counted_as_they_lie_there(store: Store) -> None:
     _, taken = store.retention_policy("vision")
     sizes = []
     with store.reading() as reader:
-        for column in (tables.chunk.c.body, tables.chunk.c.tier, tables.rollup.c.body, tables.histogram.c.body):
+        for column in (tables.chunk.c.body, tables.chunk.c.rollups, tables.rollup.c.body, tables.histogram.c.body):
             sizes.append(reader.connection.execute(select(func.sum(func.length(column)))).scalar_one())
     assert (taken.row_bytes, taken.ladder_bytes) == (sizes[0], sum(sizes[1:]))
 
@@ -206,9 +206,9 @@ def test_rows_that_another_service_gave_up_are_not_counted_twice(store: Store) -
     with store.reading() as reader:
         found = find_surplus(reader, "vision", RetentionPolicy(retain_us=1), now)
     steps = next(each for each in found if each.lane == "steps:train")
-    assert store.write(lambda connection: give_up([steps], now, connection)) == CHUNKS
+    assert store.write(lambda connection: delete_rows([steps], now, connection)) == CHUNKS
     _, taken = store.retention_policy("vision")
-    assert store.write(lambda connection: give_up([steps], now, connection)) == 0
+    assert store.write(lambda connection: delete_rows([steps], now, connection)) == 0
     assert store.retention_policy("vision")[1] == taken
 
 
@@ -217,11 +217,11 @@ def test_a_run_goes_on_after_its_rows_were_given_up(store: Store) -> None:
     post_split(store, windows[:40], (40,))
     with store.reading() as reader:
         found = find_surplus(reader, "vision", RetentionPolicy(retain_us=1), store.now() + timedelta(hours=2))
-    store.write(partial(give_up, found, store.now()))
+    store.write(partial(delete_rows, found, store.now()))
     post(store, windows[40:])
     store.write(lambda connection: compact(connection, KEY))
     assert store.steps("run-1", 0, "train").step_index.tolist() == list(range(800, 1_200))
-    assert overview(store, buckets=1).count.tolist() == [[1_200], [1_200]]
+    assert overview(store, buckets=1).figures[COUNT].tolist() == [[1_200], [1_200]]
 
 
 def sent(windows: Sequence[Window]) -> list[int]:
@@ -246,4 +246,4 @@ def test_the_file_gets_smaller(store: Store, monkeypatch: pytest.MonkeyPatch) ->
         assert reader.connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() <= 20
         assert reader.connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
     assert after < before / 2
-    assert overview(store, buckets=1).sum[0, 0] == sum(sent(windows))
+    assert overview(store, buckets=1).figures[SUM, 0, 0] == sum(sent(windows))
