@@ -2,7 +2,7 @@
 
 A record is ``rows, first_index, first_us`` and then every measure's count, every measure's sum, least and greatest, in
 the order of :data:`MEASURES`. Measures are only ever added at its end: how many a record has is told by its length.
-A roll-up of several chunks is one record as it is; those of a chunk are one record a bucket, in byte planes, compressed.
+A roll-up of several chunks is one record; those of a chunk are one record a bucket, in byte planes, compressed.
 """
 
 from __future__ import annotations
