@@ -4,7 +4,7 @@ import type { RunSummary, RunsPage } from '../api/names'
 import type { Cell, Table } from '../csv'
 import { formatTag } from '../format'
 import { asked } from './connection'
-import { MOST, type RunsQuery, requested } from './query'
+import { MOST, type RunsFilter, requested } from './filter'
 
 const COLUMNS: Readonly<Record<string, (run: RunSummary) => Cell>> = {
   run_id: run => run.run_id,
@@ -43,11 +43,11 @@ export function tableOf(runs: readonly RunSummary[]): Table {
 }
 
 /** Every run that passes the filter, page by page. `null`: nobody answered, or a sign-in is needed. Raises: ServiceError. */
-export async function readAll(query: RunsQuery): Promise<readonly RunSummary[] | null> {
+export async function readAll(filter: RunsFilter): Promise<readonly RunSummary[] | null> {
   const found = new Map<string, RunSummary>()
   let cursor: string | null = null
   do {
-    const page: RunsPage | null = await asked(get('/api/v1/runs', { query: requested(query, MOST, cursor) }))
+    const page: RunsPage | null = await asked(get('/api/v1/runs', { query: requested(filter, MOST, cursor) }))
     if (!page) return null
     // A run whose value changed in between may come twice.
     for (const run of page.runs) found.set(run.run_id, run)

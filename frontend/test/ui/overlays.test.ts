@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ComparedRun, Comparison } from '../../src/api/names'
-import { chosenRuns, compareHref } from '../../src/store/compare'
+import { chosenRuns, compareHref } from '../../src/store/compareHref'
 import { drawnBy, epochAt, lineAt, overlayOf, overlayReadout } from '../../src/ui/compare/overlays'
 import { series, seriesPage, summary } from '../made'
 
@@ -53,7 +53,7 @@ describe('the chart over all runs', () => {
     expect(overlayOf(runs, PAGES, 'step_us', 'time').overlay?.lines[0]?.at).toEqual([0, 1, 2])
     const along = overlayOf(runs, PAGES, 'step_us', 'epoch')
     expect(along.overlay?.lines.map(line => [line.label, line.at])).toEqual([['a', [0, 0.5, 1]]])
-    expect(along.missing).toEqual(['No epochs are known of b.'])
+    expect(along.missing).toEqual(['The epochs of b are not known.'])
   })
 
   test('lies along samples where batch sizes differ, unless asked otherwise', () => {

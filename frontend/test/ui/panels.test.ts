@@ -152,7 +152,7 @@ test('a whole run begins at its start, a range at its first bucket', () => {
 
 test('the crosshair reads out what was measured and leaves out the rest', () => {
   const said = readout(1.2, { steps, queue: lineColumns(page, 'queue_depth'), util: null })
-  expect(said).toBe('1 s · step 10 · data wait 170 ms · compute 240 ms · 1 ready')
+  expect(said).toBe('1 s · step 10 · data wait 170 ms · compute 240 ms · batches ready 1')
 })
 
 test('a loader without workers has no queue to draw', () => {

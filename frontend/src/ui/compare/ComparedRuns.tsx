@@ -2,8 +2,8 @@
 import type { Anatomy, ComparedRun, Comparison } from '../../api/names'
 import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
 import { navigate, runHref } from '../../router'
-import { compareHref } from '../../store/compare'
-import { compare as say } from '../../text'
+import { compareHref } from '../../store/compareHref'
+import { compare as say } from '../../text/compare'
 import { verdictTone, verdictWord } from '../../verdict'
 import { StepBar } from '../parts/AnatomyBars'
 import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
@@ -11,6 +11,7 @@ import { Panel } from '../parts/Panel'
 import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
 import { SpeedTable, speedFigures } from './SpeedTable'
+import './ComparedRuns.css'
 
 interface ComparedRunsProps {
   comparison: Comparison

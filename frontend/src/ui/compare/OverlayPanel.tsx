@@ -8,7 +8,7 @@ import type { Table } from '../../csv'
 import { navigate, withQuery } from '../../router'
 import { thinned } from '../../store/columns'
 import { METRICS, type OverlayMetric } from '../../store/compare'
-import { compare as say } from '../../text'
+import { compare as say } from '../../text/compare'
 import { Chart } from '../parts/Chart'
 import { Choice } from '../parts/Choice'
 import { CrosshairSlider } from '../parts/CrosshairSlider'
@@ -16,6 +16,7 @@ import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'
 import { type Axis, axesOf, drawnBy, formatMetric, lineAt, overlayOf, overlayReadout } from './overlays'
 import { RunSwatch } from './RunSwatch'
+import './OverlayPanel.css'
 
 interface OverlayPanelProps {
   comparison: Comparison

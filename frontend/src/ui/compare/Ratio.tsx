@@ -2,7 +2,9 @@
 import type { ComparedRun } from '../../api/names'
 import { RUN_COLOURS } from '../../charts/overlay'
 import { formatFactor, plainFactor } from '../../format'
-import { compare as say } from '../../text'
+import { compare as say } from '../../text/compare'
+import './Ratio.css'
+import '../parts/range.css'
 
 interface RatioProps {
   run: ComparedRun
@@ -22,14 +24,16 @@ export function Ratio({ run: { speed, label, why_not }, place, runs }: RatioProp
   const colour = `var(--${RUN_COLOURS[place] ?? 'ink'})`
   return (
     <>
-      <div class="ratio" role="img" aria-label={`${label}: ${say.range(factor, low, high)}`}>
+      <div
+        class="ratio"
+        style={{ '--range': colour }}
+        role="img"
+        aria-label={`${label}: ${say.range(factor, low, high)}`}
+      >
         <div class="range-line">
           <i class="range-end" style={{ left: at(1) }} />
-          <i
-            class="range-span"
-            style={{ left: at(speed.low), right: `calc(100% - ${at(speed.high)})`, background: colour }}
-          />
-          <i class="range-point" style={{ left: at(speed.factor), background: colour }} />
+          <i class="range-span" style={{ left: at(speed.low), right: `calc(100% - ${at(speed.high)})` }} />
+          <i class="range-point" style={{ left: at(speed.factor) }} />
         </div>
       </div>
       <span class={`run-line-speed ${speed.is_told ? '' : 'faint'}`}>

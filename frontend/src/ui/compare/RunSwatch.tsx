@@ -1,5 +1,6 @@
 /** The line that a compared run is drawn with, beside its name. */
 import { RUN_COLOURS, RUN_DASHES } from '../../charts/overlay'
+import './RunSwatch.css'
 
 export function RunSwatch({ place }: { place: number }) {
   return (

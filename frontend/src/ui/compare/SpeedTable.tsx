@@ -2,7 +2,7 @@
 import type { ComparedRun } from '../../api/names'
 import type { Table } from '../../csv'
 import { formatDuration, formatFactor, formatNumber } from '../../format'
-import { compare as say } from '../../text'
+import { compare as say } from '../../text/compare'
 import { DataTable } from '../parts/DataTable'
 
 const COLUMNS = ['speedup', 'low', 'high', 'steps_per_s', 'samples_per_s'] as const

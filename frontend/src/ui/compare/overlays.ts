@@ -11,7 +11,7 @@ import {
 } from '../../format'
 import { bucketAt, measured, quantile } from '../../store/columns'
 import { METRICS, type OverlayMetric } from '../../store/compare'
-import { compare as say } from '../../text'
+import { compare as say } from '../../text/compare'
 
 const AXES = ['step', 'time', 'epoch', 'sample'] as const
 export type Axis = (typeof AXES)[number]

@@ -2,7 +2,8 @@
 import type { Signal } from '@preact/signals'
 import type { Crosshair } from '../../charts/crosshair'
 import { bucketAt, type StepColumns } from '../../store/columns'
-import { charts as say } from '../../text'
+import { charts as say } from '../../text/charts'
+import './CrosshairSlider.css'
 
 interface CrosshairSliderProps {
   crosshair: Crosshair

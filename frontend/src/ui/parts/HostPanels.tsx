@@ -10,12 +10,13 @@ import { mountTime } from '../../charts/time'
 import { asSentence, formatBytes, formatElapsed, formatNumber } from '../../format'
 import { runHref } from '../../router'
 import { thinned } from '../../store/columns'
-import { hosts as say } from '../../text'
+import { hostPanels as say } from '../../text/charts'
 import { verdictTone, verdictWord } from '../../verdict'
 import { Chart } from './Chart'
 import { DataTable } from './DataTable'
 import { type Axis, type HostCharts, hostCharts, readHostAt, spoken } from './hostCharts'
 import { Panel } from './Panel'
+import './HostPanels.css'
 
 interface HostPanelsProps {
   history: HostHistory

@@ -2,8 +2,10 @@
 import type { LedgerEntry, Run } from '../../api/names'
 import { asSentence, formatFactor, formatSetting } from '../../format'
 import { runHref } from '../../router'
-import { ledger as say } from '../../text'
+import { ledger as say } from '../../text/shared'
 import { Panel } from './Panel'
+import './Ledger.css'
+import './range.css'
 
 interface LedgerProps {
   /** The run whose page it is on; `null`: none's. */

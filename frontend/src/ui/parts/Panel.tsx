@@ -4,8 +4,9 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Table } from '../../csv'
 import { navigate, route, withQuery } from '../../router'
-import { text } from '../../text'
+import { text } from '../../text/shared'
 import { PanelMenu } from './PanelMenu'
+import './Panel.css'
 
 interface PanelProps {
   title: string

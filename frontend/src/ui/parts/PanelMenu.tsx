@@ -1,8 +1,8 @@
 /** Takes a panel out of the page: as a picture, as figures, as a link. */
 import type { RefObject } from 'preact'
 import { type Table, toCsv } from '../../csv'
-import { show } from '../../store/actions'
-import { panelMenu as say } from '../../text'
+import { show as tell } from '../../store/notice'
+import { panelMenu as say } from '../../text/shared'
 import { handOutPicture, save, writeClipboard } from './handOut'
 import { Menu, type MenuItem } from './Menu'
 import { pictureOf } from './picture'
@@ -39,8 +39,4 @@ export function PanelMenu({ title, name, section, csv }: PanelMenuProps) {
 /** As the page's verdict has it: only what is lost waiting is loud. */
 function tone(): string {
   return document.querySelector('.kind.loud') ? '--wait' : '--ink-2'
-}
-
-function tell(text: string): void {
-  show({ text, undo: null })
 }

@@ -3,7 +3,7 @@ import type { HostHistory } from '../../api/names'
 import type { Layer, TimePanel } from '../../charts/panel'
 import { bytesUnit, formatBytes, formatFraction, formatNumber, formatRate } from '../../format'
 import { bucketAt, type Column, last } from '../../store/columns'
-import { hosts as say } from '../../text'
+import { hostPanels as say } from '../../text/charts'
 
 export interface HostCharts {
   atS: readonly number[]

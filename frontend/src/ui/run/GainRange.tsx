@@ -1,6 +1,8 @@
 /** A predicted gain on a line from "as now" to the ceiling: the point, its interval, and what cannot be passed. */
 import type { Advice } from '../../api/names'
-import { advice as say } from '../../text'
+import { advice as say } from '../../text/run'
+import '../parts/range.css'
+import './GainRange.css'
 
 export function GainRange({ advice }: { advice: Advice }) {
   const { predicted_speedup: gain, low, high, ceiling } = advice

@@ -7,7 +7,7 @@ import { type Gantt, type GanttHandle, mountGantt, type Stretch } from '../../ch
 import type { Table } from '../../csv'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
 import type { Still } from '../../store/run'
-import { gantt as say, workers } from '../../text'
+import { gantt as say, workers } from '../../text/charts'
 import { Chart } from '../parts/Chart'
 import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'

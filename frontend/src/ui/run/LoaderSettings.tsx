@@ -3,9 +3,10 @@
 import type { Diagnosis, LoaderInfo, Run, StoragePlace } from '../../api/names'
 import { formatBytes, formatNumber, formatSetting, NOT_MEASURED, plural } from '../../format'
 import type { Still } from '../../store/run'
-import { settings as say } from '../../text'
+import { settings as say } from '../../text/run'
 import { Diamond } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import './settings.css'
 
 interface LoaderSettingsProps {
   run: Still

@@ -3,9 +3,11 @@ import type { Diagnosis } from '../../api/names'
 import { formatFraction } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
-import { charts, ranks as say } from '../../text'
+import { charts } from '../../text/charts'
+import { ranks as say } from '../../text/run'
 import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'
+import './RanksPanel.css'
 
 /** More than these are a field of cells: a bar each would be a page of bars. */
 const BARS = 8

@@ -4,10 +4,11 @@ import type { Run } from '../../api/names'
 import { formatSetting } from '../../format'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
-import { runFacts as say } from '../../text'
-import { CopyButton } from '../parts/CopyButton'
+import { runFacts as say } from '../../text/run'
 import { Panel } from '../parts/Panel'
+import { Snippet } from '../parts/Snippet'
 import { Was } from './LoaderSettings'
+import './settings.css'
 
 /** What a person may leave out. Anything else that the run before does not tell was not known then. */
 const CHOSEN = /^(config\.|--set )/
@@ -31,12 +32,7 @@ export function RunFacts({ run, previous }: { run: Still; previous: Run | null }
       }
       csv={() => ({ columns: ['fact', 'value'], rows: [['command', command], ...rows] })}
     >
-      {command && (
-        <div class="snippet">
-          <pre>{command}</pre>
-          <CopyButton label={say.copy} text={command} />
-        </div>
-      )}
+      {command && <Snippet code={command} />}
       <dl class="settings">
         {rows.map(([name, value]) => (
           <div key={name}>

@@ -2,7 +2,7 @@
 import type { Table } from '../../csv'
 import { formatDuration, formatElapsed, formatFraction, formatNumber, NOT_MEASURED } from '../../format'
 import { type Column, thinned } from '../../store/columns'
-import { charts as say } from '../../text'
+import { charts as say } from '../../text/charts'
 import { DataTable } from '../parts/DataTable'
 import { type Panels, valueAt } from './panels'
 

@@ -2,10 +2,11 @@
 import type { Signal } from '../../api/names'
 import type { Table } from '../../csv'
 import { formatEvidence } from '../../format'
-import { signals as say } from '../../text'
+import { signals as say } from '../../text/run'
 import { DataTable } from '../parts/DataTable'
 import { Diamond, Ring } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import './SignalsPanel.css'
 
 const COLUMNS = Object.values(say.columns)
 
@@ -17,7 +18,7 @@ export function SignalsPanel({ signals }: { signals: readonly Signal[] }) {
     <Reading key="reading" signal={signal} />,
   ])
   return (
-    <Panel title={say.title} name="signals" csv={() => figures(signals)}>
+    <Panel title={say.title} name="signals" class="signals" csv={() => figures(signals)}>
       <DataTable caption={say.title} columns={COLUMNS} rows={rows} />
     </Panel>
   )

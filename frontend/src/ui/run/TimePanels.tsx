@@ -10,13 +10,15 @@ import { asSentence, formatDuration, formatFraction, formatNumber } from '../../
 import { type LineColumns, last, type StepColumns } from '../../store/columns'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore, Still } from '../../store/run'
-import { charts as say, text } from '../../text'
+import { charts as say } from '../../text/charts'
+import { text } from '../../text/shared'
 import { Chart } from '../parts/Chart'
 import { CrosshairSlider } from '../parts/CrosshairSlider'
 import { Panel } from '../parts/Panel'
 import { disagreement, heatmapOf, type Panels, panelsOf, readout } from './panels'
 import { RangeChoice } from './RangeChoice'
 import { SeriesTable, seriesFigures } from './SeriesTable'
+import './TimePanels.css'
 
 const NOTHING_SHARED: Diagnosis['shared'] = []
 

@@ -11,10 +11,11 @@ import {
   NOT_MEASURED,
 } from '../../format'
 import type { Still } from '../../store/run'
-import { workers as say } from '../../text'
+import { workers as say } from '../../text/charts'
 import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'
 import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
+import './WorkersPanel.css'
 
 export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Still }) {
   if (!page || (page.workers.length === 0 && !page.missing)) return null

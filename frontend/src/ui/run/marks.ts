@@ -2,7 +2,7 @@
 import type { Diagnosis, Run, SeriesPage } from '../../api/names'
 import type { Mark } from '../../charts/panel'
 import { stepColumns } from '../../store/columns'
-import { charts as say } from '../../text'
+import { charts as say } from '../../text/charts'
 
 export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_workers'> & {
   shared: Diagnosis['shared']

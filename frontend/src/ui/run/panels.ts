@@ -15,7 +15,7 @@ import {
   type StepColumns,
   stepColumns,
 } from '../../store/columns'
-import { charts as say } from '../../text'
+import { charts as say } from '../../text/charts'
 import { type Happened, marksOf } from './marks'
 
 /** The time axis that all panels of a page share. */

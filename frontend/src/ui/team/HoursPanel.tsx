@@ -2,9 +2,10 @@
 import type { GroupHours } from '../../api/names'
 import { formatFraction, formatHoursCell, NOT_MEASURED } from '../../format'
 import { withQuery } from '../../router'
-import { team as say } from '../../text'
+import { team as say } from '../../text/team'
 import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'
+import './HoursPanel.css'
 
 const SHOWN = 8
 
@@ -41,12 +42,12 @@ export function HoursPanel({ name, title, groups }: HoursPanelProps) {
             <GroupName group={group} />
             <span class="hours-bar" aria-hidden="true">
               <i style={{ width: `${(100 * group.hours_lost) / most}%` }}>
-                <b style={{ width: `${backShare(group)}%` }} />
+                <b style={{ width: `${recoverablePercent(group)}%` }} />
               </i>
             </span>
             <span class="hours-figure">
               {formatHoursCell(group.hours_lost)}
-              <small>{back(group)}</small>
+              <small>{recoverable(group)}</small>
             </span>
           </li>
         ))}
@@ -71,11 +72,11 @@ function GroupName({ group }: { group: GroupHours }) {
   )
 }
 
-function back({ hours_recoverable }: GroupHours): string {
-  return hours_recoverable === null ? say.noBack : say.back(formatHoursCell(hours_recoverable))
+function recoverable({ hours_recoverable }: GroupHours): string {
+  return hours_recoverable === null ? say.notPredicted : say.recoverable(formatHoursCell(hours_recoverable))
 }
 
-function backShare({ hours_recoverable, hours_lost }: GroupHours): number {
+function recoverablePercent({ hours_recoverable, hours_lost }: GroupHours): number {
   return hours_lost > 0 ? (100 * (hours_recoverable ?? 0)) / hours_lost : 0
 }
 
