@@ -5,13 +5,14 @@ import './styles/base.css'
 
 import { render } from 'preact'
 import { App } from './app'
-import { repaint } from './charts/palette'
+import { repaint, TOKENS } from './charts/palette'
 import { followAddress } from './router'
 import { listenForShortcuts } from './shortcuts'
 import { asked, readService } from './store/connection'
-import { followTheme } from './theme'
+import { followTheme, registerColours } from './theme'
 import { beatWithNews } from './ui/frame/beat'
 
+registerColours(TOKENS)
 followTheme(repaint)
 followAddress()
 beatWithNews()

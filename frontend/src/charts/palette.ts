@@ -1,6 +1,6 @@
 /** The colours of the style sheet, as a canvas wants them, and the hatch that means waiting. */
 
-const TOKENS = [
+export const TOKENS = [
   'paper',
   'sunk',
   'ink',

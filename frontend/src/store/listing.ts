@@ -6,35 +6,25 @@ import { formatTag } from '../format'
 import { asked } from './connection'
 import { MOST, type RunsFilter, requested } from './filter'
 
-const COLUMNS: Readonly<Record<string, (run: RunSummary) => Cell>> = {
-  run_id: run => run.run_id,
-  name: run => run.name,
-  project: run => run.project,
-  user: run => run.user,
+type Columns = Readonly<Record<string, (run: RunSummary) => Cell>>
+
+/** As the service has them. */
+function asTheyAre(...names: readonly (keyof RunSummary)[]): Columns {
+  return Object.fromEntries(names.map(name => [name, run => run[name] as Cell]))
+}
+
+const COLUMNS: Columns = {
+  ...asTheyAre('run_id', 'name', 'project', 'user'),
   hosts: run => run.hostnames.join(' '),
   tags: run =>
     Object.entries(run.tags)
-      .map(([key, value]) => formatTag(key, value))
+      .map(tag => formatTag(...tag))
       .join(' '),
-  status: run => run.status,
-  bound: run => run.bound,
-  level: run => run.level,
-  cause: run => run.cause,
-  data_stall_fraction: run => run.data_stall_fraction,
-  hours_lost: run => run.hours_lost,
-  gpu_hours_lost: run => run.gpu_hours_lost,
+  ...asTheyAre('status', 'bound', 'level', 'cause', 'data_stall_fraction', 'hours_lost', 'gpu_hours_lost'),
   predicted_speedup: run => run.best_advice?.predicted_speedup ?? null,
-  observed_speedup: run => run.observed_speedup,
-  step_us: run => run.step_us,
-  steps: run => run.steps,
-  samples_per_s: run => run.samples_per_s,
+  ...asTheyAre('observed_speedup', 'step_us', 'steps', 'samples_per_s'),
   ranks: run => run.world_size,
-  gpus: run => run.gpus,
-  gpu_name: run => run.gpu_name,
-  num_workers: run => run.num_workers,
-  started_at: run => run.started_at,
-  last_seen_at: run => run.last_seen_at,
-  ended_at: run => run.ended_at,
+  ...asTheyAre('gpus', 'gpu_name', 'num_workers', 'started_at', 'last_seen_at', 'ended_at'),
 }
 
 export function tableOf(runs: readonly RunSummary[]): Table {

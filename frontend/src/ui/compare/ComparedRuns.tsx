@@ -37,7 +37,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
           <li key={run.run.run_id} class="run-line">
             <Name run={run} place={place} />
             <Step run={run} anatomy={anatomies[place] ?? null} longestUs={longestUs} />
-            <Ratio run={run} place={place} runs={runs} />
+            <Ratio run={run} index={place} runs={runs} />
             <Actions run={run} place={place} ids={ids} query={query} />
           </li>
         ))}

@@ -7,8 +7,7 @@ import type { Still } from '../../store/run'
 import { runFacts as say } from '../../text/run'
 import { Panel } from '../parts/Panel'
 import { Snippet } from '../parts/Snippet'
-import { Was } from './LoaderSettings'
-import './settings.css'
+import { SettingsList } from './SettingsList'
 
 /** What a person may leave out. Anything else that the run before does not tell was not known then. */
 const CHOSEN = /^(config\.|--set )/
@@ -33,21 +32,17 @@ export function RunFacts({ run, previous }: { run: Still; previous: Run | null }
       csv={() => ({ columns: ['fact', 'value'], rows: [['command', command], ...rows] })}
     >
       {command && <Snippet code={command} />}
-      <dl class="settings">
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {value}
-              {before && before.get(name) !== value && (before.has(name) || CHOSEN.test(name)) && (
-                <Was value={before.get(name) ?? say.unset} />
-              )}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <SettingsList
+        rows={rows.map(([name, value]) => ({ name, value, was: before && was(before, name, value) }))}
+      />
     </Panel>
   )
+}
+
+/** What it was before, where it was another. */
+function was(before: ReadonlyMap<string, string>, name: string, value: string): string | null {
+  const isKnown = before.has(name) || CHOSEN.test(name)
+  return isKnown && before.get(name) !== value ? (before.get(name) ?? say.unset) : null
 }
 
 /** Only what is known. */
