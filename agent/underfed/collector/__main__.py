@@ -7,7 +7,7 @@ import shutil
 import signal
 from pathlib import Path
 
-from underfed.collector.collector import LINGER_S, Companion
+from underfed.collector.collector import LINGER_S, Collector
 from underfed.collector.ranks import Ranks
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.surroundings import Surroundings
@@ -56,10 +56,10 @@ def serve(directory: Path) -> set[Path]:
         spool = Spool(wanted, refuge=directory / SPOOL)
         ranks = Ranks(directory, spool, Surroundings(open_gpus))
         sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
-        companion = Companion(ranks, spool, sender)
-        signal.signal(signal.SIGTERM, lambda *_: companion.part())
+        collector = Collector(ranks, spool, sender)
+        signal.signal(signal.SIGTERM, lambda *_: collector.part())
         try:
-            companion.run(linger_s())
+            collector.run(linger_s())
         finally:
             spool.close(is_over=ranks.have_ended())
     leave(wanted)

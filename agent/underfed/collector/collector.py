@@ -35,7 +35,7 @@ READ_S = 2.0
 """A process that neither reads how much was left nor ends gets no longer than this to do so."""
 
 
-class Companion:
+class Collector:
     """``sender`` runs on a thread of its own, so that a slow service never keeps the rings waiting."""
 
     def __init__(self, ranks: Ranks, spool: Spool, sender: Sender) -> None:

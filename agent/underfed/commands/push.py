@@ -105,7 +105,7 @@ def push_spool(directory: Path, run_directory: Path | None, url: str, environ: M
             spool.close(is_over=run_directory is None or not any(run_files.rank_directories(run_directory)))
             transport.close()
     except SpoolLockedError:
-        print(f"{run_id}: its own companion is sending it")
+        print(f"{run_id}: its own collector is sending it")
         return 0
     print(f"{run_id}: {sent - left} windows sent to {url}")
     if outcome is Outcome.LATER:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from underfed.trainer.prefetcher.copy_stream import Lane, Streams, Transfer, Transform, give_back, take
-from underfed.trainer.prefetcher.steps import Steps
+from underfed.trainer.prefetcher.prefetched_steps import Steps
 
 
 class Pass:

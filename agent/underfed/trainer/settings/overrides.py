@@ -182,18 +182,6 @@ def has_accelerator() -> bool:
     return bool(accelerator.is_available() if accelerator is not None else torch.cuda.is_available())
 
 
-def apply_threads(count: int) -> None:
-    """In a worker, once its libraries are loaded: at its first batch."""
-    _torch().set_num_threads(count)
-    if (cv2 := sys.modules.get("cv2")) is not None:
-        cv2.setNumThreads(count)
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return
-    threadpool_limits(count)
-
-
 def _was(before: Mapping[str, Value], name: str, value: Value) -> str:
     was = before.get(name)
     return f"{format_value(was)} → " if name in before and was != value else ""

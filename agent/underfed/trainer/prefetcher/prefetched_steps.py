@@ -10,8 +10,8 @@ from typing import Any
 from underfed.exchange import ring_format
 from underfed.exchange.ring_format import NOT_MEASURED, pack_request
 from underfed.host.clock import now_ns
+from underfed.trainer.hooks.callbacks import KEY
 from underfed.trainer.hooks.iterable import WatchedIterator
-from underfed.trainer.hooks.loader import KEY
 from underfed.trainer.hooks.session import Session
 from underfed.trainer.prefetcher.copy_stream import Report
 
