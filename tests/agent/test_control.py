@@ -168,7 +168,7 @@ def test_a_failure_of_ours_is_counted_and_not_raised(service: Service, monkeypat
     assert service.windows[-1]["losses"]["agent_errors"] == 1
 
 
-@pytest.mark.parametrize("broken", ["end_watch", "begin_probing", "stopped", "constructed"])
+@pytest.mark.parametrize("broken", ["end_inspection", "begin_probing", "stopped", "constructed"])
 def test_a_failure_in_a_hook_ends_the_recording_and_not_the_training(
     service: Service, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -194,7 +194,7 @@ def test_a_failure_in_a_worker_is_counted_too(service: Service, monkeypatch: pyt
 
 def test_strict_raises_what_is_otherwise_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     loader = underfed.watch(DataLoader(Numbers()))
-    monkeypatch.setattr(session.Session, "end_watch", lambda *_: 1 / 0)
+    monkeypatch.setattr(session.Session, "end_inspection", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         list(loader)
 

@@ -24,7 +24,7 @@ from underfed.trainer.prefetcher.prefetched import Prefetched
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr("underfed.trainer.prefetcher.copy_stream._lanes", {})
+    monkeypatch.setattr("underfed.trainer.prefetcher.copy_stream._free_streams", {})
     return Machine()
 
 

@@ -14,7 +14,7 @@ from tests.fakes.traces import collectors_of
 from underfed.collector import ranks
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.sampling.gpu import open_gpus
-from underfed.collector.sampling.surroundings import Surroundings
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.spool import Spool
 from underfed.exchange import run_files
 from underfed.exchange.facts import Origin, write_facts
@@ -139,8 +139,8 @@ def test_many_ranks_take_turns_with_their_windows(
         directory.mkdir(parents=True)
         write_facts(directory / run_files.RUN, origin=origin(rank, tmp_path))
     (tmp_path / "spool").mkdir()
-    spool = Spool(tmp_path / "spool", refuge=tmp_path / "refuge")
-    together = ranks.Ranks(tmp_path / "run", spool, Surroundings(open_gpus))
+    spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
+    together = ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus))
     for _ in range(turn):
         before = len(closed)
         together.tick()

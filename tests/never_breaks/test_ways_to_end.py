@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.jobs import last_line, start_job
 from tests.fakes.service import Service, wait_until
 from tests.never_breaks.evidence import assert_all_arrived, delivered, end
-from underfed.collector.ending import Ending
+from underfed.host.process_end import ProcessEnd
 
 ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
 JOBS = [(end, 0) for end in [*ENDS, "leave well", "thread leaves"]]
@@ -47,7 +47,7 @@ def kernel_tells() -> bool:
     child = os.fork()
     if child == 0:
         signal.pause()
-    ending = Ending(child, None)
+    ending = ProcessEnd(child, None)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     status = ending.status()

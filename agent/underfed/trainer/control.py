@@ -94,7 +94,7 @@ def attach() -> None:
             _read_launcher_options()
             _installed_hooks()
         except Exception as error:
-            launch.tell(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
+            launch.report(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
             Guard().failed("attach", error)
 
 

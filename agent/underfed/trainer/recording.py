@@ -32,7 +32,7 @@ from underfed.host.clock import now_ns, wall_clock, wall_clock_ms
 from underfed.host.lock import is_held
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
-from underfed.trainer.hooks.iterable import REASON, UNSEEN
+from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
@@ -82,7 +82,7 @@ class Recording:
         """Something else than a DataLoader: wait and step only. Whether it is recorded."""
         watched = self._register(stand_in, name, site)
         if watched is not None:
-            watched.report(iterable_facts(iterable, watched.name, site, dict.fromkeys(UNSEEN, REASON)))
+            watched.report(iterable_facts(iterable, watched.name, site, dict.fromkeys(LOADING_FACTS, NO_DATALOADER)))
         return watched is not None
 
     def open_plain(self, stand_in: Any) -> Session | None:
@@ -195,7 +195,7 @@ def open_recording(config: Config) -> Recording:
         shutil.rmtree(directory, ignore_errors=True)
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
-    launch.tell(os.environ, launch.RECORDING, run_id)
+    launch.report(os.environ, launch.RECORDING, run_id)
     if rank.rank == 0:
         say(f"run {config.name} at {config.url}/runs/{run_id}")
     return recording

@@ -24,7 +24,7 @@ DRAWN_SHIFT = DEPTH_BITS + 1
 TIMED = 1 << DEPTH_BITS
 
 Result = TypeVar("Result")
-Request = tuple[Session, int, int]
+OpenRequest = tuple[Session, int, int]
 """Its session, when it was made, and queue depth + 1, with ``TIMED`` where the device is watched."""
 
 Construction = tuple["Session | None", "WorkerPlan | None"]
@@ -105,7 +105,7 @@ class Callbacks:
                 if self._replay is not None:
                     self._replay.adopt(iterator, loader)
         except Exception as error:
-            give_up(iterator, "iterator", error)
+            stop_recording(iterator, "iterator", error)
         return result
 
     def not_constructed(self, token: Construction, iterator: Any, loader: Any) -> None:
@@ -147,7 +147,7 @@ class Callbacks:
         try:
             session.reset()
         except Exception as error:
-            give_up(iterator, "reset", error)
+            stop_recording(iterator, "reset", error)
         return result
 
     def not_reset(self, session: Session, iterator: Any) -> None:
@@ -185,7 +185,7 @@ class Callbacks:
             if session.is_map or not is_no_batch(batch):
                 session.arrived += 1
         except Exception as error:
-            give_up(iterator, "arrival", error)
+            stop_recording(iterator, "arrival", error)
         return result
 
     # The copy into page-locked memory: in a thread beside workers, in next() without
@@ -213,13 +213,13 @@ class Callbacks:
         """Only put in for ``--replay``."""
         return self._replay.instead(iterator) if self._replay is not None else None
 
-    def entered(self, iterator: Any) -> Request | None:
+    def entered(self, iterator: Any) -> OpenRequest | None:
         session: Session | None = iterator.__dict__.get(KEY)
         if session is None:
             return None
         depth = 0
         try:
-            if session.is_watchful:
+            if session.is_inspected:
                 if not session.is_constructed:
                     return (
                         None  # torchdata asks for batches within the construction, to skip those that were seen before
@@ -237,11 +237,11 @@ class Callbacks:
                 if session.device.entered(session.loader.steps, must):
                     depth |= TIMED
         except Exception as error:
-            give_up(iterator, "request", error)
+            stop_recording(iterator, "request", error)
             return None
         return session, self._now(), depth
 
-    def left(self, token: Request, iterator: Any, batch: Result) -> Result:
+    def left(self, token: OpenRequest, iterator: Any, batch: Result) -> Result:
         left_ns = self._now()
         session, entered_ns, depth = token
         try:
@@ -276,26 +276,26 @@ class Callbacks:
                 session.drawn_ns = 0
                 if session.device is not None:
                     session.device.poll()
-            if session.is_watchful:
-                session.end_watch(batch, index, entered_ns, left_ns, self._now())
+            if session.is_inspected:
+                session.end_inspection(batch, index, entered_ns, left_ns, self._now())
             elif not (step + 1) % SAMPLED_OVERHEAD or left_ns >= session.due_ns:
-                session.is_watchful = True
+                session.is_inspected = True
             if self._replay is not None:
                 self._replay.loaded(iterator, batch)
         except Exception as error:
-            give_up(iterator, "step", error)
+            stop_recording(iterator, "step", error)
         return batch
 
-    def stopped(self, token: Request, iterator: Any) -> None:
+    def stopped(self, token: OpenRequest, iterator: Any) -> None:
         left_ns = self._now()
         session, entered_ns, _ = token
         try:
             session.stopped(iterator, isinstance(sys.exc_info()[1], StopIteration), entered_ns, left_ns)
         except Exception as error:
-            give_up(iterator, "end of epoch", error)
+            stop_recording(iterator, "end of epoch", error)
 
 
-def give_up(iterator: Any, where: str, error: Exception) -> None:
+def stop_recording(iterator: Any, where: str, error: Exception) -> None:
     """This iterator is recorded no more; the training goes on."""
     session: Session | None = iterator.__dict__.pop(KEY, None)
     if session is not None:

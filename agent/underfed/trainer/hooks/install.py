@@ -67,7 +67,7 @@ class Hooks:
         """What this torch or system cannot tell, with the reason."""
         self.is_installed = False
         self._edges = Callbacks(open_session, settings, replay)
-        self._has_orders = settings is not None or replay is not None
+        self._changes_loaders = settings is not None or replay is not None
         self._next = NEXT if replay is None else replace(NEXT, instead="instead")
         self._changes: list[Spliced | Replaced] = []
         self._covered: set[str] = set()
@@ -90,7 +90,7 @@ class Hooks:
             self._lacks("its fetchers", ("collate_us", "samples"))
         if not self._replace_loop(worker):
             self._lacks("_worker_loop", WORKER_FACTS)
-        if self._has_orders:
+        if self._changes_loaders:
             self._splice(dataloader.DataLoader, "__iter__", ITERATE, ("overrides",))
 
     def cover(self, module: ModuleType) -> None:
@@ -101,7 +101,7 @@ class Hooks:
         for kind in list(vars(module).values()):
             if not isinstance(kind, type) or kind.__module__ != module.__name__:
                 continue
-            for method, seam in cut_of(kind, self._has_orders):
+            for method, seam in cut_of(kind, self._changes_loaders):
                 if method in vars(kind):
                     self._splice(kind, method, seam, ())
         if "_worker_loop" in vars(module):
@@ -175,7 +175,7 @@ class Hooks:
         self.not_measured |= dict.fromkeys(facts, f"torch {torch.__version__} has no {name} as we know it")
 
 
-def cut_of(kind: type, has_orders: bool) -> Iterator[tuple[str, Around | AtCall]]:
+def cut_of(kind: type, changes_loaders: bool) -> Iterator[tuple[str, Around | AtCall]]:
     """What is put into which methods of a class that another package derived from torch's."""
     if issubclass(kind, _torch("_BaseDataLoaderIter")):
         # Within it litdata puts a loop of its own in torch's place: where torch's own follows, we come after that.
@@ -184,7 +184,7 @@ def cut_of(kind: type, has_orders: bool) -> Iterator[tuple[str, Around | AtCall]
         yield "_reset", RESET
         yield "_get_data", RECEIVE
         yield "_next_data", PIN_HERE
-    elif issubclass(kind, _torch("DataLoader")) and has_orders:
+    elif issubclass(kind, _torch("DataLoader")) and changes_loaders:
         yield "__iter__", ITERATE
 
 

@@ -14,7 +14,7 @@ from underfed.trainer.hooks.batch_shape import measure_batch
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
-from underfed.trainer.loading.probe import Probe, Usage
+from underfed.trainer.loading.probe import BatchUsage, Probe
 from underfed.trainer.loading.worker import WorkerPlan
 
 STEP_CAPACITY = 4096
@@ -71,10 +71,10 @@ class Session:
         "has_waited",
         "in_order",
         "is_constructed",
+        "is_inspected",
         "is_map",
         "is_passive",
         "is_probing",
-        "is_watchful",
         "iterator",
         "loader",
         "mask",
@@ -102,7 +102,7 @@ class Session:
         """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
         self.is_passive = False
         """Someone else tells of the steps (``underfed.prefetch``), as this loader's consumer does not ask for them."""
-        self.is_watchful = True
+        self.is_inspected = True
         """The next step is looked at closely: it is the first, one of a sample, or its batch is to be measured."""
         self.has_waited = True
         """The last request took long enough for the device to run dry. Known where there is a device."""
@@ -168,12 +168,12 @@ class Session:
             self.collate.restart()
             self.probe.begin()
 
-    def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
+    def end_inspection(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
         """After it: how the batch was loaded, if that happened here, and what we ourselves cost up to ``done_ns``."""
         self.loader.ensure_collector()
         if self.device is None and not self.is_passive:
             self.device = self.loader.device_clock()
-        self.is_watchful = self.loader.steps < EARLY_STEPS
+        self.is_inspected = self.loader.steps < EARLY_STEPS
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
             self.ring.write(ring_format.head(ring_format.BATCH_SHAPE, self.epoch), *measure_batch(batch))
@@ -190,7 +190,7 @@ class Session:
         kind = ring_format.EXHAUSTED if is_over else ring_format.FAILED
         if not self.is_passive:
             self.ring.write(ring_format.head(kind, self.epoch), entered_ns, left_ns)
-        self.is_watchful, self.is_probing = True, False
+        self.is_inspected, self.is_probing = True, False
         self.drawn_ns = 0
         if kind == ring_format.FAILED and self.qsize is not None:
             # A failed batch arrived and was not handed out: count again what waits.
@@ -212,7 +212,7 @@ class Session:
             drawn_ns << 1 | self.fetches_ahead,
         )
 
-    def _write_batch(self, usage: Usage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
+    def _write_batch(self, usage: BatchUsage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
         collate.is_on = False
         self.ring.write(
             ring_format.head(ring_format.BATCH, self.epoch),
@@ -237,8 +237,8 @@ class Session:
         if self.loader.steps >= EARLY_STEPS:
             pause_ns = own_ns * MEASURING_SHARE
             # A batch that takes as long to load pays for the measuring of the next: then each is measured.
-            self.is_watchful = pause_ns <= left_ns - entered_ns
-            self.due_ns = 0 if self.is_watchful else left_ns + pause_ns
+            self.is_inspected = pause_ns <= left_ns - entered_ns
+            self.due_ns = 0 if self.is_inspected else left_ns + pause_ns
 
     def _look_at(self, iterator: Any) -> None:
         self.is_constructed = True

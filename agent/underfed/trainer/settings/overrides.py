@@ -85,7 +85,7 @@ class Overrides:
         news = [f"{name} {_was(before, name, value)}{format_value(value)}" for name, value in decision.accepted.items()]
         if news:
             self._say_once(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(news)}")
-        launch.tell(os.environ, launch.SETTLED)
+        launch.report(os.environ, launch.SETTLED)
         if self.changed is not None and known != (self.applied, self.refused):
             try:
                 self.changed()
