@@ -9,19 +9,19 @@ import pytest
 
 from underfed.errors import RunDirectoryError
 from underfed.exchange import run_files
-from underfed.exchange.run_files import Place, RingName, choose_root
+from underfed.exchange.run_files import RingName, RingRoot, choose_root
 from underfed.host.files import write_atomically
 
 MIB = 1 << 20
 DATA = Path("/data")
 
 
-def shared(free_bytes: int | None) -> Place:
-    return Place(Path("/dev/shm"), free_bytes, is_memory=True)
+def shared(free_bytes: int | None) -> RingRoot:
+    return RingRoot(Path("/dev/shm"), free_bytes, is_memory=True)
 
 
-def runtime(free_bytes: int | None, is_memory: bool = True) -> Place:
-    return Place(Path("/run/user/7"), free_bytes, is_memory)
+def runtime(free_bytes: int | None, is_memory: bool = True) -> RingRoot:
+    return RingRoot(Path("/run/user/7"), free_bytes, is_memory)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def runtime(free_bytes: int | None, is_memory: bool = True) -> Place:
     ],
 )
 def test_rings_lie_in_memory_where_there_is_room(
-    shared_memory: Place, runtime_directory: Place | None, root: str
+    shared_memory: RingRoot, runtime_directory: RingRoot | None, root: str
 ) -> None:
     assert choose_root(shared_memory, runtime_directory, DATA) == Path(root)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from underfed.collector.ending import Ending
 from underfed.host import procfs
+from underfed.host.process_end import ProcessEnd
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def child() -> Iterator[int]:
     ("how", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15), (signal.SIGUSR1, 3), (signal.SIGUSR2, 0)]
 )
 def test_it_is_known_before_and_after_the_parent_collected_it(child: int, how: signal.Signals, status: int) -> None:
-    ending = Ending(child, procfs.start_ticks(child))
+    ending = ProcessEnd(child, procfs.start_ticks(child))
     assert ending.status() is None
     os.kill(child, how)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
@@ -51,7 +51,7 @@ def test_it_is_known_before_and_after_the_parent_collected_it(child: int, how: s
 def test_a_later_process_of_the_same_number_is_somebody_else(child: int) -> None:
     ticks = procfs.start_ticks(child)
     assert ticks is not None
-    ending = Ending(child, ticks - 1)
+    ending = ProcessEnd(child, ticks - 1)
     os.kill(child, signal.SIGKILL)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     assert ending.status() is None

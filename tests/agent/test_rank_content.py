@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from underfed.collector.reading.overhead import Overhead
+from underfed.collector.reading.rank_content import RankContent
 from underfed.collector.reading.rank_rings import Drained
-from underfed.collector.window import RankContent
 from underfed.exchange import ring_format
 from underfed.exchange.facts import LoaderFacts
 from underfed.exchange.ring_format import NOT_MEASURED, Record, head

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import wait_until
-from underfed.collector.directory import Directory
 from underfed.collector.reading.rank_rings import DOUBTS, FILLING, RankRings
 from underfed.collector.reading.resume import LoaderResume, Resume, WorkerResume, from_json
 from underfed.collector.reading.steps import OpenEpoch, Request
@@ -18,7 +17,7 @@ from underfed.collector.wire import Losses
 from underfed.exchange import run_files
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.run_files import RingName
-from underfed.host.files import write_atomically
+from underfed.host.files import DirectoryChanges, write_atomically
 
 STEPS, WORKER = RingName(0), RingName(0, 3, 1)
 CAPACITY = 64
@@ -94,7 +93,7 @@ def test_a_workers_ring_goes_when_its_worker_is_over_and_it_is_drained(tmp_path:
 
 
 def test_a_directory_changes_with_what_is_in_it(tmp_path: Path) -> None:
-    directory = Directory(tmp_path / "run")
+    directory = DirectoryChanges(tmp_path / "run")
     assert not directory.has_changed(), "it is not there"
     (tmp_path / "run").mkdir()
     assert directory.has_changed()
@@ -107,7 +106,7 @@ def test_a_directory_changes_with_what_is_in_it(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_was_set_back_hides_no_change(tmp_path: Path) -> None:
-    directory = Directory(tmp_path)
+    directory = DirectoryChanges(tmp_path)
     later_s = tmp_path.stat().st_mtime + 3600
     os.utime(tmp_path, (later_s, later_s))
     assert [directory.has_changed() for _ in range(3)] == [True] * 3

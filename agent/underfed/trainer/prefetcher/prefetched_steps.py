@@ -10,8 +10,8 @@ from typing import Any
 from underfed.exchange import ring_format
 from underfed.exchange.ring_format import NOT_MEASURED, pack_request
 from underfed.host.clock import now_ns
+from underfed.trainer.hooks.callbacks import KEY
 from underfed.trainer.hooks.iterable import WatchedIterator
-from underfed.trainer.hooks.loader import KEY
 from underfed.trainer.hooks.session import Session
 from underfed.trainer.prefetcher.copy_stream import Report
 
@@ -27,7 +27,7 @@ def take_over(iterator: Any) -> Session | None:
     return session
 
 
-class Steps:
+class PrefetchedSteps:
     """One pass. Does nothing for what is not watched, and raises nothing."""
 
     def __init__(self, iterator: Any) -> None:
@@ -52,7 +52,7 @@ class Steps:
             must = may_block and depth <= 0
             self._is_timed = self._device is not None and self._device.entered(self._session.loader.steps, must)
         except Exception as error:
-            self._give_up("prefetched request", error)
+            self._stop_recording("prefetched request", error)
         self._entered_ns = now_ns()
 
     def fetched(self) -> int:
@@ -79,7 +79,7 @@ class Steps:
             if self._device is not None:
                 self._device.poll()
         except Exception as error:
-            self._give_up("prefetched step", error)
+            self._stop_recording("prefetched step", error)
 
     def stopped(self, error: BaseException) -> None:
         """The request raised: the epoch is over, or something failed."""
@@ -91,7 +91,7 @@ class Steps:
             kind = ring_format.EXHAUSTED if is_over else ring_format.FAILED
             self._session.ring.write(ring_format.head(kind, self._session.epoch), self._entered_ns, left_ns)
         except Exception as failure:
-            self._give_up("end of prefetched epoch", failure)
+            self._stop_recording("end of prefetched epoch", failure)
 
     def report(self) -> Report | None:
         """What to call with the copy times of the batch that this request is given."""
@@ -117,7 +117,7 @@ class Steps:
         given: int = self._iterator._num_yielded
         return max(0, session.qsize() + session.arrived - given)
 
-    def _give_up(self, where: str, error: Exception) -> None:
+    def _stop_recording(self, where: str, error: Exception) -> None:
         session, self._session = self._session, None
         if session is not None:
             session.loader.guard.failed(where, error)

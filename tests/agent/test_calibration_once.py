@@ -13,8 +13,6 @@ from tests.fakes.launching import UNDERFED, finish, start
 from tests.fakes.service import Service, wait_until
 from underfed.host import calibration
 from underfed.host.lock import locked
-from underfed.launcher import acquaint as module
-from underfed.launcher.acquaint import acquaint
 
 
 @pytest.fixture
@@ -35,12 +33,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_a_host_is_measured_once(measured: list[Path], tmp_path: Path) -> None:
     for _ in range(3):
-        acquaint(tmp_path)
+        calibration.calibrate_once(tmp_path)
     assert measured == [tmp_path]
 
 
 def test_launchers_that_begin_together_measure_once(measured: list[Path], tmp_path: Path) -> None:
-    launchers = [threading.Thread(target=acquaint, args=(tmp_path,)) for _ in range(8)]
+    launchers = [threading.Thread(target=calibration.calibrate_once, args=(tmp_path,)) for _ in range(8)]
     for each in launchers:
         each.start()
     for each in launchers:
@@ -51,21 +49,21 @@ def test_launchers_that_begin_together_measure_once(measured: list[Path], tmp_pa
 def test_who_waits_for_another_does_not_wait_for_ever(
     measured: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(calibration, "PATIENCE_S", 0.05)
     with locked(tmp_path / "calibration"):
-        acquaint(tmp_path)
+        calibration.calibrate_once(tmp_path)
     assert measured == []
 
 
 def test_a_single_core_has_no_curve(measured: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "usable_cores", lambda: 1)
-    acquaint(tmp_path)
+    calibration.calibrate_once(tmp_path)
     assert measured == []
 
 
 def test_where_nothing_can_be_kept_nothing_is_measured(measured: list[Path], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    acquaint(tmp_path / "file" / "data")
+    calibration.calibrate_once(tmp_path / "file" / "data")
     assert measured == []
 
 

@@ -1,4 +1,4 @@
-"""An iterable over a loader's batches on a device: through a lane on CUDA, plainly elsewhere."""
+"""An iterable over a loader's batches on a device: through a copy stream on CUDA, plainly elsewhere."""
 
 from __future__ import annotations
 

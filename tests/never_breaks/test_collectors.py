@@ -1,4 +1,4 @@
-"""A companion that dies takes nothing with it: training goes on, and whoever comes next reads on where it stopped."""
+"""A collector that dies takes nothing with it: training goes on, and whoever comes next reads on where it stopped."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.never_breaks.evidence import (
     end,
     push,
     start_confined,
-    wait_for_companion,
+    wait_for_collector,
 )
 
 LONG = ("--length", "1600", "--work-ms", "4", "--epochs", "1", "--workers", "1")
 LONG_STEPS = 400
 LOST_AT_MOST = 4
-"""By a companion that is killed: the step that goes on, where it cannot be told by the next one."""
+"""By a collector that is killed: the step that goes on, where it cannot be told by the next one."""
 
 
 def start_long_job(service: Service, *arguments: str) -> Job:
@@ -33,7 +33,7 @@ def start_long_job(service: Service, *arguments: str) -> Job:
     return job
 
 
-def end_companion(run_id: str, how: signal.Signals) -> int:
+def end_collector(run_id: str, how: signal.Signals) -> int:
     (collector,) = collectors_of(run_id)
     os.kill(collector, how)
     return collector
@@ -43,7 +43,7 @@ def test_the_training_starts_another_one_where_it_was_killed(service: Service, r
     arguments = ("--length", "800", "--work-ms", "5", "--epochs", "4", "--workers", "1")
     job = start_long_job(service, *arguments)
     wait_until(lambda: ("train", 1) in service.epochs(), "a second epoch begins")
-    killed = end_companion(run_id, signal.SIGKILL)
+    killed = end_collector(run_id, signal.SIGKILL)
     wait_until(lambda: set(collectors_of(run_id)) - {killed}, "another one is there")
     assert job.poll() is None
     assert_untouched(end(job), *arguments)
@@ -58,24 +58,24 @@ def test_a_push_in_between_takes_nothing_from_the_next_one(
 ) -> None:
     job = start_job(*LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
     wait_until(lambda: list(tmp_path.glob("data/spool/*/*.segment")), "a window is kept")
-    end_companion(run_id, signal.SIGKILL)
-    wait_for_companion(run_id)
+    end_collector(run_id, signal.SIGKILL)
+    wait_for_collector(run_id)
     absent_service.start()
     pushed = push()
     assert "still runs, its rings are left to it" in pushed.stdout
     assert absent_service.windows
     (tmp_path / "pushed").touch()
     assert_untouched(end(job), *LONG)
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     assert push().returncode == 0
     assert assert_accounted_for(absent_service, LONG_STEPS) <= LOST_AT_MOST
     assert absent_service.ends() == [{"status": "finished"}]
 
 
-def test_another_ranks_companion_takes_over(service: Service, run_id: str) -> None:
+def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> None:
     job = start_long_job(service, *LONG)
-    end_companion(run_id, signal.SIGKILL)
-    wait_for_companion(run_id)
+    end_collector(run_id, signal.SIGKILL)
+    wait_for_collector(run_id)
     other = run_job(RANK="1", LOCAL_RANK="1", WORLD_SIZE="2")
     assert other.returncode == 0
     assert end(job).returncode == 0
@@ -88,7 +88,7 @@ def test_another_ranks_companion_takes_over(service: Service, run_id: str) -> No
 def test_one_that_is_told_to_stop_serves_to_the_end(service: Service, run_id: str) -> None:
     """Who stops a job sends SIGTERM to all of its processes, and the training may yet write a checkpoint."""
     job = start_long_job(service, *LONG)
-    end_companion(run_id, signal.SIGTERM)
+    end_collector(run_id, signal.SIGTERM)
     assert_untouched(end(job), *LONG)
     wait_until(service.ends, "the end arrives")
     assert_all_arrived(service, LONG_STEPS)
@@ -97,7 +97,7 @@ def test_one_that_is_told_to_stop_serves_to_the_end(service: Service, run_id: st
 def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(service: Service, run_id: str) -> None:
     steps = 16_000
     job = start_long_job(service, "--length", str(steps), "--batch", "1", "--work-ms", "0", "--epochs", "1")
-    collector = end_companion(run_id, signal.SIGSTOP)
+    collector = end_collector(run_id, signal.SIGSTOP)
     for _ in range(7_000):
         assert job.stdout.readline()
     assert job.poll() is None
@@ -119,7 +119,7 @@ def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(servi
 def test_one_that_stands_still_at_the_end_holds_up_nobody(service: Service, run_id: str) -> None:
     arguments = ("--length", "1600", "--work-ms", "4", "--epochs", "1")
     job = start_long_job(service, *arguments)
-    collector = end_companion(run_id, signal.SIGSTOP)
+    collector = end_collector(run_id, signal.SIGSTOP)
     assert_untouched(end(job), *arguments)
     assert not service.ends()
     os.kill(collector, signal.SIGCONT)

@@ -6,6 +6,7 @@ Each method is called from within torch's own function (see ``splice``). None ra
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -23,14 +24,14 @@ DRAWN_SHIFT = DEPTH_BITS + 1
 TIMED = 1 << DEPTH_BITS
 
 Result = TypeVar("Result")
-Request = tuple[Session, int, int]
+OpenRequest = tuple[Session, int, int]
 """Its session, when it was made, and queue depth + 1, with ``TIMED`` where the device is watched."""
 
-Making = tuple["Session | None", "WorkerPlan | None"]
+Construction = tuple["Session | None", "WorkerPlan | None"]
 """The session of an iterator under construction, and the plan for workers that held before."""
 
-OpenSession = Callable[[Any, Any], "Session | None"]
-"""Called with an iterator under construction and its loader."""
+OpenSession = Callable[[Any], "Session | None"]
+"""Called with a loader whose iterator is under construction. ``None``: it is not recorded."""
 
 
 class Settings(Protocol):
@@ -53,10 +54,10 @@ class Replaying(Settings, Protocol):
         """This batch is about to be handed out."""
 
 
-class LoaderHooks:
+class Callbacks:
     """The object whose methods are spliced into torch."""
 
-    __slots__ = ("_now", "_open", "_replay", "_settings", "sees_arrivals")
+    __slots__ = ("_now", "_open_session", "_replay", "_settings", "recorded", "sees_arrivals")
 
     def __init__(
         self,
@@ -65,12 +66,14 @@ class LoaderHooks:
         replay: Replaying | None = None,
         now: Clock = now_ns,
     ) -> None:
-        self._open = open_session
+        self._open_session = open_session
         self._settings = settings
         self._replay = replay
         self._now = now
         self.sees_arrivals = True
         """Without them nobody knows how many of the batches that came are waiting: then there is no queue depth."""
+        self.recorded: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Iterators that were given a session."""
 
     # DataLoader.__iter__
 
@@ -82,37 +85,60 @@ class LoaderHooks:
 
     # __init__ of an iterator class. Those of its bases run within: the outermost counts.
 
-    def making(self, iterator: Any, loader: Any) -> Making | None:
+    def constructing(self, iterator: Any, loader: Any) -> Construction | None:
         if KEY in iterator.__dict__:
             return None
-        session, before = self._open(iterator, loader), planned.plan
+        session, before = self.attach(iterator, loader), planned.plan
         if session is None and before is None:
             return None
         # A sampler may itself begin to draw from another loader: its workers are not ours.
-        planned.plan = session.loader.plan(session) if session is not None else None
+        planned.plan = session.worker_plan() if session is not None else None
         return session, before
 
-    def made(self, token: Making, iterator: Any, loader: Any, result: Result) -> Result:
+    def constructed(self, token: Construction, iterator: Any, loader: Any, result: Result) -> Result:
         session, planned.plan = token
         try:
             if session is not None:
-                session.made(iterator)
+                session.constructed(iterator)
                 if not self.sees_arrivals:
                     session.qsize = None
                 if self._replay is not None:
                     self._replay.adopt(iterator, loader)
         except Exception as error:
-            give_up(iterator, "iterator", error)
+            stop_recording(iterator, "iterator", error)
         return result
 
-    def not_made(self, token: Making, iterator: Any, loader: Any) -> None:
+    def not_constructed(self, token: Construction, iterator: Any, loader: Any) -> None:
         planned.plan = token[1]
+
+    def attach(self, iterator: Any, loader: Any) -> Session | None:
+        """Give the iterator a session, if its loader is recorded."""
+        session = self._open_session(loader)
+        if session is not None:
+            iterator.__dict__[KEY] = session
+            self.recorded.add(iterator)
+        return session
+
+    def adopt(self, iterator: Any, loader: Any) -> None:
+        """Record an iterator that was there before its loader was watched."""
+        session = self.attach(iterator, loader)
+        if session is not None:
+            session.adopt(iterator)
+            if not self.sees_arrivals:
+                session.qsize = None
+
+    def forget(self) -> None:
+        """Iterators that live are recorded no more."""
+        for iterator in list(self.recorded):
+            iterator.__dict__.pop(KEY, None)
+            for part in (getattr(iterator, name, None) for name in ("_worker_result_queue", "_dataset_fetcher")):
+                getattr(part, "__dict__", {}).pop(PINNING, None)
 
     # _reset, which a persistent iterator's loader calls at each new epoch
 
     def resetting(self, iterator: Any) -> Session | None:
         session: Session | None = iterator.__dict__.get(KEY)
-        if session is None or not session.is_made:
+        if session is None or not session.is_constructed:
             return None
         session.resetting()
         return session
@@ -121,11 +147,11 @@ class LoaderHooks:
         try:
             session.reset()
         except Exception as error:
-            give_up(iterator, "reset", error)
+            stop_recording(iterator, "reset", error)
         return result
 
     def not_reset(self, session: Session, iterator: Any) -> None:
-        session.is_made = True
+        session.is_constructed = True
 
     # _next_index: a map-style loader's sampler
 
@@ -145,7 +171,7 @@ class LoaderHooks:
 
     def receiving(self, iterator: Any) -> Session | None:
         session: Session | None = iterator.__dict__.get(KEY)
-        return session if session is not None and session.is_made else None
+        return session if session is not None and session.is_constructed else None
 
     def received(self, session: Session, iterator: Any, result: Any) -> Any:
         received_ns = self._now()
@@ -159,14 +185,14 @@ class LoaderHooks:
             if session.is_map or not is_no_batch(batch):
                 session.arrived += 1
         except Exception as error:
-            give_up(iterator, "arrival", error)
+            stop_recording(iterator, "arrival", error)
         return result
 
     # The copy into page-locked memory: in a thread beside workers, in next() without
 
     def pinning(self, queue: Any, batch_index: int) -> tuple[Session, int, int] | None:
         session: Session | None = queue.__dict__.get(PINNING)
-        return (session, batch_index, self._now()) if session is not None and session.is_made else None
+        return (session, batch_index, self._now()) if session is not None and session.is_constructed else None
 
     def pinning_here(self, iterator: Any) -> tuple[Session, int, int] | None:
         session: Session | None = iterator.__dict__.get(KEY)
@@ -187,15 +213,17 @@ class LoaderHooks:
         """Only put in for ``--replay``."""
         return self._replay.instead(iterator) if self._replay is not None else None
 
-    def entered(self, iterator: Any) -> Request | None:
+    def entered(self, iterator: Any) -> OpenRequest | None:
         session: Session | None = iterator.__dict__.get(KEY)
         if session is None:
             return None
         depth = 0
         try:
-            if session.is_watchful:
-                if not session.is_made:
-                    return None  # torchdata asks for batches within the making, to skip those that were seen before
+            if session.is_inspected:
+                if not session.is_constructed:
+                    return (
+                        None  # torchdata asks for batches within the construction, to skip those that were seen before
+                    )
                 # Read here, and not in a method of the session: what runs in few steps only is slow when it does.
                 session.began_ns = self._now()
                 if session.began_ns >= session.due_ns:
@@ -209,11 +237,11 @@ class LoaderHooks:
                 if session.device.entered(session.loader.steps, must):
                     depth |= TIMED
         except Exception as error:
-            give_up(iterator, "request", error)
+            stop_recording(iterator, "request", error)
             return None
         return session, self._now(), depth
 
-    def left(self, token: Request, iterator: Any, batch: Result) -> Result:
+    def left(self, token: OpenRequest, iterator: Any, batch: Result) -> Result:
         left_ns = self._now()
         session, entered_ns, depth = token
         try:
@@ -248,26 +276,26 @@ class LoaderHooks:
                 session.drawn_ns = 0
                 if session.device is not None:
                     session.device.poll()
-            if session.is_watchful:
-                session.end_watch(batch, index, entered_ns, left_ns, self._now())
+            if session.is_inspected:
+                session.end_inspection(batch, index, entered_ns, left_ns, self._now())
             elif not (step + 1) % SAMPLED_OVERHEAD or left_ns >= session.due_ns:
-                session.is_watchful = True
+                session.is_inspected = True
             if self._replay is not None:
                 self._replay.loaded(iterator, batch)
         except Exception as error:
-            give_up(iterator, "step", error)
+            stop_recording(iterator, "step", error)
         return batch
 
-    def stopped(self, token: Request, iterator: Any) -> None:
+    def stopped(self, token: OpenRequest, iterator: Any) -> None:
         left_ns = self._now()
         session, entered_ns, _ = token
         try:
             session.stopped(iterator, isinstance(sys.exc_info()[1], StopIteration), entered_ns, left_ns)
         except Exception as error:
-            give_up(iterator, "end of epoch", error)
+            stop_recording(iterator, "end of epoch", error)
 
 
-def give_up(iterator: Any, where: str, error: Exception) -> None:
+def stop_recording(iterator: Any, where: str, error: Exception) -> None:
     """This iterator is recorded no more; the training goes on."""
     session: Session | None = iterator.__dict__.pop(KEY, None)
     if session is not None:

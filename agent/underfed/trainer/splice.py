@@ -165,15 +165,15 @@ def _put_around(function: ast.FunctionDef, seam: Around) -> bool:
         else ast.Expr(_call(seam.entered, arguments))
     )
     for statement in start:
-        _place(statement, first, function.col_offset)
+        _locate(statement, first, function.col_offset)
     if seam.left is not None:
         body = [part for statement in body for part in _returning(statement, seam.left, arguments)]
         if not isinstance(body[-1], (ast.Return, ast.Raise)):
-            body += [_place(part, body[-1].lineno, 0) for part in _leave(ast.Constant(None), seam.left, arguments)]
+            body += [_locate(part, body[-1].lineno, 0) for part in _leave(ast.Constant(None), seam.left, arguments)]
     if seam.stopped is not None:
         note = ast.If(_is_not_none(TOKEN), [ast.Expr(_call(seam.stopped, [_name(TOKEN), *arguments]))], [])
         handler = ast.ExceptHandler(_name("BaseException"), None, [note, ast.Raise()])
-        body = [_place(ast.Try(body, [_place(handler, first, 0)], [], []), first, 0)]
+        body = [_locate(ast.Try(body, [_locate(handler, first, 0)], [], []), first, 0)]
     function.body = [*documentation, *start, *body]
     return True
 
@@ -184,7 +184,7 @@ def _returning(statement: ast.stmt, left: str, arguments: list[ast.expr]) -> lis
     class Returns(ast.NodeTransformer):
         def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
             return [
-                _place(part, node.lineno, node.col_offset)
+                _locate(part, node.lineno, node.col_offset)
                 for part in _leave(node.value or ast.Constant(None), left, arguments)
             ]
 
@@ -248,7 +248,7 @@ def _return_unless_none() -> ast.stmt:
     return ast.If(_is_not_none(RESULT), [ast.Return(_name(RESULT))], [])
 
 
-def _place(node: Any, line: int, column: int) -> Any:
+def _locate(node: Any, line: int, column: int) -> Any:
     """Locate a new node, and what is new in it: what came from the source knows where it was."""
     for each in ast.walk(node):
         if "lineno" in each._attributes and not hasattr(each, "lineno"):

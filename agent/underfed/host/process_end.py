@@ -19,7 +19,7 @@ PIDFD_INFO_EXIT = 1 << 3
 """Linux 6.15 and newer: known from when its parent has collected the status, to whoever opened it before."""
 
 
-class Ending:
+class ProcessEnd:
     """Watches a process from while it runs; of one that is gone already the kernel tells nothing more."""
 
     def __init__(self, pid: int, start_ticks: int | None) -> None:

@@ -1,23 +1,32 @@
-"""What surrounds the ranks on this host: its facts and devices for each rank, and samples told by one of them."""
+"""The host and its GPUs as a run uses them: facts for each rank, and samples that one rank sends for all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from underfed.collector.sampling.gpu import GpuSampler
 from underfed.collector.sampling.host_sampler import HostSampler, host_facts
 from underfed.collector.sampling.samples import Row
 from underfed.collector.sampling.traffic import Traffic
-from underfed.collector.unsent_facts import HostPart
+from underfed.collector.wire import Device, HostFacts
 from underfed.exchange.facts import Origin
 
 OpenGpus = Callable[[str | None, str | None], GpuSampler]
 Gpus = list[tuple[int, Row]]
 
 
-class Surroundings:
+@dataclass(frozen=True, slots=True)
+class HostPart:
+    """What is known of the host a rank runs on."""
+
+    facts: HostFacts
+    devices: list[Device]
+    not_measured: Mapping[str, str]
+
+
+class HostAndGpus:
     """Looked at once for each rank; sampled once a second for one."""
 
     def __init__(self, open_gpus: OpenGpus) -> None:

@@ -10,7 +10,7 @@ from underfed.host import calibration, handover
 
 
 def test_the_curve_begins_with_one_core_and_ends_with_all() -> None:
-    curve = calibration.measure(cores=2, budget_s=0.1)
+    curve = calibration.measure_slowdown(cores=2, budget_s=0.1)
     assert [cores for cores, _ in curve] == [1.0, 2.0]
     assert curve[0][1] == 1.0
     assert 0.5 < curve[1][1] < 4
@@ -18,7 +18,7 @@ def test_the_curve_begins_with_one_core_and_ends_with_all() -> None:
 
 def test_many_cores_are_measured_at_a_few_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "cpu_time_ns", lambda busy, _seconds: 100.0 + busy)
-    cores = [cores for cores, _ in calibration.measure(64)]
+    cores = [cores for cores, _ in calibration.measure_slowdown(64)]
     assert (cores[0], cores[-1]) == (1.0, 64.0)
     assert cores == sorted(cores)
     assert len(cores) <= 8
@@ -27,8 +27,8 @@ def test_many_cores_are_measured_at_a_few_points(monkeypatch: pytest.MonkeyPatch
 def test_a_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert calibration.read_cached(tmp_path) is None
     first = calibration.calibrate(tmp_path)
-    monkeypatch.setattr(calibration, "measure", lambda *_: pytest.fail("measured again"))
-    monkeypatch.setattr(handover, "measure", lambda: pytest.fail("measured again"))
+    monkeypatch.setattr(calibration, "measure_slowdown", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(handover, "measure_handover", lambda: pytest.fail("measured again"))
     assert calibration.calibrate(tmp_path) == first == calibration.read_cached(tmp_path)
 
 

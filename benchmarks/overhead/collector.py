@@ -54,15 +54,15 @@ def measure(workers: list[int], seconds: float) -> tuple[float, int, int]:
         try:
             wait_out(lambda: len({window["rank"] for window in place.service.windows}) == len(workers), 120.0)
             time.sleep(SETTLING_S)
-            companion = place.companion()
+            collector = place.collector()
             place.service.windows.clear()
-            before, begun = sum(companion.cpu_times()[:2]), time.monotonic()
+            before, begun = sum(collector.cpu_times()[:2]), time.monotonic()
             resident = []
             while time.monotonic() < begun + seconds:
                 time.sleep(0.5)
-                resident.append(companion.memory_info().rss)
+                resident.append(collector.memory_info().rss)
             took = time.monotonic() - begun
-            used = sum(companion.cpu_times()[:2]) - before
+            used = sum(collector.cpu_times()[:2]) - before
             steps = sum(len(each["step_us"]) for rank in range(len(workers)) for each in place.service.steps(rank=rank))
         finally:
             for rank in ranks:
@@ -73,7 +73,7 @@ def measure(workers: list[int], seconds: float) -> tuple[float, int, int]:
 
 
 def main(seconds: float) -> None:
-    print(f"\ncompanion of loops of {STEP_S * 1000:.0f} ms steps, {seconds:.0f} s each")
+    print(f"\ncollector of loops of {STEP_S * 1000:.0f} ms steps, {seconds:.0f} s each")
     for name, workers in CASES.items():
         share, resident, steps = measure(workers, seconds)
         print(
