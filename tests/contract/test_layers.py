@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "model", "measurements", "logs", "distribution"),
+    ("errors", "settings", "model", "measurements", "logs", "counters"),
     ("search",),
     ("ingest",),
     ("store",),

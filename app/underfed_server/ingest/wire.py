@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args
 
 from msgspec import Meta, Struct, defstruct
 
+from underfed_server import model
 from underfed_server.measurements import RECORDED, ValueKind
 
 VERSION = 1
@@ -50,34 +52,42 @@ COLUMNS: Mapping[ValueKind, Any] = {
 }
 """By what it has in it."""
 
+LIMITED: Mapping[Any, Any] = {int: Count, float: Amount, str: Text, list[str]: Texts}
+"""What a fact of a type may be here."""
+
 
 class Part(Struct, frozen=True, gc=False):
     """Unknown keys are ignored, so version 1 can grow."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A field that :func:`with_columns` or :func:`with_facts` added."""
 
 
 class Rows(Part, frozen=True):
     """Columns of one length, a row for each of their values."""
 
-    if TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> list[Any] | None:
-            """One that :func:`with_columns` added."""
+P = TypeVar("P", bound=Part)
 
 
-R = TypeVar("R", bound=Rows)
-
-
-def with_columns(lane_kind: str) -> Callable[[type[R]], type[R]]:
+def with_columns(lane_kind: str) -> Callable[[type[P]], type[P]]:
     """Add the columns of a lane that the class does not name itself: each may be null, or left out."""
+    return _with({name: COLUMNS[each.kind] for name, each in RECORDED[lane_kind].items() if each.is_sent})
 
-    def add(part: type[R]) -> type[R]:
-        columns = [
-            (name, COLUMNS[each.kind] | None, None)
-            for name, each in RECORDED[lane_kind].items()
-            if each.is_sent and name not in part.__struct_fields__
-        ]
-        added = defstruct(part.__name__, columns, bases=(part,), module=__name__, frozen=True, gc=False, kw_only=True)
-        return cast(type[R], added)
+
+def with_facts(shape: type[model.Model], *, leave_out: Collection[str] = ()) -> Callable[[type[P]], type[P]]:
+    """Likewise what one of the API's shapes has that may be null."""
+    kinds = {name: get_args(each.annotation) for name, each in shape.model_fields.items() if name not in leave_out}
+    return _with({name: LIMITED.get(kind[0], kind[0]) for name, kind in kinds.items() if NoneType in kind})
+
+
+def _with(fields: Mapping[str, Any]) -> Callable[[type[P]], type[P]]:
+    def add(part: type[P]) -> type[P]:
+        more = [(name, kind | None, None) for name, kind in fields.items() if name not in part.__struct_fields__]
+        added = defstruct(part.__name__, more, bases=(part,), module=__name__, frozen=True, gc=False, kw_only=True)
+        return cast(type[P], added)
 
     return add
 
@@ -92,21 +102,8 @@ class Handover(Part, frozen=True, kw_only=True):
     free_mb_us: Amount
 
 
+@with_facts(model.HostFacts, leave_out=("hostname",))
 class HostFacts(Part, frozen=True, kw_only=True):
-    cpu_model: Text | None = None
-    cpu_count: Count | None = None
-    allowed_cpus: Count | None = None
-    quota_cores: Amount | None = None
-    usable_cores: Amount | None = None
-    memory_total_bytes: Count | None = None
-    memory_limit_bytes: Count | None = None
-    swap_total_bytes: Count | None = None
-    shm_total_bytes: Count | None = None
-    shm_free_bytes: Count | None = None
-    memory_available_bytes: Count | None = None
-    open_files_limit: Count | None = None
-    numa_nodes: Count | None = None
-    gpu_driver: Name | None = None
     cpu_slowdown: Annotated[list[tuple[Amount, Amount]], Meta(max_length=MOST_ENTRIES)] | None = None
     handover: Handover | None = None
 
@@ -158,23 +155,10 @@ class Run(Part, frozen=True, kw_only=True):
     not_measured: Reasons = {}
 
 
+@with_facts(model.LoaderInfo)
 class Loader(Part, frozen=True, kw_only=True):
     loader: LoaderName
     settings: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)] = {}
-    dataset_type: Text | None = None
-    dataset_kind: Literal["map", "iterable"] | None = None
-    dataset_length: Count | None = None
-    batches_per_epoch: Count | None = None
-    sampler_type: Text | None = None
-    collate_type: Text | None = None
-    transforms: Texts | None = None
-    watched_at: Text | None = None
-    batch_tensors: Count | None = None
-    batch_bytes: Count | None = None
-    shards: bool | None = None
-    why_unsharded: Text | None = None
-    compared_batches: Count | None = None
-    repeated_batches: Count | None = None
     not_measured: Reasons = {}
 
 

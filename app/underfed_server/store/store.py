@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
+from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
 from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
@@ -38,7 +39,6 @@ from underfed_server.store.team.keeping import Keeping, Taken, put_own, read_own
 from underfed_server.store.team.sightings import Sighting, read_proven, read_sighting, read_sightings
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
-from underfed_server.store.writing.tally import WriterTally
 from underfed_server.store.writing.windows import Appender
 from underfed_server.store.writing.writer import Writer
 
@@ -66,7 +66,7 @@ class Store:
     :class:`TryLaterError` when the database cannot be written or the store is closing.
     """
 
-    def __init__(self, url: str, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, url: str, now: Callable[[], datetime] = utc_now, counters: Counters | None = None) -> None:
         """Make or upgrade the database; take it for this process alone, where it is a file.
 
         ``url`` is SQLAlchemy's.
@@ -83,7 +83,9 @@ class Store:
         self._lines = Lines()
         self._newest = Newest()
         self._appender = Appender(now, is_shared=is_shared)
-        self._writer = Writer(self.database.writing, self._appender, self._tell, is_shared=is_shared)
+        self._writer = Writer(
+            self.database.writing, self._appender, self._tell, counters or Counters(), is_shared=is_shared
+        )
         self._readers = self.database.reading
         try:
             if self.database.path is not None:
@@ -138,10 +140,6 @@ class Store:
         except DBAPIError as error:
             raise TryLaterError(f"the database cannot be read: {trouble_of(error) or error.orig}") from error
         self._writer.check()
-
-    @property
-    def writer_tally(self) -> WriterTally:
-        return self._writer.tally
 
     @property
     def waiting(self) -> tuple[int, int]:
