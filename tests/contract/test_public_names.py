@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import underfed
-from underfed.cli import help_text
+from underfed.commands.cli import help_text
 from underfed_server.model import Bound, Cause, Change, Level
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def test_the_command_has_the_documented_sub_commands() -> None:
 def test_the_documented_flags_exist(flags: str) -> None:
     command, *words = flags.split()
     shown = subprocess.run(
-        [sys.executable, "-m", "underfed.cli", command, "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "underfed.commands.cli", command, "--help"], capture_output=True, text=True, check=True
     )
     assert {word.strip("[]") for word in words if word.startswith("[--")} <= set(re.findall(r"--[\w-]+", shown.stdout))
 
@@ -92,7 +92,7 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
 def test_the_readmes_make_targets_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {line.split()[1] for block in blocks("sh") for line in block.splitlines() if line.startswith("make ")}
-    assert named == {"demo", "test", "check", "bench"}
+    assert named == {"demo", "test", "soak", "check", "bench"}
     assert named <= targets
 
 

@@ -2,11 +2,9 @@
 import { computed, type ReadonlySignal } from '@preact/signals'
 import { get } from '../api/client'
 import type { Comparison, SeriesPage } from '../api/names'
+import { OVERLAYS } from '../charts/declared/compare'
 import { subscribe } from './connection'
 import { openResource, type Resource, type Store } from './resource'
-
-export const METRICS = ['step_us', 'data_wait_us', 'data_stall_fraction', 'queue_depth'] as const
-export type OverlayMetric = (typeof METRICS)[number]
 
 const BUCKETS = 240
 /** Eight runs are read again at once: less often than a single one. */
@@ -56,6 +54,9 @@ export function openComparison(): ComparisonStore {
 }
 
 function readSeries(runId: string, stop: AbortSignal): Promise<SeriesPage> {
-  const asking = { path: { run_id: runId }, query: { metric: [...METRICS], buckets: BUCKETS } }
+  const asking = {
+    path: { run_id: runId },
+    query: { metric: OVERLAYS.map(({ metric }) => metric), buckets: BUCKETS },
+  }
   return get('/api/v1/runs/{run_id}/series', asking, stop)
 }

@@ -2,7 +2,8 @@
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
-import { newestFrom, SERIES_METRICS, type StepColumns, stepAt, stepColumns } from './columns'
+import { RUN_METRICS } from '../charts/declared/run'
+import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { subscribe } from './connection'
 import { readEarlier } from './earlier'
 import { openResource, type Resource, type Store } from './resource'
@@ -103,7 +104,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
 
   async function readSeries(stop: AbortSignal): Promise<SeriesPage> {
     const isFirst = overview === null
-    const query = { metric: [...SERIES_METRICS], ...source(), ...steps(), ...resolution() }
+    const query = { metric: [...RUN_METRICS], ...source(), ...steps(), ...resolution() }
     const page = await get('/api/v1/runs/{run_id}/series', { path, query }, stop)
     if (!('from_step' in query)) overview = stepColumns(page)
     // Opened by a link to the newest minutes: which steps these are is known only now.

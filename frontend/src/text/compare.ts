@@ -39,12 +39,6 @@ export const compare = {
   isSet: 'set',
   overlay: 'Over the run',
   metric: 'Metric',
-  metrics: {
-    step_us: 'Step time',
-    data_wait_us: 'Data wait',
-    data_stall_fraction: 'Share of time waiting',
-    queue_depth: 'Batches ready',
-  },
   axis: 'Horizontal axis',
   axes: { step: 'Step', time: 'Time', epoch: 'Epoch', sample: 'Samples' },
   start: 'start',

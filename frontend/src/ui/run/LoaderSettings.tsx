@@ -43,7 +43,7 @@ export function LoaderSettings({ run, previous, diagnosis, chosen }: LoaderSetti
       title={say.title}
       name="settings"
       detail={`${loader.loader}, ${say.detail}`}
-      csv={() => ({ columns: ['setting', 'value'], rows: known })}
+      figures={{ file: () => ({ columns: ['setting', 'value'], rows: known }) }}
     >
       <SettingsList rows={[...rows, ...places]} />
     </Panel>

@@ -49,7 +49,7 @@ interface OneHostProps {
 
 function OneHost({ store, run, hostname, choose }: OneHostProps) {
   const startMs = Date.parse(run.started_at)
-  const axis = useMemo(() => ({ originMs: startMs }), [startMs])
+  const clock = useMemo(() => ({ originMs: startMs }), [startMs])
   const read = useStore(() => openResource<HostsPage>(stop => readShown(store, startMs, hostname, stop)))
   const page = store.series.value
   // As often as the other panels are read, and for the same stretch.
@@ -62,7 +62,7 @@ function OneHost({ store, run, hostname, choose }: OneHostProps) {
   return (
     <HostPanels
       history={history}
-      axis={axis}
+      clock={clock}
       title={hostname}
       onZoom={store.zoom}
       controls={
