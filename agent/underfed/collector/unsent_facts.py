@@ -1,4 +1,4 @@
-"""What a rank's files say of its run and loaders, and which of it the service was not told yet."""
+"""What a rank's files say of its run and loaders, and which of it the service does not have yet."""
 
 from __future__ import annotations
 
