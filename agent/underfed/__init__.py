@@ -4,7 +4,7 @@
     loader = underfed.watch(loader)
 
 Nothing happens at import. The first call starts a run: the training process writes small fixed-size records into
-memory, and a companion process reads, keeps and sends them. ``UNDERFED_DISABLED=1`` turns every call into a
+memory, and a collector process reads, keeps and sends them. ``UNDERFED_DISABLED=1`` turns every call into a
 no-op.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from underfed.exchange.config import Value
-    from underfed.trainer.prefetcher.loader import Prefetched
+    from underfed.trainer.prefetcher.prefetched import Prefetched
 
 __all__ = ["Run", "finish", "init", "prefetch", "watch"]
 __version__ = "0.1.0"
@@ -74,7 +74,7 @@ def prefetch(loader: Iterable[Any], device: Any, transform: Callable[[Any], Any]
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: there is no such device here (a ``ValueError``).
     """
-    from underfed.trainer.prefetcher.loader import prefetched
+    from underfed.trainer.prefetcher.prefetched import prefetched
 
     return prefetched(loader, device, transform)
 
@@ -103,7 +103,7 @@ def init(
 def finish() -> None:
     """End the run and take every hook out. Happens by itself at exit; a second call does nothing.
 
-    Waits at most one second until the companion has read what was recorded.
+    Waits at most one second until the collector has read what was recorded.
     """
     from underfed.trainer import control
 

@@ -30,6 +30,12 @@ export function nextTheme(): void {
   else localStorage.removeItem(KEY)
 }
 
+/** Of the style sheet: else a canvas that reads one gets the text `light-dark(…)` and not a colour. */
+export function registerColours(tokens: readonly string[]): void {
+  for (const token of tokens)
+    CSS.registerProperty({ name: `--${token}`, syntax: '<color>', inherits: true, initialValue: 'black' })
+}
+
 /** `changed` runs after the style sheet has the new theme, for what is drawn and not styled: the charts. */
 export function followTheme(changed: () => void): void {
   systemIsDark.addEventListener('change', () => {

@@ -60,7 +60,7 @@ def test_it_is_called_right_after_the_module_was_loaded(packages: Path, director
     program = "import torch\nprint('before')\nimport torch.utils.data.dataloader\nprint('after')"
     done = run_hooked(program, directory, packages)
     assert done.stdout.decode().splitlines() == ["before", "attached to DataLoader", "after"], done.stderr
-    assert set(launch.told(directory)) == {launch.PYTHON, launch.TORCH}
+    assert set(launch.read_reports(directory)) == {launch.PYTHON, launch.TORCH}
 
 
 def test_torchdata_is_told_of_as_well(packages: Path, directory: Path) -> None:
@@ -152,7 +152,7 @@ print("imported")
 """
     done = run_hooked(program, directory, packages, UNDERFED_STRICT="0")
     assert (done.stdout, done.stderr) == (b"imported\n", b"")
-    assert launch.why_no_loader(launch.told(directory)).endswith("RuntimeError: no such torch")
+    assert launch.why_no_loader(launch.read_reports(directory)).endswith("RuntimeError: no such torch")
 
 
 def test_torch_is_not_imported_early(directory: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_users_own_is_run_as_if_ours_was_not_there(own_site: Path, directory: 
     variables = {"PYTHONPATH": f"{SITE}:{own_site}", launch.LAUNCH: str(directory)}
     hooked = finish(start(sys.executable, "-c", PROBE, variables=variables))
     assert (hooked.returncode, hooked.stdout, hooked.stderr) == (bare.returncode, bare.stdout, bare.stderr)
-    assert launch.PYTHON in launch.told(directory)
+    assert launch.PYTHON in launch.read_reports(directory)
 
 
 def test_one_that_ends_the_program_does_so(own_site: Path, directory: Path) -> None:

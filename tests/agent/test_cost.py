@@ -87,7 +87,7 @@ def test_with_workers_the_training_process_has_torchs_threads_only() -> None:
     assert run_python("-c", program).stdout == "True\n"
 
 
-def test_the_companions_modules_are_not_in_the_training_process() -> None:
+def test_the_collectors_modules_are_not_in_the_training_process() -> None:
     program = (
         "import sys; from torch.utils.data import DataLoader\n"
         "list(DataLoader(range(8))); before = set(sys.modules)\n"

@@ -27,6 +27,7 @@ from tests.fakes.datasets import Numbers, Stream
 from underfed.errors import ConfigError
 from underfed.exchange import launch
 from underfed.exchange.config import Value
+from underfed.trainer.loading.worker import apply_threads
 from underfed.trainer.settings import overrides
 from underfed.trainer.settings.overrides import NOT_YET, Overrides, read_overrides
 from underfed.trainer.settings.sharding import why_unsharded
@@ -503,7 +504,7 @@ class Threads(Dataset[int]):
         return 1
 
     def __getitem__(self, index: int) -> int:
-        overrides.apply_threads(2)
+        apply_threads(2)
         return torch.get_num_threads()
 
 
@@ -518,7 +519,7 @@ def test_libraries_with_threads_of_their_own_get_as_many(tmp_path: Path) -> None
     (tmp_path / "threadpoolctl.py").write_text("def threadpool_limits(count): print('pools', count)")
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from underfed.trainer.settings.overrides import apply_threads\n"
+        "from underfed.trainer.loading.worker import apply_threads\n"
         "apply_threads(1); import cv2; apply_threads(2)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -22,7 +22,7 @@ from underfed.trainer.prefetcher.copy_stream import Transfer
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr("underfed.trainer.prefetcher.copy_stream._lanes", {})
+    monkeypatch.setattr("underfed.trainer.prefetcher.copy_stream._free_streams", {})
     return Machine()
 
 

@@ -1,4 +1,4 @@
-"""Several ranks of a run on one host: one companion, one run, each rank its own stream."""
+"""Several ranks of a run on one host: one collector, one run, each rank its own stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.fakes.traces import collectors_of
 from underfed.collector import ranks
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.sampling.gpu import open_gpus
-from underfed.collector.sampling.surroundings import Surroundings
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.spool import Spool
 from underfed.exchange import run_files
 from underfed.exchange.facts import Origin, write_facts
@@ -26,7 +26,7 @@ def start_rank(rank: int, *arguments: str) -> Job:
     return start_job(*arguments, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
 
 
-def test_ranks_share_a_companion_and_a_run(service: Service, run_id: str) -> None:
+def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str) -> None:
     jobs = [start_rank(rank, "--work-ms", "60", "--epochs", "6") for rank in (0, 1)]
 
     def both_arrive() -> bool:
@@ -34,7 +34,7 @@ def test_ranks_share_a_companion_and_a_run(service: Service, run_id: str) -> Non
 
     wait_until(both_arrive, "steps of both ranks arrive")
     # Each rank starts one, and all but the first find the run served and end.
-    wait_until(lambda: len(collectors_of(run_id)) == 1, "one companion stays")
+    wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays")
     assert all(job.poll() is None for job in jobs)
     errors = [job.communicate(timeout=60)[1] for job in jobs]
     wait_until(lambda: len(service.ends()) == 2, "both end")
@@ -139,8 +139,8 @@ def test_many_ranks_take_turns_with_their_windows(
         directory.mkdir(parents=True)
         write_facts(directory / run_files.RUN, origin=origin(rank, tmp_path))
     (tmp_path / "spool").mkdir()
-    spool = Spool(tmp_path / "spool", refuge=tmp_path / "refuge")
-    together = ranks.Ranks(tmp_path / "run", spool, Surroundings(open_gpus))
+    spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
+    together = ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus))
     for _ in range(turn):
         before = len(closed)
         together.tick()

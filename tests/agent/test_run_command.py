@@ -20,7 +20,7 @@ from underfed.exchange import launch
 from underfed.exchange.config import read_config
 from underfed.host import procfs
 from underfed.launcher.command import begin, name_of
-from underfed.launcher.command_end import tell_of_the_end
+from underfed.launcher.command_end import report_end
 from underfed.launcher.run import split
 
 COUNTING = """
@@ -400,8 +400,8 @@ def test_the_directory_of_a_launcher_in_another_container_is_left_alone() -> Non
 
 def test_a_word_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / launch.PYTHON).mkdir()
-    launch.tell({launch.LAUNCH: str(tmp_path)}, launch.RECORDING, "run-1")
-    assert launch.told(tmp_path) == {launch.RECORDING: ["run-1"]}
+    launch.report({launch.LAUNCH: str(tmp_path)}, launch.RECORDING, "run-1")
+    assert launch.read_reports(tmp_path) == {launch.RECORDING: ["run-1"]}
 
 
 def test_a_recording_that_began_was_seen_even_if_its_name_is_lost(
@@ -409,9 +409,9 @@ def test_a_recording_that_began_was_seen_even_if_its_name_is_lost(
 ) -> None:
     """On a full disk a file is made, and nothing goes into it."""
     monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
-    tell_of_the_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: []}, None)
+    report_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: []}, None)
     assert capsys.readouterr().err == ""
-    assert launch.RECORDING in launch.told(tmp_path)
+    assert launch.RECORDING in launch.read_reports(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -431,20 +431,20 @@ def test_settings_that_came_to_no_loader_are_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
-    tell_of_the_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: ["run-1"], **news}, settings)
+    report_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: ["run-1"], **news}, settings)
     assert capsys.readouterr().err.splitlines() == [f"underfed: {line}" for line in said]
-    assert launch.told(tmp_path) == {launch.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
+    assert launch.read_reports(tmp_path) == {launch.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
 
 
 def test_news_have_a_bound(tmp_path: Path) -> None:
     environ = {launch.LAUNCH: str(tmp_path)}
     for number in range(5000):
-        launch.tell(environ, launch.RECORDING, f"run-{number}")
-    assert launch.told(tmp_path)[launch.RECORDING][:2] == ["run-0", "run-1"]
-    assert (tmp_path / launch.RECORDING).stat().st_size < 2 * launch.NEWS_BYTES
+        launch.report(environ, launch.RECORDING, f"run-{number}")
+    assert launch.read_reports(tmp_path)[launch.RECORDING][:2] == ["run-0", "run-1"]
+    assert (tmp_path / launch.RECORDING).stat().st_size < 2 * launch.REPORT_BYTES
 
 
 def test_news_without_a_launcher_are_lost_in_silence(tmp_path: Path) -> None:
-    launch.tell({}, launch.TORCH)
-    launch.tell({launch.LAUNCH: str(tmp_path / "gone")}, launch.TORCH)
-    assert launch.told(tmp_path / "gone") == {}
+    launch.report({}, launch.TORCH)
+    launch.report({launch.LAUNCH: str(tmp_path / "gone")}, launch.TORCH)
+    assert launch.read_reports(tmp_path / "gone") == {}

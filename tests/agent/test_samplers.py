@@ -18,7 +18,7 @@ from underfed.collector.sampling.process_usage import ProcessSampler, usage_of
 from underfed.collector.sampling.samples import Columns, Pace
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
-from underfed.host.procfs import Usage
+from underfed.host.procfs import ProcessUsage
 
 RING = RingName(0, 0, 0)
 
@@ -29,7 +29,7 @@ def spin(seconds: float) -> None:
         pass
 
 
-def living(pid: int, ring: RingName = RING) -> dict[RingName, Usage]:
+def living(pid: int, ring: RingName = RING) -> dict[RingName, ProcessUsage]:
     usage = usage_of(pid)
     return {} if usage is None else {ring: usage}
 

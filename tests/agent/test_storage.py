@@ -201,7 +201,7 @@ def test_a_mount_is_told_again_when_more_of_it_is_known(seen: Seen) -> None:
     found.look_closely(9_000_000, {0: [7]}, {})
     (again,) = found.take(name)
     assert (again.files_seen, again.example) == (3, "/dev/shm/a")
-    found.tell_again()
+    found.send_again()
     assert found.take(name) == [again]
 
 

@@ -334,7 +334,7 @@ def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess
         second.look(at_us, lambda: True)
     assert second.take() == []
     assert second.is_over(told_before)
-    second.tell_again()
+    second.send_again()
     assert second.take() == [known]
     assert (known.epoch_index, known.iterator_index, known.worker, known.start_us) == (7, 2, 1, 10)
 

@@ -144,6 +144,18 @@ def test_the_rooms_of_the_agent_are_imported_as_they_say() -> None:
     assert wrong == []
 
 
+def test_no_modules_of_the_agent_need_each_other() -> None:
+    """Not for their types either."""
+    trees = {f"underfed.{name}".removesuffix(".__init__"): tree for name, tree in modules(AGENT) if name != "__init__"}
+    needed = {
+        name: {target if target in trees else target.rpartition(".")[0] for target in imported(tree)} & trees.keys()
+        for name, tree in trees.items()
+    }
+    while free := {name for name, others in needed.items() if not others & needed.keys()}:
+        needed = {name: others for name, others in needed.items() if name not in free}
+    assert needed == {}
+
+
 @pytest.mark.parametrize(("package", "folder", "other"), [("underfed", "agent", "underfed_server"),
                                                           ("underfed_server", "app", "underfed")])  # fmt: skip
 def test_agent_and_service_never_import_each_other(package: str, folder: str, other: str) -> None:

@@ -98,7 +98,7 @@ def test_the_chart_over_all_runs_is_read_by_keys_and_as_a_table(address: str, pa
     slider = page.get_by_role("slider")
     slider.press("Home")
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^step 0 · slow .+ms · quick .+ms$"))
-    page.get_by_label("What is drawn").select_option("Data wait")
+    page.get_by_label("Metric").select_option("Data wait")
     page.get_by_role("button", name="Time", exact=True).click()
     expect(page).to_have_url(re.compile(r"metric=data_wait_us&by=time"))
     page.get_by_role("button", name="As table: Over the run").click()

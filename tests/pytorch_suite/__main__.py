@@ -97,7 +97,7 @@ def run_pytest(
 
 
 def wait_until_quiet(service: Service, quiet_s: float = 3.0) -> None:
-    """Companions send a little longer than their runs last."""
+    """Collectors send a little longer than their runs last."""
     posts = -1
     while service.posts != posts:
         posts = service.posts

@@ -1,4 +1,4 @@
-"""The collector process of one run: ``launch`` starts it with the run's directory."""
+"""The collector process of one run, started with the run's directory by ``trainer.collector_process``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import shutil
 import signal
 from pathlib import Path
 
-from underfed.collector.collector import LINGER_S, Companion
+from underfed.collector.collector import LINGER_S, Collector
 from underfed.collector.ranks import Ranks
 from underfed.collector.sampling.gpu import open_gpus
-from underfed.collector.sampling.surroundings import Surroundings
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.sender import Sender
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spool_directory
@@ -53,13 +53,13 @@ def serve(directory: Path) -> set[Path]:
     data_directory = Path(origin.data_directory)
     wanted = spool_directory(data_directory, origin.run_id, origin.hostname)
     with claimed(wanted, SPOOL_PATIENCE_S):
-        spool = Spool(wanted, refuge=directory / SPOOL)
-        ranks = Ranks(directory, spool, Surroundings(open_gpus))
+        spool = Spool(wanted, fallback=directory / SPOOL)
+        ranks = Ranks(directory, spool, HostAndGpus(open_gpus))
         sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
-        companion = Companion(ranks, spool, sender)
-        signal.signal(signal.SIGTERM, lambda *_: companion.part())
+        collector = Collector(ranks, spool, sender)
+        signal.signal(signal.SIGTERM, lambda *_: collector.stop_later())
         try:
-            companion.run(linger_s())
+            collector.run(linger_s())
         finally:
             spool.close(is_over=ranks.have_ended())
     leave(wanted)

@@ -27,7 +27,7 @@ LAST_TICK_S = 0.02
 LINGER_S = 10.0
 """After the end, so long is tried to deliver what is left; the rest waits for ``underfed push``."""
 
-PARTING_S = 25.0
+STOP_GRACE_S = 25.0
 """Told to stop, it serves so long on: who stops a whole job lets it 30 s (SLURM's KillWait, Kubernetes' grace period),
 and what the training does in them is read too."""
 
@@ -35,19 +35,19 @@ READ_S = 2.0
 """A process that neither reads how much was left nor ends gets no longer than this to do so."""
 
 
-class Companion:
+class Collector:
     """``sender`` runs on a thread of its own, so that a slow service never keeps the rings waiting."""
 
     def __init__(self, ranks: Ranks, spool: Spool, sender: Sender) -> None:
         self._ranks = ranks
         self._spool = spool
         self._sender = sender
-        self._told_at: dict[str, float] = {}
+        self._reported_at: dict[str, float] = {}
         self._leave_at = float("inf")
 
-    def part(self) -> None:
-        """End with the ranks, or without them after ``PARTING_S``. From a signal handler."""
-        self._leave_at = min(self._leave_at, time.monotonic() + PARTING_S)
+    def stop_later(self) -> None:
+        """End with the ranks, or without them after ``STOP_GRACE_S``. From a signal handler."""
+        self._leave_at = min(self._leave_at, time.monotonic() + STOP_GRACE_S)
 
     def run(self, linger_s: float = LINGER_S) -> None:
         """Until nothing is left to do, or ``linger_s`` after the end of the last rank."""
@@ -68,9 +68,9 @@ class Companion:
         while time.monotonic() < self._leave_at and (
             deadline is None or (time.monotonic() < deadline and not self._is_done())
         ):
-            self._ranks.tell_again(self._sender.take_wanted() | self._spool.take_holes())
+            self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
             self._ranks.tick()
-            self._see_off()
+            self._release_ended()
             if not self._ranks.have_ended():
                 deadline = None
             elif deadline is None:
@@ -90,25 +90,25 @@ class Companion:
     def _is_done(self) -> bool:
         return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent
 
-    def _see_off(self) -> None:
+    def _release_ended(self) -> None:
         """Tell ranks that ended what is left of them, and remove their directories once they had time to read it."""
         for stream in self._ranks.ended:
-            told_at = self._told_at.get(stream.name)
-            if told_at is None:
-                self._tell(stream)
-            elif self._has_read(stream) or time.monotonic() - told_at > READ_S:
+            reported_at = self._reported_at.get(stream.name)
+            if reported_at is None:
+                self._report(stream)
+            elif self._has_read(stream) or time.monotonic() - reported_at > READ_S:
                 self._ranks.remove(stream)
 
     def _has_read(self, stream: RankStream) -> bool:
         """The process takes the word away when it has read it."""
         return not (stream.directory / run_files.DRAINED).exists() or not stream.is_running()
 
-    def _tell(self, stream: RankStream) -> None:
+    def _report(self, stream: RankStream) -> None:
         """Not while it is still being sent without trouble: then nothing may be left in a moment."""
         if self._spool.unsent and not self._sender.is_failing:
             return
         left: Mapping[str, int] = {"unsent": self._spool.unsent}
-        self._told_at[stream.name] = time.monotonic()
+        self._reported_at[stream.name] = time.monotonic()
         # Where memory is full or the directory was removed, the process waits no longer than it would anyway.
         with suppress(OSError):
             write_atomically(stream.directory / run_files.DRAINED, json.dumps(left))

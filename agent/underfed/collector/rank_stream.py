@@ -6,24 +6,25 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from underfed.collector.ending import Ending
+from underfed.collector.reading.rank_content import Content, RankContent
 from underfed.collector.reading.rank_rings import RankRings
 from underfed.collector.reading.resume import Resume, WorkerResume, from_json
 from underfed.collector.reading.workers import Workers
+from underfed.collector.sampling.host_and_gpus import HostPart
 from underfed.collector.sampling.process_usage import ProcessSampler
 from underfed.collector.sampling.samples import Columns, Row
 from underfed.collector.sampling.storage import RankStorage
 from underfed.collector.spool.frames import Label
 from underfed.collector.spool.spool import Spool
-from underfed.collector.unsent_facts import HostPart, News
-from underfed.collector.window import Content, RankContent
-from underfed.collector.wire import GpuSamples, Losses, Window, encode
+from underfed.collector.unsent_facts import UnsentFacts
+from underfed.collector.wire import GpuSamples, Losses, Window, encode_window
 from underfed.exchange import run_files
 from underfed.exchange.facts import End, LoaderFacts, Origin, parse, read_facts
 from underfed.exchange.guard import count_failures
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
 from underfed.host.clock import now_ns, to_us
+from underfed.host.process_end import ProcessEnd
 
 WAITING_S = 0.8
 """A training process waits a second for its last records to be read, and takes its workers down after that."""
@@ -54,8 +55,8 @@ class RankStream:
         self._content = RankContent(self.origin.origin_ns, self._resume.loaders)
         is_running = self.is_running()
         self._is_ours = self._is_of_this_boot and self._is_of_this_namespace
-        self._ending = Ending(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
-        self._news = News(directory, is_run_told=not is_running and self._resume.kept_index is not None)
+        self._process_end = ProcessEnd(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
+        self._facts = UnsentFacts(directory, is_run_sent=not is_running and self._resume.kept_index is not None)
         self._process = Columns()
         self._host = Columns()
         self._gpus: dict[int, Columns] = {}
@@ -92,7 +93,7 @@ class RankStream:
             pass
         if is_running:
             return None
-        status = self._ending.status() if self._ending is not None else None
+        status = self._process_end.status() if self._process_end is not None else None
         # A program may leave by ``os._exit(0)``, which is its word that all went well.
         return End("crashed" if status != 0 else "finished", procfs.describe_exit(status), status)
 
@@ -113,7 +114,7 @@ class RankStream:
     def drain(self) -> None:
         """``mark()`` was called, and the records had time to settle."""
         if not self._rings.loaders() <= self._names.keys():
-            self._read_news()
+            self._read_facts()
         drained = self._rings.drain()
         self._content.feed(drained)
         self._workers.feed(self._rings.worker_pids(), drained)
@@ -145,24 +146,24 @@ class RankStream:
         """Something of the collector's own went wrong with this stream."""
         self._failures += 1
 
-    def tell_again(self) -> None:
-        self._news.tell_again()
-        self._workers.tell_again()
-        self._storage.tell_again()
+    def send_again(self) -> None:
+        self._facts.send_again()
+        self._workers.send_again()
+        self._storage.send_again()
 
     def close_window(self, host: HostPart, end: End | None = None) -> None:
         """Keep what is known since the last window, if it is worth one."""
-        self._read_news()
+        self._read_facts()
         if end is not None:
             self._content.finish()
             self._workers.finish(self.now_us, end, is_own_word=self.end_mark.exists())
-        run, loaders = self._news.take(host, self._complete)
+        run, loaders = self._facts.take(host, self._complete)
         workers, storage = self._workers.take(), self._storage.take(self._loader_name)
         contents = self._content.take()
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
-        is_news = run or loaders or workers or storage or end
-        if not (is_due or is_news or any(not content.is_empty for content in contents)):
+        is_unsent = run or loaders or workers or storage or end
+        if not (is_due or is_unsent or any(not content.is_empty for content in contents)):
             return
         start_us = self._resume.end_us
         windows = [self._window(content, start_us, end_us) for content in contents]
@@ -186,8 +187,8 @@ class RankStream:
 
     def close(self) -> None:
         self._rings.close()
-        if self._ending is not None:
-            self._ending.close()
+        if self._process_end is not None:
+            self._process_end.close()
 
     def _is_waited_for(self) -> bool:
         try:
@@ -196,8 +197,8 @@ class RankStream:
             return False
         return 0 <= age_s < WAITING_S and self.is_running()
 
-    def _read_news(self) -> None:
-        self._names = self._news.read()
+    def _read_facts(self) -> None:
+        self._names = self._facts.read()
         for index, name in self._names.items():
             self._content.name(index, name)
 
@@ -211,7 +212,7 @@ class RankStream:
 
     def _look_at_storage(self, at_us: int) -> bool:
         """The training process reads for loaders without workers."""
-        loaders = self._news.loaders
+        loaders = self._facts.loaders
         workers = self._workers.pids()
         readers = {
             index: workers.get(index) or ([] if facts.settings.get("num_workers") else [self.origin.pid])
@@ -258,7 +259,7 @@ class RankStream:
             agent_errors=count_failures(self.directory / run_files.FAILURES) + self._rings.failures + self._failures,
         )
         window = replace(window, window_index=index, previous_window_index=previous, losses=losses)
-        is_kept = self._spool.append(Label(self.name, index, previous, resume.as_json()), encode(window))
+        is_kept = self._spool.append(Label(self.name, index, previous, resume.as_json()), encode_window(window))
         self._resume = resume if is_kept else replace(resume, kept_index=previous)
 
 

@@ -1,44 +1,36 @@
-"""What a rank's files say of its run and loaders, and which of it the service was not told yet."""
+"""What a rank's files say of its run and loaders, and which of it the service does not have yet."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from underfed.collector.directory import Directory
-from underfed.collector.wire import Device, HostFacts, Run
+from underfed.collector.sampling.host_and_gpus import HostPart
+from underfed.collector.wire import RunPart
 from underfed.exchange import run_files
 from underfed.exchange.facts import LoaderFacts, RunFacts, parse, parse_run, read_facts
+from underfed.host.files import DirectoryChanges
 
 Complete = Callable[[int, LoaderFacts], LoaderFacts]
 """Adds to a loader's facts what its records showed."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostPart:
-    """What is known of the host a rank runs on."""
-
-    facts: HostFacts
-    devices: list[Device]
-    not_measured: Mapping[str, str]
-
-
-class News:
+class UnsentFacts:
     """Files are replaced as a whole when they change, so a new modification time means new content."""
 
-    def __init__(self, directory: Path, is_run_told: bool = False) -> None:
-        """``is_run_told``: an earlier collector told of the run while it ran, and better than could be done now."""
+    def __init__(self, directory: Path, is_run_sent: bool = False) -> None:
+        """``is_run_sent``: an earlier collector told of the run while it ran, and better than could be done now."""
         self._directory = directory
-        self._is_run_told = is_run_told
-        self._changes = Directory(directory)
+        self._is_run_sent = is_run_sent
+        self._changes = DirectoryChanges(directory)
         self._read_at: dict[Path, int] = {}
         self._run: RunFacts | None = None
         self.loaders: dict[int, LoaderFacts] = {}
         """As last read."""
-        self._told_run: Run | None = None
-        self._told_loaders: dict[int, LoaderFacts] = {}
+        self._sent_run: RunPart | None = None
+        self._sent_loaders: dict[int, LoaderFacts] = {}
 
     def read(self) -> dict[int, str]:
         """Read what changed; return the name of each loader."""
@@ -54,29 +46,29 @@ class News:
             if found and self._has_changed(path):
                 self.loaders[int(found[1])] = parse(LoaderFacts, read_facts(path)["loader"])
 
-    def tell_again(self) -> None:
+    def send_again(self) -> None:
         """The service asked for everything."""
-        self._is_run_told = False
-        self._told_run = None
-        self._told_loaders.clear()
+        self._is_run_sent = False
+        self._sent_run = None
+        self._sent_loaders.clear()
 
-    def take(self, host: HostPart, complete: Complete) -> tuple[Run | None, list[LoaderFacts]]:
+    def take(self, host: HostPart, complete: Complete) -> tuple[RunPart | None, list[LoaderFacts]]:
         """What is new or changed since the last call. The paths that a data set names stay on this host."""
-        run = Run(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
-        news = run if run != self._told_run and not self._is_run_told else None
-        self._told_run = run
+        run = RunPart(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
+        unsent = run if run != self._sent_run and not self._is_run_sent else None
+        self._sent_run = run
         complete_loaders = {
             index: replace(complete(index, facts), paths=None) for index, facts in sorted(self.loaders.items())
         }
-        loaders = [facts for index, facts in complete_loaders.items() if self._told_loaders.get(index) != facts]
-        self._told_loaders = complete_loaders
-        return news, loaders
+        loaders = [facts for index, facts in complete_loaders.items() if self._sent_loaders.get(index) != facts]
+        self._sent_loaders = complete_loaders
+        return unsent, loaders
 
     def _has_changed(self, path: Path) -> bool:
         try:
             changed_at = path.stat().st_mtime_ns
         except FileNotFoundError:
             return False  # somebody removed it: what was read of it holds
-        is_news = self._read_at.get(path) != changed_at
+        is_unsent = self._read_at.get(path) != changed_at
         self._read_at[path] = changed_at
-        return is_news
+        return is_unsent

@@ -14,8 +14,8 @@ from underfed.collector.sampling.host_sampler import host_facts
 from underfed.collector.wire import Device, HostFacts
 from underfed.exchange import config
 from underfed.host import cgroup
+from underfed.host.calibration import calibrate_once
 from underfed.host.mounts import holding, locate, read_mounts
-from underfed.launcher.acquaint import acquaint
 
 GIB = 1 << 30
 
@@ -75,7 +75,7 @@ def examine(paths: Sequence[str]) -> Checkup:
     import psutil
 
     data_directory = config.data_directory(os.environ)
-    acquaint(data_directory)
+    calibrate_once(data_directory)
     gpus = open_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ.get("CUDA_DEVICE_ORDER"))
     found = Checkup(
         host=host_facts(os.getpid(), data_directory),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-Command = Callable[[Sequence[str]], int]
+Subcommand = Callable[[Sequence[str]], int]
 
 GROUP = "underfed.commands"
 USAGE = 2
@@ -55,9 +55,9 @@ def push(arguments: Sequence[str]) -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a training command with every DataLoader in it recorded, no line changed."""
-    from underfed.launcher.run import run_in_our_stead
+    from underfed.launcher.run import run_in_our_place
 
-    return run_in_our_stead(arguments)
+    return run_in_our_place(arguments)
 
 
 def doctor(arguments: Sequence[str]) -> int:
@@ -71,7 +71,7 @@ def doctor(arguments: Sequence[str]) -> int:
     return examine(options.path, is_json=options.json)
 
 
-OWN: Mapping[str, Command] = {"doctor": doctor, "push": push, "run": run}
+OWN: Mapping[str, Subcommand] = {"doctor": doctor, "push": push, "run": run}
 
 
 def brought() -> dict[str, EntryPoint]:
@@ -79,24 +79,24 @@ def brought() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
-def load(entry: EntryPoint | None) -> Command | str | None:
+def load(entry: EntryPoint | None) -> Subcommand | str | None:
     """The command, or a sentence that says why it cannot run here."""
     if entry is None:
         return None
     try:
-        command: Command = entry.load()
+        command: Subcommand = entry.load()
     except ImportError as error:
         return f'needs what `pip install "underfed[server]"` brings ({error})'
     return command
 
 
 def help_text() -> str:
-    commands: dict[str, Command | str | None] = {**OWN, **{name: load(entry) for name, entry in brought().items()}}
+    commands: dict[str, Subcommand | str | None] = {**OWN, **{name: load(entry) for name, entry in brought().items()}}
     lines = [f"  {name:<10} {summary(command)}" for name, command in sorted(commands.items())]
     return "\n".join(["usage: underfed COMMAND …", "", *lines, "", "`underfed COMMAND --help` says more."])
 
 
-def summary(command: Command | str | None) -> str:
+def summary(command: Subcommand | str | None) -> str:
     if isinstance(command, str):
         return command
     return (command.__doc__ or "").strip().partition("\n")[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.ranks import Ranks
 from underfed.collector.sampling.gpu import open_gpus
-from underfed.collector.sampling.surroundings import Surroundings
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.sender import Outcome, Sender
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spool_directory
@@ -41,7 +41,7 @@ def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
 
 
 def own_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
-    """Directories of this user's runs on this host, where rings and refuges lie."""
+    """Directories of this user's runs on this host, where rings and fallbacks lie."""
     for root in run_files.all_roots(environ, data_directory):
         own = run_files.owner_directory(root)
         if own.is_dir() and own.stat().st_uid == os.getuid():
@@ -69,10 +69,10 @@ def collect(run_directory: Path, data_directory: Path) -> None:
     directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
     try:
         with locked(run_directory), claimed(directory):
-            spool = Spool(directory, refuge=run_directory / SPOOL)
+            spool = Spool(directory, fallback=run_directory / SPOOL)
             streams = [RankStream(path, spool) for path in run_files.rank_directories(run_directory)]
             if all(stream.seen_end() is not None for stream in streams):
-                ranks = Ranks(run_directory, spool, Surroundings(open_gpus))
+                ranks = Ranks(run_directory, spool, HostAndGpus(open_gpus))
                 ranks.tick()
                 for stream in ranks.ended:
                     ranks.remove(stream)
@@ -89,13 +89,13 @@ def collect(run_directory: Path, data_directory: Path) -> None:
 def push_spool(directory: Path, run_directory: Path | None, url: str, environ: Mapping[str, str]) -> int:
     """Send one spool. Returns 1 when something is left of it."""
     run_id = directory.name.partition("@")[0]
-    refuge = run_directory / SPOOL if run_directory is not None else None
+    fallback = run_directory / SPOOL if run_directory is not None else None
     try:
         with ExitStack() as stack:
             if run_directory is not None:
                 stack.enter_context(locked(run_directory))
             stack.enter_context(claimed(directory))
-            spool = Spool(directory, refuge=refuge)
+            spool = Spool(directory, fallback=fallback)
             transport = HttpTransport(url, environ.get("UNDERFED_TOKEN"))
             sender, sent = Sender(spool, transport), spool.unsent
             while (outcome := sender.send_one()) is Outcome.SENT:
@@ -105,7 +105,7 @@ def push_spool(directory: Path, run_directory: Path | None, url: str, environ: M
             spool.close(is_over=run_directory is None or not any(run_files.rank_directories(run_directory)))
             transport.close()
     except SpoolLockedError:
-        print(f"{run_id}: its own companion is sending it")
+        print(f"{run_id}: its own collector is sending it")
         return 0
     print(f"{run_id}: {sent - left} windows sent to {url}")
     if outcome is Outcome.LATER:

@@ -1,6 +1,6 @@
-"""What ``underfed run`` and the processes below it tell each other: orders down by environment, news up by files.
+"""What ``underfed run`` and the processes below it tell each other: options down by environment, reports up by files.
 
-The files lie in a private directory of the launcher's, one for each kind of news, a line for each teller.
+The files lie in a private directory of the launcher's, one for each kind of reports, a line for each teller.
 """
 
 from __future__ import annotations
@@ -20,18 +20,14 @@ SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
 COLLECTOR = "UNDERFED_COLLECTOR"
 """``python:directory:…``: whose packages a collector runs with, where the training's own environment has none."""
 
-PYTHON, OLD_PYTHON, TORCH, UNHOOKED, SETTLED, RECORDING = (
-    "python",
-    "old-python",
-    "torch",
-    "unhooked",
-    "set",
-    "recording",
-)
-"""News: a Python began that we reach, or one that is too old; it imported torch's DataLoader; that could not be hooked;
-``--set`` came to a training loader; a recording began."""
+PYTHON, OLD_PYTHON = "python", "old-python"
+"""Kinds of reports. A Python began that we reach, or one that is too old; ..."""
+TORCH, UNHOOKED = "torch", "unhooked"
+"""... it imported torch's DataLoader; that could not be hooked; ..."""
+SETTLED, RECORDING = "set", "recording"
+"""... ``--set`` came to a training loader; a recording began."""
 
-NEWS_BYTES = 4096
+REPORT_BYTES = 4096
 """A file of so many is not added to: a command may start a hundred thousand processes."""
 
 Say = Callable[[str], None]
@@ -52,17 +48,17 @@ def first_rank_only(environ: Mapping[str, str], say: Say) -> Say:
     return say if read_rank(environ).rank == 0 else lambda _line: None
 
 
-def tell(environ: Mapping[str, str], news: str, detail: str = "") -> None:
+def report(environ: Mapping[str, str], reports: str, detail: str = "") -> None:
     """Let the launcher know, if there is one. Raises nothing: on another host its directory is not there."""
     directory = environ.get(LAUNCH)
     if not directory:
         return
     try:
-        file = os.open(Path(directory, news), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        file = os.open(Path(directory, reports), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError:
         return
     try:
-        if os.fstat(file).st_size < NEWS_BYTES:
+        if os.fstat(file).st_size < REPORT_BYTES:
             os.write(file, detail.encode(errors="replace")[:400].replace(b"\n", b" ") + b"\n")
     except OSError:
         pass
@@ -70,8 +66,9 @@ def tell(environ: Mapping[str, str], news: str, detail: str = "") -> None:
         os.close(file)
 
 
-def told(directory: Path) -> dict[str, list[str]]:
-    """News and their details. Empty where nobody told anything. What cannot be read keeps nothing else from being."""
+def read_reports(directory: Path) -> dict[str, list[str]]:
+    """Details of each kind. Empty where nobody reported anything. Files that cannot be read are
+    left out."""
     found: dict[str, list[str]] = {}
     with suppress(OSError):
         for path in sorted(directory.iterdir()):
@@ -80,16 +77,16 @@ def told(directory: Path) -> dict[str, list[str]]:
     return found
 
 
-def why_no_loader(news: Mapping[str, list[str]]) -> str:
+def why_no_loader(reports: Mapping[str, list[str]]) -> str:
     """The most that can be said of a command in which no recording began."""
-    if UNHOOKED in news:
-        return f"no loader seen: {news[UNHOOKED][0]}"
-    if TORCH in news:
+    if UNHOOKED in reports:
+        return f"no loader seen: {reports[UNHOOKED][0]}"
+    if TORCH in reports:
         return "no loader seen: PyTorch was imported, and no DataLoader was iterated"
-    if PYTHON in news:
+    if PYTHON in reports:
         return "no loader seen: PyTorch was not imported"
-    if OLD_PYTHON in news:
-        return f"no loader seen: Python {news[OLD_PYTHON][0]} is too old, 3.10 is the oldest that can be measured"
+    if OLD_PYTHON in reports:
+        return f"no loader seen: Python {reports[OLD_PYTHON][0]} is too old, 3.10 is the oldest that can be measured"
     return "no loader seen: no Python ran here that reads PYTHONPATH (-I, -E and -S do not, nor does a container's)"
 
 
@@ -100,5 +97,5 @@ def collector_words() -> list[str]:
 
 
 def collector_variable(places: list[str]) -> str:
-    """The inverse, told by the launcher."""
+    """The inverse, for the launcher."""
     return os.pathsep.join([sys.executable, *places])

@@ -14,14 +14,14 @@ from underfed.exchange.rank_variables import (
     SLURM,
     TORCHRUN,
     Names,
-    Place,
+    Placement,
     has_several_hosts,
     job_identity,
     launching_process,
     multiprocessing_parent,
     number,
     process_identity,
-    read_place,
+    read_placement,
 )
 from underfed.host import procfs
 
@@ -54,22 +54,22 @@ def read_rank(environ: Mapping[str, str]) -> Rank:
     child of multiprocessing inherits its parent's, and ranks that a launched process started itself have joined a
     larger world than its launcher knows of.
     """
-    place = read_place(environ)
-    if place is not None and _is_inherited(place, environ):
-        place = None
+    placement = read_placement(environ)
+    if placement is not None and _is_inherited(placement, environ):
+        placement = None
     joined = _joined_world()
-    if joined is not None and (place is None or place.world_size < joined[1]):
+    if joined is not None and (placement is None or placement.world_size < joined[1]):
         return _joined_rank(environ, *joined)
-    if place is None:
+    if placement is None:
         return Rank(identity=process_identity(os.getpid()))
-    identity, why_apart = _identity(place, place.convention.names, environ)
+    identity, why_apart = _identity(placement, placement.convention.names, environ)
     return Rank(
-        rank=place.rank,
-        local_rank=place.rank if place.local_rank is None else place.local_rank,
-        node_rank=place.node_rank,
-        world_size=place.world_size,
-        launcher=place.convention.launcher,
-        restart_count=place.restart_count,
+        rank=placement.rank,
+        local_rank=placement.rank if placement.local_rank is None else placement.local_rank,
+        node_rank=placement.node_rank,
+        world_size=placement.world_size,
+        launcher=placement.convention.launcher,
+        restart_count=placement.restart_count,
         identity=identity,
         why_apart=why_apart,
     )
@@ -95,18 +95,18 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:SLUG_LENGTH].strip("-") or "run"
 
 
-def _identity(place: Place | None, names: Names, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+def _identity(placement: Placement | None, names: Names, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     """What names the run, and why it ends at this host if it should not.
 
     On one host that is who launched its ranks. A process that nobody launched may yet launch others, as rank 0 of
     Lightning does, so it names its run by itself. So does one of one rank: a script may run it again and again.
     """
-    is_alone = place is not None and place.world_size == 1 and place.convention is not TORCHRUN
+    is_alone = placement is not None and placement.world_size == 1 and placement.convention is not TORCHRUN
     if is_alone:
         return process_identity(os.getpid()), None
-    is_elsewhere = has_several_hosts(place, environ)
-    is_slurms = place is not None and place.convention is SLURM
-    job = job_identity(place, environ) if is_slurms or is_elsewhere is not False else None
+    is_elsewhere = has_several_hosts(placement, environ)
+    is_slurms = placement is not None and placement.convention is SLURM
+    job = job_identity(placement, environ) if is_slurms or is_elsewhere is not False else None
     if job is not None:
         return job, None
     parent = multiprocessing_parent()
@@ -115,12 +115,12 @@ def _identity(place: Place | None, names: Names, environ: Mapping[str, str]) -> 
     return f"children of {launch}" if parent else launch, APART if is_elsewhere else None
 
 
-def _is_inherited(place: Place, environ: Mapping[str, str]) -> bool:
+def _is_inherited(placement: Placement, environ: Mapping[str, str]) -> bool:
     """Whether a child of multiprocessing has these variables only because its parent had them."""
     if multiprocessing_parent() is None:
         return False
     started_with = procfs.environment(os.getpid()) or {}
-    return all(started_with.get(name) == environ.get(name) for name in place.convention.names)
+    return all(started_with.get(name) == environ.get(name) for name in placement.convention.names)
 
 
 def _joined_world() -> tuple[int, int] | None:

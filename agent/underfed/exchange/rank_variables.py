@@ -45,7 +45,7 @@ class Convention:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Placement:
     """Of one process in one launch."""
 
     convention: Convention
@@ -103,15 +103,15 @@ SLURM = Convention(
 )
 
 
-def read_place(environ: Mapping[str, str]) -> Place | None:
+def read_placement(environ: Mapping[str, str]) -> Placement | None:
     """What the innermost launcher told. Variables that contradict each other are someone else's, and ignored.
 
     torchrun and mpirun are themselves started through SLURM often, whose variables then tell of those. A script that
     copies what its launcher told into torch's variables was still launched by that one.
     """
-    torchs = _place(TORCHRUN if "TORCHELASTIC_RUN_ID" in environ else PLAIN, environ)
-    slurms = _place(SLURM, environ) if is_in_step(environ) else None
-    open_mpis, pmis = _place(OPEN_MPI, environ), _place(PMI, environ)
+    torchs = _placement(TORCHRUN if "TORCHELASTIC_RUN_ID" in environ else PLAIN, environ)
+    slurms = _placement(SLURM, environ) if is_in_step(environ) else None
+    open_mpis, pmis = _placement(OPEN_MPI, environ), _placement(PMI, environ)
     launched = open_mpis or (slurms if pmis is None or _is_same(pmis, slurms) else pmis)
     if torchs is not None and (torchs.convention is TORCHRUN or not _is_same(torchs, launched)):
         return torchs
@@ -124,10 +124,10 @@ def is_in_step(environ: Mapping[str, str]) -> bool:
     return step is not None and step < SPECIAL_STEPS and "SLURM_PTY_PORT" not in environ
 
 
-def has_several_hosts(place: Place | None, environ: Mapping[str, str]) -> bool | None:
+def has_several_hosts(placement: Placement | None, environ: Mapping[str, str]) -> bool | None:
     """Whether ranks of this launch run elsewhere; ``None`` where nothing says so or denies it."""
-    if place is not None and place.local_world_size is not None:
-        return place.local_world_size < place.world_size
+    if placement is not None and placement.local_world_size is not None:
+        return placement.local_world_size < placement.world_size
     if any(number(environ, name) for name in ("NODE_RANK", "GROUP_RANK", "SLURM_NODEID")):
         return True
     master = environ.get("MASTER_ADDR", "localhost")
@@ -135,18 +135,22 @@ def has_several_hosts(place: Place | None, environ: Mapping[str, str]) -> bool |
     return None if is_here else True
 
 
-def job_identity(place: Place | None, environ: Mapping[str, str]) -> str | None:
+def job_identity(placement: Placement | None, environ: Mapping[str, str]) -> str | None:
     """Alike on all hosts of a job, and of no other job; ``None`` where nothing is.
 
     A restart within the job keeps it. torchrun's ``--rdzv-id`` is chosen by a user, who may choose 100 again and
     again, so the first host's name stands beside it.
     """
-    if place is not None and place.convention is TORCHRUN and environ["TORCHELASTIC_RUN_ID"] not in ("", "none"):
+    if (
+        placement is not None
+        and placement.convention is TORCHRUN
+        and environ["TORCHELASTIC_RUN_ID"] not in ("", "none")
+    ):
         return _joined(environ, "TORCHELASTIC_RUN_ID", "MASTER_ADDR", *SCHEDULERS)
     if is_in_step(environ):
         return _joined(environ, "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT")
     names = [name for name in (*SCHEDULERS, *MPI_JOBS) if environ.get(name)]
-    if place is not None and place.convention.launcher == "mpi" and names:
+    if placement is not None and placement.convention.launcher == "mpi" and names:
         return _joined(environ, *names)
     if "KUBERNETES_SERVICE_HOST" in environ and not environ.get("MASTER_ADDR", "localhost").startswith(LOOPBACK):
         return _joined(environ, "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
@@ -188,11 +192,11 @@ def number(environ: Mapping[str, str], *names: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _place(convention: Convention, environ: Mapping[str, str]) -> Place | None:
+def _placement(convention: Convention, environ: Mapping[str, str]) -> Placement | None:
     rank, world_size = number(environ, convention.rank), number(environ, *convention.world_size)
     if rank is None or world_size is None:
         return None
-    place = Place(
+    placement = Placement(
         convention,
         rank,
         world_size,
@@ -202,15 +206,15 @@ def _place(convention: Convention, environ: Mapping[str, str]) -> Place | None:
         restart_count=number(environ, *convention.restart_count),
     )
     if convention is SLURM and number(environ, "SLURM_STEP_NUM_NODES", "SLURM_NNODES") == 1:
-        place = replace(place, local_world_size=world_size)
-    return place if place.fits_together else None
+        placement = replace(placement, local_world_size=world_size)
+    return placement if placement.fits_together else None
 
 
-def _lightnings(environ: Mapping[str, str]) -> Place | None:
-    return _place(LIGHTNING, environ) if environ.get("NODE_RANK") == "0" else None
+def _lightnings(environ: Mapping[str, str]) -> Placement | None:
+    return _placement(LIGHTNING, environ) if environ.get("NODE_RANK") == "0" else None
 
 
-def _is_same(one: Place, other: Place | None) -> bool:
+def _is_same(one: Placement, other: Placement | None) -> bool:
     return other is not None and (one.rank, one.world_size) == (other.rank, other.world_size)
 
 

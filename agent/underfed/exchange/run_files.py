@@ -35,7 +35,7 @@ NEWEST = "newest"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RingRoot:
     """A directory that rings might lie in."""
 
     path: Path
@@ -53,7 +53,7 @@ class RingName:
     worker: int | None = None
 
 
-def choose_root(shared_memory: Place, runtime: Place | None, data_directory: Path) -> Path:
+def choose_root(shared_memory: RingRoot, runtime: RingRoot | None, data_directory: Path) -> Path:
     """Memory before disk: on a disk, write-back can stall a page fault of the training thread for milliseconds."""
     if (shared_memory.free_bytes or 0) >= AMPLE_BYTES:
         return shared_memory.path
@@ -81,11 +81,11 @@ def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
     return [SHARED_MEMORY, *([Path(runtime)] if runtime else []), data_directory / "run"]
 
 
-def look_at(path: Path, kind_of: Callable[[Path], str | None] | None = None) -> Place:
+def look_at(path: Path, kind_of: Callable[[Path], str | None] | None = None) -> RingRoot:
     kind = (kind_of or file_system)(path)
     if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
-        return Place(path, None, kind == "tmpfs")
-    return Place(path, shutil.disk_usage(path).free, kind == "tmpfs")
+        return RingRoot(path, None, kind == "tmpfs")
+    return RingRoot(path, shutil.disk_usage(path).free, kind == "tmpfs")
 
 
 def file_system(path: Path) -> str | None:
@@ -179,7 +179,7 @@ def batch_ring(prefix: str, worker: int) -> str:
     return f"{prefix}.{worker}.batches"
 
 
-def loader_facts(directory: Path, loader: int) -> Path:
+def loader_facts_file(directory: Path, loader: int) -> Path:
     return directory / f"loader-{loader}.json"
 
 

@@ -18,9 +18,11 @@ import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from underfed.errors import SpoolLockedError
 from underfed.host import cgroup, handover, procfs
 from underfed.host.files import write_atomically
 from underfed.host.handover import Handover
+from underfed.host.lock import locked
 
 Curve = list[tuple[float, float]]
 """``(busy cores, CPU time relative to one busy core)``, rising in cores, the first factor 1.0."""
@@ -31,6 +33,9 @@ BUDGET_S = 0.3
 POINTS = 6
 WORK_BYTES = 64 << 10
 """Compressing so much takes about 3 ms without the GIL, and stays within a core's own cache, as decoding does."""
+
+PATIENCE_S = 0.5
+"""A launcher for each rank, as srun starts them, finds that another one measures. It waits: its rank would disturb."""
 
 QUIET_QUANTILE = 4
 """Of the pieces of work the fastest quarter counts: the slower ones were disturbed by others."""
@@ -52,11 +57,25 @@ def calibrate(data_directory: Path) -> Calibration:
     known = read_cached(data_directory)
     if known is not None:
         return known
-    measured = Calibration(measure(usable_cores()), handover.measure())
+    measured = Calibration(measure_slowdown(whole_cores()), handover.measure_handover())
     path = _cache(data_directory)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(asdict(measured)))
     return measured
+
+
+def calibrate_once(data_directory: Path) -> None:
+    """See to it that the host is calibrated, by one process where several begin together. Raises nothing.
+
+    Where nothing can be kept nothing is measured, since every run would do so again. A single core has no curve.
+    """
+    if whole_cores() < 2 or read_cached(data_directory) is not None:
+        return
+    try:
+        with locked(data_directory / "calibration", PATIENCE_S):
+            calibrate(data_directory)
+    except (OSError, SpoolLockedError):
+        return
 
 
 def read_cached(data_directory: Path) -> Calibration | None:
@@ -69,7 +88,7 @@ def read_cached(data_directory: Path) -> Calibration | None:
         return None
 
 
-def measure(cores: int, budget_s: float = BUDGET_S) -> Curve:
+def measure_slowdown(cores: int, budget_s: float = BUDGET_S) -> Curve:
     """CPU time of a fixed piece of work at 1 to ``cores`` busy cores, relative to one."""
     levels = sorted({max(1, round(cores * share / POINTS)) for share in range(1, POINTS + 1)} | {1})
     times = [cpu_time_ns(level, budget_s / len(levels)) for level in levels]
@@ -94,7 +113,7 @@ def cpu_time_ns(busy: int, seconds: float) -> float:
     return statistics.mean(sorted(taken)[: max(1, len(taken) // QUIET_QUANTILE)])
 
 
-def usable_cores() -> int:
+def whole_cores() -> int:
     """Whole cores that affinity and quota leave, at least one."""
     return max(1, int(cgroup.usable_cores(cgroup.allowed_cpus(), cgroup.quota_cores()) or 1))
 
@@ -113,5 +132,5 @@ def _work() -> bytes:
 def _cache(data_directory: Path) -> Path:
     """One file for each kind of CPU and set of CPUs."""
     cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    identity = hashlib.sha256(f"{procfs.cpu_model()} {cpus} {usable_cores()}".encode()).hexdigest()[:16]
+    identity = hashlib.sha256(f"{procfs.cpu_model()} {cpus} {whole_cores()}".encode()).hexdigest()[:16]
     return data_directory / "calibration" / f"{identity}.json"

@@ -46,7 +46,7 @@ class Handover:
     free_mb_us: float
 
 
-def measure() -> Handover | None:
+def measure_handover() -> Handover | None:
     """About 0.15 s; ``None`` where processes are not forked or there is no shared memory to write to."""
     if not hasattr(os, "fork") or not os.access(SHARED_PLACE, os.W_OK):
         return None
@@ -60,12 +60,12 @@ def _receiving() -> tuple[float, float, float, float]:
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
-    orders, batches = context.SimpleQueue(), context.Queue()
-    worker = context.Process(target=_hand_over, args=(orders, batches), daemon=True)
+    requests, batches = context.SimpleQueue(), context.Queue()
+    worker = context.Process(target=_hand_over, args=(requests, batches), daemon=True)
     worker.start()
     try:
-        one, many = ([_receive(orders, batches, tensors) for _ in range(TIMES)] for tensors in (1, TENSORS))
-        orders.put(0)
+        one, many = ([_receive(requests, batches, tensors) for _ in range(TIMES)] for tensors in (1, TENSORS))
+        requests.put(0)
         worker.join(1.0)
     finally:
         worker.kill()
@@ -79,9 +79,9 @@ def _receiving() -> tuple[float, float, float, float]:
     return base_cpu + TORCH_US, base_wait + TORCH_WAIT_US, cpu + TORCH_TENSOR_US, max(0.0, wall - cpu)
 
 
-def _receive(orders: Any, batches: Any, tensors: int) -> tuple[float, float]:
+def _receive(requests: Any, batches: Any, tensors: int) -> tuple[float, float]:
     """Wall and CPU microseconds."""
-    orders.put(tensors)
+    requests.put(tensors)
     time.sleep(READY_S)
     wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
     for shared in batches.get():
@@ -89,12 +89,12 @@ def _receive(orders: Any, batches: Any, tensors: int) -> tuple[float, float]:
     return (time.perf_counter_ns() - wall) / 1e3, (time.thread_time_ns() - cpu) / 1e3
 
 
-def _hand_over(orders: Any, batches: Any) -> None:
+def _hand_over(requests: Any, batches: Any) -> None:
     """In the other process: a batch of as many descriptors as ordered, until none is."""
     from multiprocessing.resource_sharer import DupFd
 
     file = os.open(os.devnull, os.O_RDONLY)
-    while tensors := orders.get():
+    while tensors := requests.get():
         batches.put([DupFd(file) for _ in range(tensors)])
 
 

@@ -23,7 +23,7 @@ STATE, PARENT, USER_TICKS, SYSTEM_TICKS, THREADS, START_TICKS, RESIDENT_PAGES, E
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ProcessUsage:
     """Of one process, all its threads together, since it started."""
 
     pid: int
@@ -102,13 +102,13 @@ def describe_exit(status: int | None) -> str:
         return f"killed by signal {-status}"
 
 
-def usage(pid: int) -> Usage | None:
+def usage(pid: int) -> ProcessUsage | None:
     """``None`` also for a zombie, which uses nothing any more."""
     fields = _stat(pid)
     if not fields or fields[STATE] in ("Z", "X"):
         return None
     ticks = int(fields[USER_TICKS]) + int(fields[SYSTEM_TICKS])
-    return Usage(
+    return ProcessUsage(
         pid=pid,
         start_ticks=int(fields[START_TICKS]),
         cpu_us=ticks * 1_000_000 // os.sysconf("SC_CLK_TCK"),

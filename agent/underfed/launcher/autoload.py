@@ -61,9 +61,9 @@ class Finder:
 
 def arm(launch: str) -> None:
     """Tell the launcher that this Python can be reached, and wait for torch."""
-    news = os.path.join(launch, "python")
-    if not os.path.exists(news):
-        os.close(os.open(news, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    reports = os.path.join(launch, "python")
+    if not os.path.exists(reports):
+        os.close(os.open(reports, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     finder = Finder()
     sys.meta_path.insert(0, finder)
     for name in list(finder.awaited):
@@ -156,7 +156,7 @@ def attach(_module: ModuleType) -> None:
     from underfed.trainer import control
 
     control.attach()
-    launch.tell(os.environ, launch.TORCH)
+    launch.report(os.environ, launch.TORCH)
 
 
 def cover(module: ModuleType) -> None:
@@ -173,5 +173,5 @@ def guarded(after: After, module: ModuleType) -> None:
         from underfed.exchange import launch
         from underfed.exchange.guard import Guard
 
-        launch.tell(os.environ, launch.UNHOOKED, f"{module.__name__}: {type(error).__name__}: {error}")
+        launch.report(os.environ, launch.UNHOOKED, f"{module.__name__}: {type(error).__name__}: {error}")
         Guard().failed("autoload", error)

@@ -10,16 +10,16 @@ from underfed.host.clock import now_ns, wall_clock
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class StartedCommand:
     words: list[str]
     started_at: str
     origin_ns: int
     """The same instant as ``started_at``, on the monotonic clock."""
 
 
-def begin(words: Sequence[str]) -> Command:
+def begin(words: Sequence[str]) -> StartedCommand:
     """A command that is started now."""
-    return Command(list(words), wall_clock(), now_ns())
+    return StartedCommand(list(words), wall_clock(), now_ns())
 
 
 def name_of(words: Sequence[str]) -> str:

@@ -12,28 +12,28 @@ from underfed.exchange.facts import End, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import make_run_id, read_rank
 from underfed.host import procfs
-from underfed.launcher.command import Command
+from underfed.launcher.command import StartedCommand
 from underfed.trainer.recording import Recording, make_directory, say
 from underfed.trainer.settings.overrides import NOT_YET
 
 
-def tell_of_the_end(
-    config: Config, command: Command, status: int, news: Mapping[str, list[str]], settings: str | None
+def report_end(
+    config: Config, command: StartedCommand, status: int, reports: Mapping[str, list[str]], settings: str | None
 ) -> None:
     """``settings``: what ``--set`` said. An outer launcher learns of the run, too. Raises nothing."""
     try:
-        begun = news.get(launch.RECORDING)
+        begun = reports.get(launch.RECORDING)
         if begun is None:
-            begun = [record_unseen(config, command, status, launch.why_no_loader(news))]
-        elif settings and launch.SETTLED not in news:
+            begun = [record_without_loader(config, command, status, launch.why_no_loader(reports))]
+        elif settings and launch.SETTLED not in reports:
             launch.first_rank_only(os.environ, say)(f"--set {settings}: {NOT_YET}, so nothing was set")
         # Where a full disk took the word but not what it says, it is still known that one began.
-        launch.tell(os.environ, launch.RECORDING, *begun[:1])
+        launch.report(os.environ, launch.RECORDING, *begun[:1])
     except Exception as error:
         Guard().failed("end of the command", error)
 
 
-def record_unseen(config: Config, command: Command, status: int, reason: str) -> str:
+def record_without_loader(config: Config, command: StartedCommand, status: int, reason: str) -> str:
     """A run of who ran what, how it ended, and why nothing was measured; through a collector as any, and with one line
     for the person who trains. Returns its id.
 

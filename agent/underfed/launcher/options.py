@@ -45,7 +45,7 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def read_orders(options: argparse.Namespace) -> dict[str, str]:
+def read_variables(options: argparse.Namespace) -> dict[str, str]:
     """May ask the service, and says what it answers.
 
     Raises:

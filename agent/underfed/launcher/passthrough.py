@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from underfed.launcher.signal_monitor import Witness
+from underfed.launcher.signal_monitor import SignalMonitor
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 """A shell's exit codes for a command that is not there, and for one that cannot be run."""
@@ -51,18 +51,18 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
     passed: set[int] = {int(number) for number in signal.valid_signals()} - OURS
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, passed | {signal.SIGCHLD})
-    witness = Witness(passed)
+    monitor = SignalMonitor(passed)
     try:
         pid = start(command, environ, before)
     except OSError:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         raise
     else:
-        witness.guard(pid)
+        monitor.guard(pid)
         let_go_of_pipes()
-        return Attendance(pid, witness, passed).until_end()
+        return RunningCommand(pid, monitor, passed).until_end()
     finally:
-        witness.dismiss()
+        monitor.dismiss()
 
 
 def replace_us(command: Sequence[str]) -> None:
@@ -105,12 +105,12 @@ def let_go_of_pipes() -> None:
     os.close(nowhere)
 
 
-class Attendance:
+class RunningCommand:
     """On a running command: passes on what it has to know, and does as it does."""
 
-    def __init__(self, pid: int, witness: Witness, passed: set[int]) -> None:
+    def __init__(self, pid: int, monitor: SignalMonitor, passed: set[int]) -> None:
         self._pid = pid
-        self._witness = witness
+        self._monitor = monitor
         self._passed = passed
         self._stop: int | None = None
         """A terminal's stop signal that came, and that no continuation followed."""
@@ -137,7 +137,7 @@ class Attendance:
                 return None
             if pid != self._pid:
                 if not os.WIFSTOPPED(status) and not os.WIFCONTINUED(status):
-                    self._witness.reaped(pid)
+                    self._monitor.reaped(pid)
             elif os.WIFSTOPPED(status) or os.WIFCONTINUED(status):
                 self._is_stopped = os.WIFSTOPPED(status)
             else:
@@ -148,7 +148,7 @@ class Attendance:
         return {signal.sigwait({number}) for number in signal.sigpending() & self._passed}
 
     def _pass_on(self, numbers: set[int]) -> None:
-        for number in numbers - self._witness.seen():
+        for number in numbers - self._monitor.seen():
             os.kill(self._pid, number)
         if signal.SIGCONT in numbers:
             self._stop = None

@@ -13,9 +13,8 @@ from underfed.errors import ConfigError, RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, is_disabled, read_config
 from underfed.host import procfs
-from underfed.launcher.acquaint import acquaint
 from underfed.launcher.command import begin, name_of
-from underfed.launcher.options import make_parser, read_orders
+from underfed.launcher.options import make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
 from underfed.trainer.collector_process import package_paths
 
@@ -26,7 +25,7 @@ SITE = Path(__file__).with_name("site")
 """First on PYTHONPATH. Only our ``sitecustomize`` is in it."""
 
 
-def run_in_our_stead(arguments: Sequence[str]) -> int:
+def run_in_our_place(arguments: Sequence[str]) -> int:
     """``underfed run``. Returns the command's exit code, or dies of the signal that the command died of."""
     own, words = split(arguments)
     parser = make_parser()
@@ -36,7 +35,7 @@ def run_in_our_stead(arguments: Sequence[str]) -> int:
     try:
         if is_disabled(os.environ):
             replace_us(words)
-        return exit_like(run_recorded(read_orders(options), words))
+        return exit_like(run_recorded(read_variables(options), words))
     except ConfigError as error:
         print(f"underfed run: {error}", file=sys.stderr)
         return USAGE
@@ -59,25 +58,27 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:index], words[index:]
 
 
-def run_recorded(orders: Mapping[str, str], words: Sequence[str]) -> int:
+def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     """The command's exit status as in ``subprocess``.
 
     Raises:
         ConfigError: a variable cannot be used. The command was not started.
         OSError: the command cannot be started.
     """
-    environ = {**os.environ, **orders}
+    environ = {**os.environ, **variables}
     config = read_config(environ, name=environ.get("UNDERFED_NAME") or name_of(words))
     directory = make_launch_directory(config)
-    acquaint(config.data_directory)
+    from underfed.host.calibration import calibrate_once
+
+    calibrate_once(config.data_directory)
     command = begin(words)
     try:
-        status = run_command(words, {**environ, **surroundings(environ, directory)})
+        status = run_command(words, {**environ, **variables_below(environ, directory)})
         if directory.exists():
             # Not before: what tells of the end would delay the beginning by a tenth of a second.
-            from underfed.launcher.command_end import tell_of_the_end
+            from underfed.launcher.command_end import report_end
 
-            tell_of_the_end(config, command, status, launch.told(directory), environ.get(launch.SET))
+            report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return status
@@ -123,7 +124,7 @@ def clear_away(own: Path) -> None:
             os.close(file)
 
 
-def surroundings(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
+def variables_below(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
     """Variables that make every Python of the command ours to reach, and that keep it what it would be without us."""
     path = environ.get("PYTHONPATH", "")
     others = [place for place in path.split(os.pathsep) if place != str(SITE)] if path else []

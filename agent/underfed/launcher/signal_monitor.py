@@ -17,7 +17,7 @@ PATIENCE_S = 1.0
 """It answers within a millisecond, unless it was stopped or killed."""
 
 
-class Witness:
+class SignalMonitor:
     """Lives no longer than we do. Killed in our place is also what we were to keep running: see ``guard``."""
 
     def __init__(self, signals: Iterable[int]) -> None:
@@ -28,7 +28,7 @@ class Witness:
         if self._pid == 0:
             os.close(self._questions)
             os.close(self._answers)
-            bear_witness(asked, answers, signals)
+            note_signals(asked, answers, signals)
         os.close(asked)
         os.close(answers)
 
@@ -49,7 +49,7 @@ class Witness:
         return set(seen) - {0}
 
     def reaped(self, pid: int) -> None:
-        """This child has ended and was waited for: if it is the witness, its pid is no longer ours to use."""
+        """This child has ended and was waited for: if it is the monitor, its pid is no longer ours to use."""
         if pid == self._pid:
             self._pid = None
 
@@ -68,7 +68,7 @@ class Witness:
             return
 
 
-def bear_witness(asked: int, answers: int, signals: Iterable[int]) -> NoReturn:
+def note_signals(asked: int, answers: int, signals: Iterable[int]) -> NoReturn:
     """In the forked process, until the asking one is gone."""
     guarded = None
     try:

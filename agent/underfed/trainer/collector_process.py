@@ -1,4 +1,4 @@
-"""Starts a run's companion, the collector process, so that the training process neither waits for it nor owns it.
+"""Starts a run's collector so that the training process neither waits for it nor owns it.
 
 It is no child of the trainer (a user's ``os.wait()`` must not see it), in a session of its own (Ctrl-C and a
 closed terminal do not reach it), holds none of the trainer's files (whoever reads the trainer's pipes must see
@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from underfed.exchange import run_files
+from underfed.exchange.guard import Guard
 from underfed.exchange.launch import collector_words
 from underfed.host.clock import now_ns
 from underfed.host.lock import is_held
@@ -81,28 +82,22 @@ _watches: dict[Path, Watch] = {}
 """By run directory: a process may record one run after another."""
 
 
-def start_collector(run_directory: Path) -> None:
-    """At the beginning of a recording. One that serves another rank of the run already takes this one on.
-
-    Raises:
-        OSError: it could not be started.
-    """
+def start_collector(run_directory: Path, guard: Guard) -> None:
+    """At the beginning of a recording. One that serves another rank of the run already takes this one on. One that
+    cannot be started is counted as a failure."""
     watch = _watches[run_directory] = Watch()
     if is_held(run_directory):
         watch.see(now_ns())
     else:
         watch.start(now_ns())
-        _start(run_directory)
+        _start(run_directory, guard)
 
 
-def ensure_collector(run_directory: Path, is_end: bool = False) -> None:
+def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) -> None:
     """Start another collector where this run's was killed. Where one serves the run this takes about 10 µs, and
     nothing within ``LOOK_S`` after the last look.
 
     ``is_end``: there is no later occasion, so it is looked in any case.
-
-    Raises:
-        OSError: it could not be started.
     """
     watch, now = _watches.setdefault(run_directory, Watch()), now_ns()
     if now < watch.look_ns and not is_end:
@@ -114,7 +109,7 @@ def ensure_collector(run_directory: Path, is_end: bool = False) -> None:
         return  # somebody removed the rings: what they hold is read by whoever has them open
     elif watch.may_start(now, is_end):
         watch.start(now)
-        _start(run_directory)
+        _start(run_directory, guard)
 
 
 def is_served(run_directory: Path) -> bool:
@@ -123,8 +118,19 @@ def is_served(run_directory: Path) -> bool:
     return (watch is not None and watch.is_starting(now_ns())) or is_held(run_directory)
 
 
-def _start(run_directory: Path) -> None:
-    """Takes about 5 ms."""
+def _start(run_directory: Path, guard: Guard) -> None:
+    try:
+        start_process(run_directory)
+    except OSError as error:
+        guard.failed("collector start", error)
+
+
+def start_process(run_directory: Path) -> None:
+    """Takes about 5 ms.
+
+    Raises:
+        OSError: it could not be started.
+    """
     import subprocess
 
     if not sys.executable:

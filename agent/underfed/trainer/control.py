@@ -7,8 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from multiprocessing import current_process
-from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from underfed import Run
@@ -17,9 +16,11 @@ from underfed.exchange import launch
 from underfed.exchange.config import Config, Value, check_name, is_disabled, read_config
 from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
-from underfed.trainer.hooks.install import WORKER_FACTS, Hooks
+from underfed.trainer.call_sites import iterating_line, watching_line
+from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
+from underfed.trainer.hooks.install import STEP_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import is_stand_in, stand_in
-from underfed.trainer.hooks.session import WatchedLoader
+from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.recording import Recording, open_recording, say
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from underfed.trainer.settings.overrides import Overrides
 
 INNER = ("base_dataloader", "_dataloader")
-
-CALLER = 3
-"""Frames from ``_site`` to the user's line: over ``control.watch`` and ``underfed.watch``."""
 
 
 class _State:
@@ -58,11 +56,11 @@ def watch(loader: Any, name: str | None) -> Any:
         return loader
     check_loader(loader)
     check_name(name)
-    recording = _recording(lambda: read_config(os.environ))
+    recording = _running_recording(lambda: read_config(os.environ))
     if recording is None:
         return loader
     try:
-        return _watch(recording, loader, name, _site())
+        return _watch(recording, loader, name, watching_line())
     except Exception as error:
         recording.guard.failed("watch", error)
         return loader
@@ -79,7 +77,7 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> An
         hooks.cover_kind(each)
         watched = recording.watch(each, name, site, hooks.reasons(each))
         if watched is not None and hooks.adopt(each):
-            recording.lacks(watched, dict.fromkeys(WORKER_FACTS, "its workers were started before watch()"))
+            watched.lacks(dict.fromkeys(WORKER_FACTS, "its workers were started before watch()"))
     return loader
 
 
@@ -93,14 +91,14 @@ def attach() -> None:
     with _state.lock:
         _state.watches_all = True
         try:
-            _take_orders()
+            _read_launcher_options()
             _installed_hooks()
         except Exception as error:
-            launch.tell(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
+            launch.report(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
             Guard().failed("attach", error)
 
 
-def _take_orders() -> None:
+def _read_launcher_options() -> None:
     """``--set``, ``--apply`` and ``--replay`` of the launcher."""
     from underfed.trainer.replay import read_replay
     from underfed.trainer.settings.overrides import read_overrides
@@ -108,18 +106,18 @@ def _take_orders() -> None:
     _state.replay = read_replay(os.environ, say)
     _state.overrides = read_overrides(os.environ, say)
     if _state.overrides is not None:
-        _state.overrides.changed = _tell_overrides
+        _state.overrides.changed = _report_overrides
     if _state.replay is not None:
-        _state.replay.ended = _tell_replay
+        _state.replay.ended = _report_replay
 
 
-def _tell_overrides() -> None:
+def _report_overrides() -> None:
     """They may come before the run begins: with its loader's first iterator."""
     if _state.overrides is not None and _state.recording is not None:
         _state.recording.note_overrides(_state.overrides.applied, _state.overrides.refused)
 
 
-def _tell_replay() -> None:
+def _report_replay() -> None:
     if _state.replay is not None and _state.replay.result is not None and _state.recording is not None:
         _state.recording.note_replay(_state.replay.result)
 
@@ -143,7 +141,7 @@ def init(
     with _state.lock:
         if _state.recording is not None:
             raise ConfigError("init() comes before the first watch(), and once: a run has begun; finish() ends it")
-        recording = _recording(lambda: wanted)
+        recording = _running_recording(lambda: wanted)
     if recording is None:
         return Run(None, None)
     return Run(recording.run_id, f"{recording.config.url}/runs/{recording.run_id}")
@@ -200,14 +198,14 @@ def is_worker() -> bool:
     return in_worker or getattr(current_process(), "_inheriting", False)
 
 
-def _recording(config: Callable[[], Config]) -> Recording | None:
+def _running_recording(config: Callable[[], Config]) -> Recording | None:
     """The one that goes on, else a new one. ``None`` where there is no place for one: training goes on without."""
     with _state.lock:
         if _state.recording is None and not _state.has_failed:
             wanted = config()
             try:
                 _state.recording = open_recording(wanted)
-                _tell_overrides()
+                _report_overrides()
             except Exception as error:
                 _state.has_failed = True
                 say(f"nothing is recorded: {error}")
@@ -219,62 +217,41 @@ def _recording(config: Callable[[], Config]) -> Recording | None:
 def _installed_hooks() -> Hooks:
     with _state.lock:
         if _state.hooks is None:
-            _state.hooks = Hooks(_find, _state.overrides, _state.replay)
+            _state.hooks = Hooks(_open_session, _state.overrides, _state.replay)
         if not _state.hooks.is_installed:
             _state.hooks.install()
         return _state.hooks
 
 
-def _find(loader: Any) -> WatchedLoader | None:
-    """When an iterator is made: whether it is recorded, and as which loader's."""
+def _open_session(loader: Any) -> Session | None:
+    """For an iterator of this loader under construction: what it records, if it does. Raises nothing.
+
+    Under ``underfed run`` this is where a recording starts, and where the loader begins to be watched.
+    """
     recording, hooks = _state.recording, _state.hooks
     if hooks is None or (recording is None and not _state.watches_all):
         return None
     try:
         if recording is None:
-            recording = None if is_worker() else _recording(lambda: read_config(os.environ))
+            recording = None if is_worker() else _running_recording(lambda: read_config(os.environ))
         if recording is None:
             return None
         watched = recording.registry.find(loader)
         if watched is None and _state.watches_all and not is_worker():
-            # It is making an iterator that is torch's: whatever its class overrides, this one is measured.
-            watched = recording.watch(loader, None, iterating_site(), hooks.not_measured)
-        if watched is not None and _state.overrides is not None:
-            recording.note_settings(watched, loader, _state.overrides.threads_for(loader))
+            # Its iterator is torch's: whatever the loader's class overrides, this one is measured.
+            watched = recording.watch(loader, None, iterating_line(), hooks.not_measured)
+        if watched is None:
+            return None
+        if _state.overrides is not None:
+            watched.note_settings(loader, _state.overrides.threads_for(loader))
+        reason = why_no_steps(loader)
+        if reason is not None:
+            watched.lacks(dict.fromkeys(STEP_FACTS, reason))
+        hooks.keep_worker_loop()
+        return open_session(watched, fetches_ahead(loader))
     except Exception as error:
-        (recording.guard if recording is not None else Guard()).failed("find", error)
+        (recording.guard if recording is not None else Guard()).failed("iterator start", error)
         return None
-    return watched
-
-
-def _site() -> str:
-    """``train.py:41``: the line that called ``underfed.watch``."""
-    return place(sys._getframe(CALLER))
-
-
-def iterating_site() -> str:
-    """The line of the program that iterates, or that has a framework iterate: outside installed packages."""
-    frame: FrameType | None = sys._getframe(1)
-    nearest = None
-    while frame is not None:
-        path = frame.f_code.co_filename
-        is_frozen = path.startswith("<")
-        if not is_frozen and not is_ours_or_torchs(path):
-            nearest = nearest or frame
-            if "site-packages" not in path and "dist-packages" not in path:
-                return place(frame)
-        frame = frame.f_back
-    return place(nearest) if nearest is not None else "?"
-
-
-def is_ours_or_torchs(path: str) -> bool:
-    return any(
-        part in path for part in (f"{os.sep}underfed{os.sep}", f"{os.sep}torch{os.sep}utils{os.sep}data{os.sep}")
-    )
-
-
-def place(frame: FrameType) -> str:
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
 def _forget() -> None:

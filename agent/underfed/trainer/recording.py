@@ -24,27 +24,25 @@ from typing import Any
 from underfed.errors import RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, Value, is_interactive, script_path
-from underfed.exchange.facts import End, LoaderFacts, Origin, Replayed, RunFacts, write_facts
+from underfed.exchange.facts import End, Origin, Replayed, RunFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock, wall_clock_ms
 from underfed.host.lock import is_held
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
-from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
-from underfed.trainer.hooks.iterable import REASON, UNSEEN
+from underfed.trainer.device.versions import with_versions
+from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
-from underfed.trainer.hooks.session import Session, WatchedLoader
-from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts, with_settings
-from underfed.trainer.versions import with_versions
+from underfed.trainer.hooks.session import Session, open_session
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
 
 POLL_S = 0.01
 REASON_LENGTH = 2000
-DEVICE_FACTS, COPY_FACTS = ("gpu_idle_us", "gpu_work_us"), ("h2d_us", "h2d_exposed_us")
-NOT_PREFETCHED = "the copies are timed where underfed.prefetch makes them"
 LAST_POLLS = 8
 """At the end the device has mostly done what it was given: each look reads what two requests left."""
 
@@ -59,19 +57,14 @@ class Recording:
         self.pid = os.getpid()
         self.guard = Guard(str(directory / run_files.FAILURES))
         self.registry = Registry()
-        self.loaders: dict[int, LoaderFacts] = {}
-        self.clocks: dict[int, DeviceClock] = {}
         self.origin = make_origin(config, rank, run_id, directory)
         self.facts = make_run_facts(config, rank, started_by)
         self.has_ended = False
         self._write()
 
     def begin(self) -> None:
-        """Start the companion, and see to it that the end is marked. A companion that fails to start is counted."""
-        try:
-            start_collector(self.directory.parent)
-        except OSError as error:
-            self.guard.failed("collector start", error)
+        """Start the collector, and see to it that the end is marked."""
+        start_collector(self.directory.parent, self.guard)
         # A child of multiprocessing ends without atexit, but runs these.
         if parent_process() is not None:
             util.Finalize(None, self.end_as_seen, exitpriority=0)
@@ -82,14 +75,14 @@ class Recording:
         """Record this DataLoader from its next iterator on. ``reasons``: what cannot be measured of it."""
         watched = self._register(loader, name, site)
         if watched is not None:
-            self._tell(watched, loader_facts(loader, watched.name, site, reasons))
+            watched.report(loader_facts(loader, watched.name, site, reasons))
         return watched
 
     def watch_iterable(self, stand_in: Any, iterable: Any, name: str | None, site: str) -> bool:
         """Something else than a DataLoader: wait and step only. Whether it is recorded."""
         watched = self._register(stand_in, name, site)
         if watched is not None:
-            self._tell(watched, iterable_facts(iterable, watched.name, site, dict.fromkeys(UNSEEN, REASON)))
+            watched.report(iterable_facts(iterable, watched.name, site, dict.fromkeys(LOADING_FACTS, NO_DATALOADER)))
         return watched is not None
 
     def open_plain(self, stand_in: Any) -> Session | None:
@@ -98,45 +91,12 @@ class Recording:
         if watched is None or self.has_ended or os.getpid() != self.pid:
             return None
         try:
-            session = watched.open()
+            session = open_session(watched)
             session.begin_plain()
         except Exception as error:
             self.guard.failed("iterator start", error)
             return None
         return session
-
-    def began_epoch(self) -> None:
-        self._see_versions()
-        self.see_companion()
-
-    def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
-        """The loader's, once its device is in use; until then, and after an error of the device, the reason is told."""
-        clock = self.clocks.get(loader.index)
-        reason = device_reason() if clock is None else clock.reason
-        no_copies = NOT_PREFETCHED if reason is None and not loader.is_prefetched else reason
-        self.lacks(loader, {**dict.fromkeys(DEVICE_FACTS, reason), **dict.fromkeys(COPY_FACTS, no_copies)})
-        if reason is not None:
-            return None
-        if clock is None and loader.ring is not None and (clock := open_device_clock(loader.ring)) is not None:
-            self.clocks[loader.index] = clock
-            self._see_versions()
-        return clock
-
-    def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
-        facts = self.loaders.get(loader.index)
-        if facts is None:
-            return
-        merged = {**facts.not_measured, **reasons}
-        not_measured = {name: reason for name, reason in merged.items() if reason is not None}
-        if not_measured != facts.not_measured:
-            self._tell(loader, replace(facts, not_measured=not_measured))
-
-    def note_settings(self, watched: WatchedLoader, loader: Any, threads: int | None) -> None:
-        """``--set`` may have changed the loader since it was watched. ``threads``: for each of its workers."""
-        watched.threads_per_worker = threads
-        facts = self.loaders.get(watched.index)
-        if facts is not None and (now := with_settings(facts, loader, threads)) != facts:
-            self._tell(watched, now)
 
     def _register(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
         watched = self.registry.watch(loader, name, site, self._make_watched)
@@ -156,18 +116,7 @@ class Recording:
         self.facts = replace(self.facts, replay=result)
         self._write()
 
-    def _tell(self, watched: WatchedLoader, facts: LoaderFacts) -> None:
-        self.loaders[watched.index] = facts
-        write_facts(run_files.loader_facts(self.directory, watched.index), loader=facts)
-
-    def see_companion(self, is_end: bool = False) -> None:
-        """Start another where it was killed, looking once a second. ``is_end``: for the last time, so now."""
-        try:
-            ensure_collector(self.directory.parent, is_end)
-        except OSError as error:
-            self.guard.failed("collector start", error)
-
-    def _see_versions(self) -> None:
+    def note_versions(self) -> None:
         """Again while a device may yet be used: a program may do so for the first time in the middle of an epoch."""
         import torch
 
@@ -187,16 +136,16 @@ class Recording:
         self.has_ended = True
         atexit.unregister(self.end_as_seen)
         try:
-            for clock in self.clocks.values():
+            for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):
                     clock.poll()
             write_facts(self.directory / run_files.END, end=end)
-            self.see_companion(is_end=True)
-            self._tell_what_is_left()
+            ensure_collector(self.directory.parent, self.guard, is_end=True)
+            self._say_what_is_left()
         except Exception as error:
             self.guard.failed("end", error)
 
-    def _tell_what_is_left(self) -> None:
+    def _say_what_is_left(self) -> None:
         drained = self._wait_until_drained()
         unsent = (drained or {}).get("unsent")
         if unsent:
@@ -225,7 +174,7 @@ class Recording:
         return None
 
     def _make_watched(self, index: int, name: str) -> WatchedLoader:
-        return WatchedLoader(index, name, self.directory, self.guard, self)
+        return WatchedLoader(index, name, self.directory, self.guard, self.note_versions)
 
     def _write(self) -> None:
         write_facts(self.directory / run_files.RUN, origin=self.origin, run=self.facts)
@@ -246,7 +195,7 @@ def open_recording(config: Config) -> Recording:
         shutil.rmtree(directory, ignore_errors=True)
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
-    launch.tell(os.environ, launch.RECORDING, run_id)
+    launch.report(os.environ, launch.RECORDING, run_id)
     if rank.rank == 0:
         say(f"run {config.name} at {config.url}/runs/{run_id}")
     return recording

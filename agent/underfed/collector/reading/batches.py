@@ -64,7 +64,7 @@ class LoaderBatches:
         else:
             self._loads[key] = load
             if len(self._loads) > WAITING:
-                self._give_up(next(iter(self._loads)))
+                self._join_unreceived(next(iter(self._loads)))
 
     def arrived(self, epoch_index: int, batch_index: int, received_us: int) -> None:
         key = (epoch_index, batch_index)
@@ -85,13 +85,13 @@ class LoaderBatches:
         """Nothing of it will arrive any more: what was loaded for it was never used."""
         self._over = {epoch for epoch in self._over if epoch > epoch_index - 64} | {epoch_index}
         for key in [key for key in self._loads if key[0] == epoch_index]:
-            self._give_up(key)
+            self._join_unreceived(key)
         for key in [key for key in self._arrivals if key[0] == epoch_index]:
             del self._arrivals[key]
 
     def finish(self) -> None:
         for key in list(self._loads):
-            self._give_up(key)
+            self._join_unreceived(key)
 
     def take(self) -> list[Batches]:
         """Grouped so that a column is measured for all batches of an object or for none."""
@@ -105,7 +105,7 @@ class LoaderBatches:
             for start in range(0, len(batches), STEPS)
         ]
 
-    def _give_up(self, key: Key) -> None:
+    def _join_unreceived(self, key: Key) -> None:
         self._join(self._loads.pop(key), NOT_MEASURED)
 
     def _join(self, load: Load, received_us: int) -> None:

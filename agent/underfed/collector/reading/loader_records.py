@@ -22,7 +22,7 @@ HELD = 4096
 PASSES = 16
 """Iterators whose workers may still write."""
 
-Pass = tuple[int, int]
+IteratorPass = tuple[int, int]
 """Iterator, and its pass over the data."""
 
 
@@ -44,8 +44,8 @@ class LoaderRecords:
         self.dropped_batches = 0
         self._origin_ns = origin_ns
         self._overhead = overhead
-        self._epochs: dict[Pass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
-        self._held: dict[Pass, list[Load]] = {}
+        self._epochs: dict[IteratorPass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
+        self._held: dict[IteratorPass, list[Load]] = {}
         self._halves: dict[RingName, Record] = {}
         self._readers: Mapping[int, Callable[[RingName, int, Record], None]] = {
             ring_format.STEP: lambda _, epoch, each: self._step(epoch, each),

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from underfed.collector.directory import Directory
 from underfed.errors import RingError
 from underfed.exchange.ring import RingReader
 from underfed.exchange.ring_format import Record
 from underfed.exchange.run_files import RingName, ring_name
+from underfed.host.files import DirectoryChanges
 
 FILLING = 8
 """A ring with an eighth of it unread is drained at once, not with the next window."""
@@ -42,7 +42,7 @@ class RankRings:
         self._worker_pids: dict[RingName, int] = {}
         self._doubtful: dict[str, int] = {}
         """File name → how often it was no ring. It may be in the making."""
-        self._changes = Directory(directory)
+        self._changes = DirectoryChanges(directory)
         self._refused: set[str] = set()
         self.failures = 0
         """Files that are called like rings and are none."""

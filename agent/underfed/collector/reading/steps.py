@@ -12,7 +12,7 @@ IsPause = Callable[[int, int], bool]
 """Whether something else than this step's own work happened between two instants (run clock, µs)."""
 
 PATIENCE = 3
-"""Windows for which steps are held back until the device has told what it did in them: it lags by seconds at most."""
+"""Windows for which steps are held back until the device has said what it did in them: it lags by seconds at most."""
 
 DEVICE_STEPS = 8192
 """Steps whose device times are remembered: more than two windows hold."""
@@ -33,7 +33,7 @@ class Request:
     drawn_us: int = NOT_MEASURED
     """Spent drawing indices, within the request."""
     is_timed: bool = False
-    """What the device did meanwhile will be told."""
+    """What the device did meanwhile is still to come."""
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class LoaderSteps:
         self._is_pause = is_pause
         self._stretches: list[Stretch] = []
         self._growing: dict[int, Stretch] = {}
-        self._news: dict[int, Epoch] = {}
+        self._unsent: dict[int, Epoch] = {}
         self._device: dict[int, DeviceTimes] = {}
         self._numbers: dict[int, int] = {}
         """Device times come under the number of the request; the step may have another, see ``_hand_out``."""
@@ -238,11 +238,11 @@ class LoaderSteps:
                 self._stretches = [stretch.split(ready), *taken[place + 1 :]]
                 taken = taken[: place + bool(ready)]
                 break
-        told = [stretch.wire(self.loader, self._device) for stretch in taken]
+        wired = [stretch.wire(self.loader, self._device) for stretch in taken]
         for stretch in taken:
             for request in stretch.requests:
                 self._device.pop(request.step_index, None)
-        return told
+        return wired
 
     def _ready(self, stretch: Stretch) -> int:
         """How many of its first steps need not wait."""
@@ -264,11 +264,11 @@ class LoaderSteps:
 
     def take_epochs(self) -> list[Epoch]:
         """Those that began, gave their first batch, or ended."""
-        news, self._news = self._news, {}
-        return list(news.values())
+        unsent, self._unsent = self._unsent, {}
+        return list(unsent.values())
 
     def _find(self, epoch_index: int) -> OpenEpoch:
-        """An epoch whose beginning was overwritten in the ring has steps, and is never told of itself."""
+        """An epoch whose beginning was overwritten in the ring has steps, and no epoch is reported for it."""
         if epoch_index in self._left:
             self.open[epoch_index] = self._left.pop(epoch_index)
         if epoch_index not in self.open:
@@ -316,7 +316,7 @@ class LoaderSteps:
     def _tell(self, epoch: OpenEpoch, end_us: int | None = None, ended: str | None = None) -> None:
         if epoch.start_us == NOT_MEASURED:
             return
-        self._news[epoch.epoch_index] = Epoch(
+        self._unsent[epoch.epoch_index] = Epoch(
             loader=self.loader,
             epoch_index=epoch.epoch_index,
             start_us=epoch.start_us,

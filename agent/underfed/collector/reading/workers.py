@@ -17,7 +17,7 @@ from underfed.exchange.facts import End
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
 from underfed.host.clock import to_us
-from underfed.host.procfs import Usage
+from underfed.host.procfs import ProcessUsage
 
 PSS_US = 10_000_000
 """Between two looks at a worker's share of memory."""
@@ -50,10 +50,10 @@ class Life:
     pss_bytes: int | None = None
     """For its next sample."""
     pss_due_us: int = 0
-    is_news: bool = True
+    is_unsent: bool = True
 
     def end(self, at_us: int, ended: Ended | None) -> None:
-        self.end_us, self.ended, self.is_news = at_us, ended, True
+        self.end_us, self.ended, self.is_unsent = at_us, ended, True
 
 
 class Workers:
@@ -63,7 +63,7 @@ class Workers:
     """
 
     def __init__(self, origin_ns: int, name: Name, resumed: Mapping[RingName, WorkerResume | None]) -> None:
-        self.living: dict[RingName, Usage] = {}
+        self.living: dict[RingName, ProcessUsage] = {}
         """As of the last look."""
         self._origin_ns = origin_ns
         self._name = name
@@ -84,7 +84,7 @@ class Workers:
                 if kind == ring_format.EPOCH and one[2] == 0:
                     self._begin_iterator(each.ring.loader, one[1], one[0] >> ring_format.EPOCH_SHIFT)
                 elif kind == ring_format.WORKER_START and life is not None:
-                    life.start_us, life.is_news = self._us(one[1]), True
+                    life.start_us, life.is_unsent = self._us(one[1]), True
                 elif kind == ring_format.WORKER_END and life is not None:
                     life.end(self._us(one[1]), "raised" if one[2] else "returned")
 
@@ -126,25 +126,25 @@ class Workers:
 
     def take(self) -> list[Worker]:
         """Those of whom something became known since the last call."""
-        news = [(ring, life) for ring, life in self._lives.items() if life.is_news]
-        for _ring, life in news:
-            life.is_news = False
-        return [self._wire(ring, life) for ring, life in news]
+        unsent = [(ring, life) for ring, life in self._lives.items() if life.is_unsent]
+        for _ring, life in unsent:
+            life.is_unsent = False
+        return [self._wire(ring, life) for ring, life in unsent]
 
     def take_samples(self) -> list[WorkerSamples]:
         samples, self._samples = self._samples, {}
         taken = [(self._name(loader), worker, columns.take()) for (loader, worker), columns in samples.items()]
         return [WorkerSamples(loader, worker, columns) for loader, worker, columns in taken if columns is not None]
 
-    def tell_again(self) -> None:
+    def send_again(self) -> None:
         """The service asked for everything."""
         for life in self._lives.values():
-            life.is_news = True
+            life.is_unsent = True
 
     def is_over(self, ring: RingName) -> bool:
         """The worker ended, and that was told."""
         life = self._lives.get(ring)
-        return life.end_us is not None and not life.is_news if life is not None else ring in self._resumed
+        return life.end_us is not None and not life.is_unsent if life is not None else ring in self._resumed
 
     def forget(self, ring: RingName) -> None:
         """Its ring is gone."""
@@ -169,7 +169,7 @@ class Workers:
     def _begin(self, ring: RingName, pid: int) -> Life:
         before = self._resumed.get(ring)
         if before is not None:
-            return Life(pid, epoch_index=before.epoch_index, start_us=before.start_us, is_news=False)
+            return Life(pid, epoch_index=before.epoch_index, start_us=before.start_us, is_unsent=False)
         return Life(pid, epoch_index=self._epochs.get((ring.loader, ring.iterator or 0)))
 
     def _begin_iterator(self, loader: int, iterator: int, epoch_index: int) -> None:
@@ -179,7 +179,7 @@ class Workers:
             del self._epochs[next(iter(self._epochs))]
         for ring, life in self._lives.items():
             if (ring.loader, ring.iterator) == (loader, iterator):
-                life.epoch_index, life.is_news = epoch_index, True
+                life.epoch_index, life.is_unsent = epoch_index, True
 
     def _newest(self) -> list[RingName]:
         """The living workers of each loader's newest iterator."""
@@ -214,7 +214,7 @@ class Workers:
         return to_us(instant_ns, self._origin_ns)
 
 
-def _look_at(life: Life) -> Usage | None:
+def _look_at(life: Life) -> ProcessUsage | None:
     """A later process with the same pid is another."""
     usage = usage_of(life.pid)
     if usage is None:

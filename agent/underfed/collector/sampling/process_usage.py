@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from underfed.collector.sampling.samples import Row
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
-from underfed.host.procfs import Usage
+from underfed.host.procfs import ProcessUsage
 
 SWAP_SAMPLES = 10
 """Swapped memory is asked for once in so many samples: it changes slowly, and every worker must be asked."""
 
-Workers = Mapping[RingName, Usage]
+LivingWorkers = Mapping[RingName, ProcessUsage]
 
 
-def usage_of(pid: int) -> Usage | None:
+def usage_of(pid: int) -> ProcessUsage | None:
     """What ``procfs`` tells, or psutil where there is no /proc. ``None``: the process is gone."""
     return procfs.usage(pid) if procfs.is_here() else _usage_by_psutil(pid)
 
@@ -29,7 +29,7 @@ class ProcessSampler:
         self._forgotten_cpu_us = 0
         self._samples = 0
 
-    def sample(self, workers: Workers, recorded_cpu_us: Mapping[RingName, int]) -> Row | None:
+    def sample(self, workers: LivingWorkers, recorded_cpu_us: Mapping[RingName, int]) -> Row | None:
         """One row, or ``None`` when the process is gone. ``workers`` are the living ones.
 
         CPU times are cumulative. That of a worker is what was last seen of it, here or in its own newest record
@@ -62,7 +62,7 @@ class ProcessSampler:
         for ring, seen_us in cpu_us.items():
             self._workers_cpu_us[ring] = max(seen_us, self._workers_cpu_us.get(ring, 0))
 
-    def _swap_bytes(self, workers: Workers) -> int | None:
+    def _swap_bytes(self, workers: LivingWorkers) -> int | None:
         is_swapping = procfs.is_swapping()
         if not is_swapping:
             return None if is_swapping is None else 0
@@ -72,13 +72,13 @@ class ProcessSampler:
         return sum(size for size in sizes if size is not None)
 
 
-def _usage_by_psutil(pid: int) -> Usage | None:
+def _usage_by_psutil(pid: int) -> ProcessUsage | None:
     import psutil
 
     try:
         process = psutil.Process(pid)
         cpu = process.cpu_times()
         started, resident = int(process.create_time()), process.memory_info().rss
-        return Usage(pid, started, int((cpu.user + cpu.system) * 1e6), process.num_threads(), resident)
+        return ProcessUsage(pid, started, int((cpu.user + cpu.system) * 1e6), process.num_threads(), resident)
     except psutil.Error:
         return None

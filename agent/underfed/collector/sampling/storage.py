@@ -43,7 +43,7 @@ class LoaderStorage:
     paths: Sequence[str] = ()
     """Named by the data set, and looked at."""
     found: dict[str, Found] = field(default_factory=dict)
-    news: set[str] = field(default_factory=set)
+    unsent: set[str] = field(default_factory=set)
     reason: str | None = None
 
 
@@ -70,14 +70,14 @@ class RankStorage:
         """What is new or changed. ``name`` gives a loader's name."""
         taken = []
         for index, loader in self._loaders.items():
-            taken += [_wire(name(index), loader.found[point]) for point in sorted(loader.news)]
-            loader.news.clear()
+            taken += [_wire(name(index), loader.found[point]) for point in sorted(loader.unsent)]
+            loader.unsent.clear()
         return taken
 
-    def tell_again(self) -> None:
+    def send_again(self) -> None:
         """The service asked for everything."""
         for loader in self._loaders.values():
-            loader.news.update(loader.found)
+            loader.unsent.update(loader.found)
 
     def reason(self, index: int) -> str | None:
         """Why nothing is known of a loader's storage."""
@@ -114,7 +114,7 @@ def _note(loader: LoaderStorage, files: Iterable[str], mounts: Sequence[Mount]) 
         is_room = not found.files or sum(len(each.files) for each in loader.found.values()) < FILES
         if is_room and hash(path) not in found.files:
             found.files.add(hash(path))
-            loader.news.add(mount.point)
+            loader.unsent.add(mount.point)
 
 
 def _wire(name: str, found: Found) -> Storage:

@@ -11,18 +11,18 @@ from io import FileIO
 from pathlib import Path
 
 from underfed.collector.spool.frames import Frame, read_segment
-from underfed.collector.spool.spool_directory import Place, spares
+from underfed.collector.spool.spool_directory import SpoolDirectory, spares
 from underfed.exchange.run_files import make_private
 
 
 class Segment:
     """Numbers say the order of segments, wherever they lie."""
 
-    __slots__ = ("_file", "number", "place", "size", "unsent")
+    __slots__ = ("_file", "home", "number", "size", "unsent")
 
-    def __init__(self, place: Place, number: int) -> None:
+    def __init__(self, home: SpoolDirectory, number: int) -> None:
         """One that lies there; ``begin`` makes a new one."""
-        self.place = place
+        self.home = home
         self.number = number
         self.unsent: Counter[str] = Counter()
         """Windows of each stream in it that the service does not have."""
@@ -31,17 +31,17 @@ class Segment:
 
     @property
     def path(self) -> Path:
-        return self.place.path(self.number)
+        return self.home.path(self.number)
 
     @classmethod
-    def begin(cls, place: Place, number: int, stream: str, frame: bytes) -> Segment:
+    def begin(cls, home: SpoolDirectory, number: int, stream: str, frame: bytes) -> Segment:
         """A new one with this frame in it.
 
         Raises:
-            OSError: the place does not take it. Nothing is left there.
+            OSError: the home does not take it. Nothing is left there.
         """
-        segment = cls(place, number)
-        make_private(place.directory)
+        segment = cls(home, number)
+        make_private(home.directory)
         segment._file = FileIO(segment.path, "xb")
         try:
             segment.append(stream, frame)
@@ -52,7 +52,7 @@ class Segment:
 
     def takes(self, size: int) -> bool:
         """It is being written, has room below its bound, and nobody removed or renamed it."""
-        if self._file is None or self.size + size > self.place.segment_bytes:
+        if self._file is None or self.size + size > self.home.segment_bytes:
             return False
         try:
             return os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
@@ -82,21 +82,21 @@ class Segment:
         with suppress(FileNotFoundError):
             yield from read_segment(self.path, self.number, offset)
 
-    def move(self, place: Place) -> None:
-        """To the place that did not take it at first.
+    def move(self, home: SpoolDirectory) -> None:
+        """To the directory that did not take it at first.
 
         Raises:
             OSError: that is still so. The segment is where it was.
         """
-        fresh = place.path(self.number).with_suffix(".moving")
+        fresh = home.path(self.number).with_suffix(".moving")
         try:
             with FileIO(fresh, "wb") as file:
                 _write(file, self.path.read_bytes())
-            fresh.rename(place.path(self.number))
+            fresh.rename(home.path(self.number))
         finally:
             fresh.unlink(missing_ok=True)
         self.path.unlink()
-        self.place = place
+        self.home = home
 
     def close(self) -> None:
         """It is written no more."""

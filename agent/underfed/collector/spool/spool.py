@@ -1,7 +1,7 @@
 """Keeps every window until the service has it: bounded, append-only, safe against a crash at any moment.
 
 DATA/spool/RUN_ID@HOSTNAME/      lock  00000001.segment …  progress.json  rejected/
-RINGS/RUN_ID/spool/              00000004.segment …: the refuge, for what the disk did not take
+RINGS/RUN_ID/spool/              00000004.segment …: the fallback, for what the disk did not take
 
 A full segment is followed by a new one, and removed when all of it was acknowledged; each window tries the disk
 first. One process holds a spool at a time; within it one thread appends and another reads.
@@ -17,9 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from underfed.collector.spool.frames import Frame, Label, encode
+from underfed.collector.spool.frames import Frame, Label, encode_frame
 from underfed.collector.spool.segment import Segment
-from underfed.collector.spool.spool_directory import BOUND_BYTES, REFUGE_BYTES, Place
+from underfed.collector.spool.spool_directory import BOUND_BYTES, FALLBACK_BYTES, SpoolDirectory
 from underfed.host.files import write_atomically
 
 REJECTED_KEPT = 16
@@ -32,11 +32,11 @@ REJECTED = "rejected"
 class Spool:
     """Windows of one run on one host, in the order they were appended. A disk in trouble raises nothing here."""
 
-    def __init__(self, directory: Path, bound_bytes: int = BOUND_BYTES, refuge: Path | None = None) -> None:
+    def __init__(self, directory: Path, bound_bytes: int = BOUND_BYTES, fallback: Path | None = None) -> None:
         self.directory = directory
-        self._places = [Place(directory, bound_bytes)]
-        if refuge is not None:
-            self._places.append(Place(refuge, min(bound_bytes, REFUGE_BYTES)))
+        self._homes = [SpoolDirectory(directory, bound_bytes)]
+        if fallback is not None:
+            self._homes.append(SpoolDirectory(fallback, min(bound_bytes, FALLBACK_BYTES)))
         self._changed = threading.Condition()
         progress = self._read_progress()
         segment, offset = progress.get("position", (0, 0))
@@ -47,7 +47,7 @@ class Spool:
         self.rejected: Counter[str] = Counter(progress.get("rejected"))
         self.resume: dict[str, Mapping[str, Any]] = dict(progress.get("resume", {}))
         """The newest ``resume`` of each stream, also of windows sent long ago."""
-        found = {number: Segment(place, number) for place in reversed(self._places) for number in place.numbers()}
+        found = {number: Segment(home, number) for home in reversed(self._homes) for number in home.numbers()}
         self._segments = [found[number] for number in sorted(found)]
         self._go_through()
 
@@ -58,10 +58,10 @@ class Spool:
             return sum(segment.unsent.total() for segment in self._segments)
 
     def append(self, label: Label, body: bytes) -> bool:
-        """Keep a window; oldest segments go when the bound is reached. ``False``: no place takes it."""
-        frame = encode(label, body)
+        """Keep a window; oldest segments go when the bound is reached. ``False``: no directory takes it."""
+        frame = encode_frame(label, body)
         with self._changed:
-            if not any(self._append_to(place, label.stream, frame) for place in self._places):
+            if not any(self._append_to(home, label.stream, frame) for home in self._homes):
                 self._drop(Counter([label.stream]))
                 return False
             self.resume[label.stream] = label.resume
@@ -85,7 +85,7 @@ class Spool:
                 self._changed.wait(timeout_s)
             frame = next(self._frames(), None)
             if frame is None:
-                self._give_up_unreadable()
+                self._remove_unreadable()
             return frame
 
     def wake(self) -> None:
@@ -129,44 +129,44 @@ class Spool:
                 return
             for segment in list(self._segments):
                 self._remove(segment)
-            for place in self._places:
+            for home in self._homes:
                 with suppress(OSError):
                     if is_over:
-                        (place.directory / PROGRESS).unlink(missing_ok=True)
-                    if place is not self._places[0]:
-                        place.directory.rmdir()
+                        (home.directory / PROGRESS).unlink(missing_ok=True)
+                    if home is not self._homes[0]:
+                        home.directory.rmdir()
 
-    def _append_to(self, place: Place, stream: str, frame: bytes) -> bool:
-        """``False``: the place does not take it."""
-        self._make_room(place, len(frame))
+    def _append_to(self, home: SpoolDirectory, stream: str, frame: bytes) -> bool:
+        """``False``: the directory does not take it."""
+        self._make_room(home, len(frame))
         newest = self._segments[-1] if self._segments else None
         try:
-            if newest is not None and newest.place is place and newest.takes(len(frame)):
+            if newest is not None and newest.home is home and newest.takes(len(frame)):
                 newest.append(stream, frame)
             else:
                 number = max(self._position[0], newest.number if newest else 0) + 1
-                self._segments.append(Segment.begin(place, number, stream, frame))
+                self._segments.append(Segment.begin(home, number, stream, frame))
                 if newest is not None:
                     newest.close()
         except OSError:
             return False
-        if place is self._places[0]:
+        if home is self._homes[0]:
             self._bring_home()
         return True
 
     def _bring_home(self) -> None:
         """The disk takes windows: what lies in memory goes there too."""
-        home = self._places[0]
-        for segment in [segment for segment in self._segments if segment.place is not home]:
+        home = self._homes[0]
+        for segment in [segment for segment in self._segments if segment.home is not home]:
             self._make_room(home, segment.size)
             with suppress(OSError):
                 segment.move(home)
 
-    def _make_room(self, place: Place, size: int) -> None:
-        """The bound holds for each place, and the oldest windows in it go."""
-        here = [segment for segment in self._segments if segment.place is place]
-        ranks = len({stream.partition("-")[0] for stream in self.resume}) if place is self._places[0] else 1
-        while here and sum(segment.size for segment in here) + size > place.bound_bytes * max(1, ranks):
+    def _make_room(self, home: SpoolDirectory, size: int) -> None:
+        """The bound holds for each directory, and the oldest windows in it go."""
+        here = [segment for segment in self._segments if segment.home is home]
+        ranks = len({stream.partition("-")[0] for stream in self.resume}) if home is self._homes[0] else 1
+        while here and sum(segment.size for segment in here) + size > home.bound_bytes * max(1, ranks):
             oldest = here.pop(0)
             if self._position[0] == oldest.number:
                 self._position = oldest.number + 1, 0
@@ -199,7 +199,7 @@ class Spool:
             by_number[frame.segment].unsent[frame.label.stream] += 1
             self.resume[frame.label.stream] = frame.label.resume
 
-    def _give_up_unreadable(self) -> None:
+    def _remove_unreadable(self) -> None:
         """What was counted and cannot be read any more: its file was removed or cut off."""
         for segment in [segment for segment in self._segments if segment.unsent.total()]:
             self._remove(segment)
@@ -222,17 +222,17 @@ class Spool:
             path.unlink()
 
     def _read_progress(self) -> Mapping[str, Any]:
-        """The refuge has it only where the disk did not take it."""
-        for place in reversed(self._places):
+        """The fallback directory has it only where the disk did not take it."""
+        for home in reversed(self._homes):
             try:
-                progress: Mapping[str, Any] = json.loads((place.directory / PROGRESS).read_text())
+                progress: Mapping[str, Any] = json.loads((home.directory / PROGRESS).read_text())
             except (OSError, ValueError):
                 continue
             return progress
         return {}
 
     def _write_progress(self) -> None:
-        """To the first place that takes it. Where none does, the next process sends again what the service has."""
+        """To the first directory that takes it. Where none does, the next process sends again what the service has."""
         progress = json.dumps(
             {
                 "position": self._position,
@@ -241,10 +241,10 @@ class Spool:
                 "resume": self.resume,
             }
         )
-        for index, place in enumerate(self._places):
+        for index, home in enumerate(self._homes):
             with suppress(OSError):
-                place.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-                write_atomically(place.directory / PROGRESS, progress)
-                for later in self._places[index + 1 :]:
+                home.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                write_atomically(home.directory / PROGRESS, progress)
+                for later in self._homes[index + 1 :]:
                     (later.directory / PROGRESS).unlink(missing_ok=True)
                 return

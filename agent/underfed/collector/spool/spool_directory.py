@@ -18,7 +18,7 @@ SEGMENTS = 16
 BOUND_BYTES = 512 << 20
 """For each rank: 48 hours of steps of 20 ms with four workers, a window of 2.5 KB each second, and a fifth more."""
 
-REFUGE_BYTES = 8 << 20
+FALLBACK_BYTES = 8 << 20
 """Beside the rings, in memory, while the disk takes nothing: most of an hour is kept then, not days."""
 
 SPARED_FRACTION = 0.05
@@ -27,7 +27,7 @@ SPARED_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SpoolDirectory:
     """``bound_bytes`` is for the segments in it, for each rank whose windows are kept."""
 
     directory: Path

@@ -81,7 +81,7 @@ class HttpTransport:
     def _bounded(self) -> Iterator[None]:
         """The socket's own timeout begins anew with each byte; this one does not."""
         self._is_late = False
-        timer = threading.Timer(self._timeout_s, self._give_up)
+        timer = threading.Timer(self._timeout_s, self._shut_down)
         timer.daemon = True
         timer.start()
         try:
@@ -89,7 +89,7 @@ class HttpTransport:
         finally:
             timer.cancel()
 
-    def _give_up(self) -> None:
+    def _shut_down(self) -> None:
         self._is_late = True
         with suppress(OSError, TypeError):
             # Not the method of a TLS socket: that one takes the encryption away under the thread that reads.

@@ -20,8 +20,8 @@ if LAUNCH and os.environ.get("UNDERFED_DISABLED", "") in ("", "0"):
             type(__loader__)(autoload.__name__, autoload.__file__).exec_module(autoload)  # type: ignore[name-defined]
             autoload.arm(LAUNCH)
         else:
-            with open(os.path.join(LAUNCH, "old-python"), "a") as news:
-                news.write("%d.%d\n" % sys.version_info[:2])  # noqa: UP031
+            with open(os.path.join(LAUNCH, "old-python"), "a") as reports:
+                reports.write("%d.%d\n" % sys.version_info[:2])  # noqa: UP031
     except Exception:
         # Nobody asked for us here, and what is wrong shows in the run: no loader was seen.
         pass

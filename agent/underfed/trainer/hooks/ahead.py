@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 FRAMES = 24
-"""Between such a consumer and the making of the iterator lie a handful."""
+"""Between such a consumer and the construction of the iterator lie a handful."""
 
 ACCELERATE = "accelerate.data_loader"
 LIGHTNING = ("lightning.pytorch.loops.fetchers", "pytorch_lightning.loops.fetchers")
@@ -22,7 +22,7 @@ ENDLESS = float("inf")
 
 
 def fetches_ahead(loader: Any) -> bool:
-    """Whether the iterator that is being made is for such a consumer, told from who called."""
+    """Whether the iterator under construction is for such a consumer, told from who called."""
     consumer = _consumer(loader)
     kinds = _kinds(consumer)
     if "DataLoaderDispatcher" in kinds:
@@ -31,7 +31,7 @@ def fetches_ahead(loader: Any) -> bool:
 
 
 def why_no_steps(loader: Any) -> str | None:
-    """Why a request of the iterator that is being made is no training step; mostly it is one."""
+    """Why a request of the iterator under construction is no training step; mostly it is one."""
     consumer = _consumer(loader)
     if "DataLoaderDispatcher" not in _kinds(consumer):
         return None

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import platform
 import sys
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
-from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
-from underfed.trainer.hooks.loader import KEY, LoaderHooks, Replaying, Settings
-from underfed.trainer.hooks.session import PINNING, Session, WatchedLoader
-from underfed.trainer.hooks.splice import Around, AtCall, Spliced, splice
+from underfed.trainer.hooks.callbacks import KEY, Callbacks, OpenSession, Replaying, Settings
 from underfed.trainer.loading.collate import splice_fetchers
 from underfed.trainer.loading.worker import ARGUMENTS, WorkerEntry, parameter_names
+from underfed.trainer.splice import Around, AtCall, Spliced, splice
 
 STEP_FACTS = ("data_wait_us", "step_us")
 LOAD_FACTS = ("load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples")
@@ -24,7 +21,7 @@ WORKER_FACTS = (*LOAD_FACTS, "collate_us")
 PROC_FACTS = ("runqueue_us", "blocked_us", "asked_bytes", "read_bytes")
 
 NEXT = Around(("self",), "entered", "left", "stopped")
-INIT = Around(("self", "loader"), "making", "made", "not_made")
+INIT = Around(("self", "loader"), "constructing", "constructed", "not_constructed")
 RESET = Around(("self",), "resetting", "reset", "not_reset")
 RECEIVE = Around(("self",), "receiving", "received")
 DRAW = Around(("self",), "drawing", "drawn", "not_drawn")
@@ -59,25 +56,21 @@ class Replaced:
             setattr(self.owner, self.name, self.original)
 
 
-class Find(Protocol):
-    def __call__(self, loader: Any) -> WatchedLoader | None:
-        """The loader's numbering if it is watched. Called on the training thread when an iterator is made."""
-
-
 class Hooks:
-    """In torch while anything may be recorded. Only iterators of loaders that ``find`` knows get a session."""
+    """In torch while anything may be recorded. Only iterators for whose loader ``open_session`` gives one have a
+    session."""
 
-    def __init__(self, find: Find, settings: Settings | None = None, replay: Replaying | None = None) -> None:
+    def __init__(
+        self, open_session: OpenSession, settings: Settings | None = None, replay: Replaying | None = None
+    ) -> None:
         self.not_measured: dict[str, str] = {}
         """What this torch or system cannot tell, with the reason."""
         self.is_installed = False
-        self._find = find
-        self._edges = LoaderHooks(self._open, settings, replay)
-        self._has_orders = settings is not None or replay is not None
+        self._edges = Callbacks(open_session, settings, replay)
+        self._changes_loaders = settings is not None or replay is not None
         self._next = NEXT if replay is None else replace(NEXT, instead="instead")
         self._changes: list[Spliced | Replaced] = []
         self._covered: set[str] = set()
-        self._recorded: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def install(self) -> None:
         """Raises nothing for a torch that lacks something: that becomes a reason in ``not_measured``."""
@@ -97,7 +90,7 @@ class Hooks:
             self._lacks("its fetchers", ("collate_us", "samples"))
         if not self._replace_loop(worker):
             self._lacks("_worker_loop", WORKER_FACTS)
-        if self._has_orders:
+        if self._changes_loaders:
             self._splice(dataloader.DataLoader, "__iter__", ITERATE, ("overrides",))
 
     def cover(self, module: ModuleType) -> None:
@@ -108,7 +101,7 @@ class Hooks:
         for kind in list(vars(module).values()):
             if not isinstance(kind, type) or kind.__module__ != module.__name__:
                 continue
-            for method, seam in cut_of(kind, self._has_orders):
+            for method, seam in cut_of(kind, self._changes_loaders):
                 if method in vars(kind):
                     self._splice(kind, method, seam, ())
         if "_worker_loop" in vars(module):
@@ -132,17 +125,11 @@ class Hooks:
 
     def adopt(self, loader: Any) -> bool:
         """Record the iterators that the loader keeps already, from now on. Whether it has some with workers."""
-        base, has_workers = _torch("_BaseDataLoaderIter"), False
-        for iterator in [kept for kept in vars(loader).values() if isinstance(kept, base)]:
-            if KEY in iterator.__dict__:
-                continue
-            session = self._open(iterator, loader)
-            if session is not None:
-                session.adopt(iterator)
-                if not self._edges.sees_arrivals:
-                    session.qsize = None
-                has_workers |= iterator._num_workers > 0
-        return has_workers
+        kept = [each for each in vars(loader).values() if isinstance(each, _torch("_BaseDataLoaderIter"))]
+        unknown = [iterator for iterator in kept if KEY not in iterator.__dict__]
+        for iterator in unknown:
+            self._edges.adopt(iterator, loader)
+        return any(KEY in iterator.__dict__ and iterator._num_workers > 0 for iterator in unknown)
 
     def remove(self) -> None:
         """Everything as it was; live iterators go on unrecorded."""
@@ -155,32 +142,11 @@ class Hooks:
 
     def forget(self) -> None:
         """Iterators that live are recorded no more."""
-        for iterator in list(self._recorded):
-            iterator.__dict__.pop(KEY, None)
-            for part in (getattr(iterator, name, None) for name in ("_worker_result_queue", "_dataset_fetcher")):
-                getattr(part, "__dict__", {}).pop(PINNING, None)
+        self._edges.forget()
 
-    def _open(self, iterator: Any, loader: Any) -> Session | None:
-        """A session for an iterator of a watched loader. Called on the training thread, outside its hot path."""
-        watched = self._find(loader)
-        if watched is None:
-            return None
-        self._keep_loop()
-        try:
-            session = watched.open(fetches_ahead(loader))
-            iterator.__dict__[KEY] = session
-            self._recorded.add(iterator)
-            reason = why_no_steps(loader)
-            if reason is not None:
-                watched.reporter.lacks(watched, dict.fromkeys(STEP_FACTS, reason))
-        except Exception as error:
-            iterator.__dict__.pop(KEY, None)
-            watched.guard.failed("iterator start", error)
-            return None
-        return session
-
-    def _keep_loop(self) -> None:
-        """litdata puts a loop of its own into torch's module whenever it makes an iterator: ours goes around it."""
+    def keep_worker_loop(self) -> None:
+        """litdata puts a loop of its own into torch's module whenever it constructs an iterator: ours goes around
+        it."""
         from torch.utils.data._utils import worker
 
         if self.is_installed and not isinstance(vars(worker).get("_worker_loop"), WorkerEntry):
@@ -209,7 +175,7 @@ class Hooks:
         self.not_measured |= dict.fromkeys(facts, f"torch {torch.__version__} has no {name} as we know it")
 
 
-def cut_of(kind: type, has_orders: bool) -> Iterator[tuple[str, Around | AtCall]]:
+def cut_of(kind: type, changes_loaders: bool) -> Iterator[tuple[str, Around | AtCall]]:
     """What is put into which methods of a class that another package derived from torch's."""
     if issubclass(kind, _torch("_BaseDataLoaderIter")):
         # Within it litdata puts a loop of its own in torch's place: where torch's own follows, we come after that.
@@ -218,7 +184,7 @@ def cut_of(kind: type, has_orders: bool) -> Iterator[tuple[str, Around | AtCall]
         yield "_reset", RESET
         yield "_get_data", RECEIVE
         yield "_next_data", PIN_HERE
-    elif issubclass(kind, _torch("DataLoader")) and has_orders:
+    elif issubclass(kind, _torch("DataLoader")) and changes_loaders:
         yield "__iter__", ITERATE
 
 

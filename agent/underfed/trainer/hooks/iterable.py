@@ -12,8 +12,8 @@ from underfed.exchange.ring_format import NOT_MEASURED, pack_request
 from underfed.host.clock import now_ns
 from underfed.trainer.hooks.session import SAMPLED_OVERHEAD, Session
 
-REASON = "not a torch DataLoader"
-UNSEEN = (
+NO_DATALOADER = "not a torch DataLoader"
+LOADING_FACTS = (
     "load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples", "collate_us",
     "queue_depth", "received_us", "sampler_us", "pin_us",
 )  # fmt: skip
@@ -153,7 +153,7 @@ def _passed_on(name: str) -> Callable[..., Any]:
 def _begin(session: Session) -> bool:
     """Whether the device is watched in this step."""
     try:
-        if session.is_watchful:
+        if session.is_inspected:
             session.began_ns = now_ns()
         return session.device is not None and session.device.entered(session.loader.steps, True)
     except Exception as error:
@@ -172,10 +172,10 @@ def _left(session: Session, batch: Any, index: int, entered_ns: int, is_timed: b
         )
         if device is not None:
             device.poll()
-        if session.is_watchful:
-            session.end_watch(batch, index, entered_ns, left_ns, now_ns())
+        if session.is_inspected:
+            session.end_inspection(batch, index, entered_ns, left_ns, now_ns())
         elif not (step + 1) % SAMPLED_OVERHEAD:
-            session.is_watchful = True
+            session.is_inspected = True
     except Exception as error:
         session.loader.guard.failed("step", error)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from underfed.trainer.hooks.session import WatchedLoader
+from underfed.trainer.hooks.watched_loader import WatchedLoader
 
 WATCHED_LOADERS = 32
 """In one run: 8 MB of rings. One that a program makes anew takes the place of the one before."""
@@ -90,6 +90,9 @@ class Registry:
             watched = earlier.watched if earlier is not None else make(self._free_index(), self._free_name(name))
             self._remember(make_entry(job, loader, watched, earlier.living() if earlier is not None else {}))
             return watched
+
+    def watched(self) -> list[WatchedLoader]:
+        return [entry.watched for entry in self._entries]
 
     def _adopt(self, loader: Any) -> WatchedLoader | None:
         with self._lock:

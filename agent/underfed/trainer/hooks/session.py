@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from underfed.exchange import ring_format, run_files
-from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
+from underfed.trainer.device.device_clock import DeviceClock
 from underfed.trainer.hooks.batch_shape import measure_batch
+from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
-from underfed.trainer.loading.probe import Probe, Usage
+from underfed.trainer.loading.probe import BatchUsage, Probe
 from underfed.trainer.loading.worker import WorkerPlan
-
-if TYPE_CHECKING:
-    from underfed.trainer.device.device_clock import DeviceClock
 
 STEP_CAPACITY = 4096
 """256 KB a loader: a second of steps of 250 µs, where the collector drains four times a second."""
@@ -47,70 +44,15 @@ LONG_WAIT_NS = 50_000
 """A batch that is made within this time need not be watched for on the device each time."""
 
 
-class Reporter(Protocol):
-    """The recording, as its loaders know it."""
-
-    def began_epoch(self) -> None:
-        """At the start of an epoch, on the training thread."""
-
-    def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
-        """Of the device that the loader's batches are for, if that can be read by now."""
-
-    def see_companion(self) -> None:
-        """Now and then, on the training thread: start another companion where this run's was killed."""
-
-    def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
-        """These facts of the loader are not measured, for these reasons; ``None``: they are now."""
-
-
-class WatchedLoader:
-    """One loader's numbering and step ring, shared by all its iterators. Changed on the training thread only."""
-
-    __slots__ = (
-        "directory",
-        "epochs",
-        "guard",
-        "index",
-        "is_prefetched",
-        "iterators",
-        "name",
-        "reporter",
-        "ring",
-        "shape_is_known",
-        "steps",
-        "threads_per_worker",
-    )
-
-    def __init__(self, index: int, name: str, directory: Path, guard: Guard, reporter: Reporter) -> None:
-        self.index = index
-        self.name = name
-        self.directory = directory
-        self.guard = guard
-        self.reporter = reporter
-        self.ring: RingWriter | None = None
-        self.steps = self.epochs = self.iterators = 0
-        self.shape_is_known = False
-        self.is_prefetched = False
-        """By ``underfed.prefetch``."""
-        self.threads_per_worker: int | None = None
-        """As ``--set threads_per_worker`` asked."""
-
-    def open(self, fetches_ahead: bool = False) -> Session:
-        """A session for a new iterator. Makes the step ring for the first."""
-        if self.ring is None:
-            self.ring = RingWriter(run_files.step_ring(self.directory, self.index), STEP_CAPACITY)
-        session = Session(self, self.ring, self.iterators, fetches_ahead)
-        self.iterators += 1
-        if session.iterator >= KEPT_ITERATORS:
-            run_files.remove_batch_rings(self.directory, self.index, session.iterator - KEPT_ITERATORS)
-        return session
-
-    def plan(self, session: Session) -> WorkerPlan:
-        return WorkerPlan(
-            rings=run_files.batch_rings(self.directory, self.index, session.iterator),
-            failures=str(self.directory / run_files.FAILURES),
-            threads=self.threads_per_worker,
-        )
+def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
+    """For a new iterator of the loader. Makes the step ring for the first."""
+    if loader.ring is None:
+        loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
+    session = Session(loader, loader.ring, loader.iterators, fetches_ahead)
+    loader.iterators += 1
+    if session.iterator >= KEPT_ITERATORS:
+        run_files.remove_batch_rings(loader.directory, loader.index, session.iterator - KEPT_ITERATORS)
+    return session
 
 
 class Session:
@@ -128,11 +70,11 @@ class Session:
         "fetches_ahead",
         "has_waited",
         "in_order",
-        "is_made",
+        "is_constructed",
+        "is_inspected",
         "is_map",
         "is_passive",
         "is_probing",
-        "is_watchful",
         "iterator",
         "loader",
         "mask",
@@ -156,11 +98,11 @@ class Session:
         self.fetches_ahead = fetches_ahead
         self.pass_index = -1
         self.started_ns = now_ns()
-        self.is_made = False
+        self.is_constructed = False
         """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
         self.is_passive = False
         """Someone else tells of the steps (``underfed.prefetch``), as this loader's consumer does not ask for them."""
-        self.is_watchful = True
+        self.is_inspected = True
         """The next step is looked at closely: it is the first, one of a sample, or its batch is to be measured."""
         self.has_waited = True
         """The last request took long enough for the device to run dry. Known where there is a device."""
@@ -188,14 +130,14 @@ class Session:
         """Batches that the training process holds or held, this pass."""
         self.received_ns = 0
         self.batch_index = NOT_MEASURED
-        self.loader.reporter.began_epoch()
-        self.device = self.loader.reporter.device_clock(self.loader)
+        self.loader.began_epoch()
+        self.device = self.loader.device_clock()
 
-    def made(self, iterator: Any) -> None:
+    def constructed(self, iterator: Any) -> None:
         """The iterator is complete, its workers are started: note when, and look at what it has."""
-        made_ns = now_ns()
+        constructed_ns = now_ns()
         self._look_at(iterator)
-        self._write_epoch(made_ns)
+        self._write_epoch(constructed_ns)
 
     def adopt(self, iterator: Any) -> None:
         """An iterator that was there before it was watched: its next request is a first step."""
@@ -204,19 +146,19 @@ class Session:
 
     def begin_plain(self) -> None:
         """For what is no iterator of torch's."""
-        self.is_made = True
+        self.is_constructed = True
         self._write_epoch(now_ns())
 
     def resetting(self) -> None:
         """A kept iterator begins another pass, with the workers it has. What comes while it does so belongs to the pass
         before, and torch throws it away."""
         self.started_ns = now_ns()
-        self.is_made = False
+        self.is_constructed = False
         self.drawn_ns = 0
 
     def reset(self) -> None:
         self._new_pass()
-        self.is_made = True
+        self.is_constructed = True
         self._write_epoch(NOT_MEASURED)
 
     def begin_probing(self) -> None:
@@ -226,12 +168,12 @@ class Session:
             self.collate.restart()
             self.probe.begin()
 
-    def end_watch(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
+    def end_inspection(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
         """After it: how the batch was loaded, if that happened here, and what we ourselves cost up to ``done_ns``."""
-        self.loader.reporter.see_companion()
+        self.loader.ensure_collector()
         if self.device is None and not self.is_passive:
-            self.device = self.loader.reporter.device_clock(self.loader)
-        self.is_watchful = self.loader.steps < EARLY_STEPS
+            self.device = self.loader.device_clock()
+        self.is_inspected = self.loader.steps < EARLY_STEPS
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
             self.ring.write(ring_format.head(ring_format.BATCH_SHAPE, self.epoch), *measure_batch(batch))
@@ -248,7 +190,7 @@ class Session:
         kind = ring_format.EXHAUSTED if is_over else ring_format.FAILED
         if not self.is_passive:
             self.ring.write(ring_format.head(kind, self.epoch), entered_ns, left_ns)
-        self.is_watchful, self.is_probing = True, False
+        self.is_inspected, self.is_probing = True, False
         self.drawn_ns = 0
         if kind == ring_format.FAILED and self.qsize is not None:
             # A failed batch arrived and was not handed out: count again what waits.
@@ -258,19 +200,19 @@ class Session:
         """Also called by the thread that pins."""
         self.ring.write(ring_format.head(ring_format.PIN, self.epoch), batch_index, started_ns, now_ns())
 
-    def _write_epoch(self, made_ns: int) -> None:
+    def _write_epoch(self, constructed_ns: int) -> None:
         drawn_ns, self.drawn_ns = self.drawn_ns, 0
         self.ring.write(
             ring_format.head(ring_format.EPOCH, self.epoch),
             self.iterator,
             self.pass_index,
             self.started_ns,
-            made_ns,
+            constructed_ns,
             self.loader.steps,
             drawn_ns << 1 | self.fetches_ahead,
         )
 
-    def _write_batch(self, usage: Usage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
+    def _write_batch(self, usage: BatchUsage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
         collate.is_on = False
         self.ring.write(
             ring_format.head(ring_format.BATCH, self.epoch),
@@ -295,15 +237,22 @@ class Session:
         if self.loader.steps >= EARLY_STEPS:
             pause_ns = own_ns * MEASURING_SHARE
             # A batch that takes as long to load pays for the measuring of the next: then each is measured.
-            self.is_watchful = pause_ns <= left_ns - entered_ns
-            self.due_ns = 0 if self.is_watchful else left_ns + pause_ns
+            self.is_inspected = pause_ns <= left_ns - entered_ns
+            self.due_ns = 0 if self.is_inspected else left_ns + pause_ns
 
     def _look_at(self, iterator: Any) -> None:
-        self.is_made = True
+        self.is_constructed = True
         if iterator._num_workers > 0:
             self._look_at_queues(iterator)
         else:
             self._look_at_fetcher(iterator)
+
+    def worker_plan(self) -> WorkerPlan:
+        return WorkerPlan(
+            rings=run_files.batch_rings(self.loader.directory, self.loader.index, self.iterator),
+            failures=str(self.loader.directory / run_files.FAILURES),
+            threads=self.loader.threads_per_worker,
+        )
 
     def _look_at_fetcher(self, iterator: Any) -> None:
         self.due_ns = 0

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from underfed.host.clock import now_ns
-from underfed.trainer.hooks.splice import AtCall, Spliced, splice
+from underfed.trainer.splice import AtCall, Spliced, splice
 
 Batch = TypeVar("Batch")
 Token = tuple["CollateTimer", int]

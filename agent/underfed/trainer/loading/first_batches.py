@@ -13,12 +13,11 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import FINGERPRINT, head
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from underfed.trainer.loading.worker import BatchTimer
 
 FIRST_BATCHES = 64
 """Of each worker: they tell it, and the rest of the run costs nothing."""
@@ -34,24 +33,20 @@ to 60 µs, 150 µs where nothing of it is in a cache (0.1 to 40 MB, on 2 cores o
 class FirstBatches:
     """What a worker puts into its queue, before it is pickled, until ``FIRST_BATCHES`` were seen."""
 
-    __slots__ = ("left", "timer", "worker")
+    __slots__ = ("left", "ring", "worker")
 
-    def __init__(self, timer: BatchTimer, worker: int) -> None:
-        self.timer = timer
+    def __init__(self, ring: RingWriter, worker: int) -> None:
+        self.ring = ring
         self.worker = worker
         self.left = FIRST_BATCHES
 
-    def loaded(self, item: Any) -> None:
-        is_batch = self.timer.is_loading
-        self.timer.loaded(item)
-        if self.timer.pass_index:
-            self.left = 0  # what comes again in another pass was not given twice
-        if not self.left or not is_batch:
+    def note(self, batch: Any) -> None:
+        if not self.left:
             return
-        found = fingerprint(self._own(item[1]))
+        found = fingerprint(self._own(batch))
         if found is not None:
             self.left -= 1
-            self.timer.ring.write(head(FINGERPRINT, 0), found)
+            self.ring.write(head(FINGERPRINT, 0), found)
 
     def _own(self, batch: Any) -> Any:
         """torchdata's workers put ``(batch, worker, state)``."""

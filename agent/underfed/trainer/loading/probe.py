@@ -13,7 +13,7 @@ ASKED, READ = 1, 9
 """Positions of the values of ``rchar`` and ``read_bytes`` in /proc/PID/io (proc_pid_io(5))."""
 
 
-class Usage(NamedTuple):
+class BatchUsage(NamedTuple):
     """A difference of two readings."""
 
     cpu_ns: int
@@ -48,14 +48,14 @@ class Probe:
         asked, read = self._bytes()
         self._at_begin = (time.thread_time_ns(), runqueue, time.process_time_ns(), asked, read)
 
-    def end(self) -> Usage:
+    def end(self) -> BatchUsage:
         """In the reverse order, so that our own reading of /proc stays outside, but for the one of ``io``."""
         process_cpu, cpu = time.process_time_ns(), time.thread_time_ns()
         own_bytes = self._own_bytes
         asked, read = self._bytes()
         runqueue = self._runqueue_ns()
         cpu_0, runqueue_0, process_cpu_0, asked_0, read_0 = self._at_begin
-        return Usage(
+        return BatchUsage(
             cpu - cpu_0,
             NOT_MEASURED if runqueue < 0 else runqueue - runqueue_0,
             process_cpu - process_cpu_0,

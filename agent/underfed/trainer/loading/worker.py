@@ -7,6 +7,7 @@ of the worker's own: nothing is added to batches or queues, and a kill -9 leaves
 from __future__ import annotations
 
 import inspect
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -144,14 +145,15 @@ class BatchTimer:
             self.pass_index += 1
             awaited.timer = self.collate  # torch's loop makes a new fetcher for each pass
 
-    def loaded(self, item: Any) -> None:
+    def loaded(self, item: Any) -> bool:
+        """Whether this was a batch."""
         if not self.is_loading:
-            return
+            return False
         ended_ns = now_ns()
         usage = self.probe.end()
         self.is_loading = False
         if is_no_batch(item[1]):
-            return
+            return False
         collate, index = self.collate, self.batch_index
         self.ring.write(
             head(BATCH, self.pass_index),
@@ -171,6 +173,7 @@ class BatchTimer:
             collate.samples,
             time.process_time_ns(),
         )
+        return True
 
 
 def is_no_batch(item: Any) -> bool:
@@ -190,11 +193,11 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
     ring.write(head(WORKER_START, 0), now_ns())
     collate = _await_fetcher(bound)
     timer = BatchTimer(ring, collate)
-    loaded = timer.loaded
+    first_batches = None
     if may_repeat(bound):
         from underfed.trainer.loading.first_batches import FirstBatches
 
-        loaded = FirstBatches(timer, bound["worker_id"]).loaded
+        first_batches = FirstBatches(ring, bound["worker_id"])
     tasks, batches = bound["index_queue"], bound["data_queue"]
     get, put = tasks.get, batches.put
     threads = plan.threads
@@ -209,8 +212,6 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
         task = get(*arguments, **named)
         try:
             if threads is not None:  # not earlier: torch's loop sets one thread, and then the user's init function runs
-                from underfed.trainer.settings.overrides import apply_threads
-
                 apply_threads(threads)
                 threads = None
             timer.taken(task)
@@ -220,13 +221,30 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
 
     def timed_put(item: Any, *arguments: Any, **named: Any) -> None:
         try:
-            loaded(item)
+            is_batch = timer.loaded(item)
+            # What comes again in another pass was not given twice.
+            if first_batches is not None and is_batch and not timer.pass_index:
+                first_batches.note(item[1])
         except Exception as error:
             stop("worker batch", error)
         put(item, *arguments, **named)
 
     tasks.get, batches.put = timed_get, timed_put
     return ring
+
+
+def apply_threads(count: int) -> None:
+    """In a worker, once its libraries are loaded: at its first batch."""
+    import torch
+
+    torch.set_num_threads(count)
+    if (cv2 := sys.modules.get("cv2")) is not None:
+        cv2.setNumThreads(count)
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return
+    threadpool_limits(count)
 
 
 def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:

@@ -1,6 +1,6 @@
 """A stream beside the consumer's, in which batches are copied to the device, and what the copies took.
 
-Lanes are kept and used again, one pass at a time: memory that the device's allocator gave to one stream is no use to
+Streams are kept and used again, one pass at a time: memory that the device's allocator gave to one stream is no use to
 another, so a new stream for each epoch would need the memory of a batch anew each time.
 """
 
@@ -20,7 +20,7 @@ Report = Callable[[int, int], None]
 
 
 class Streams(EventSource, Protocol):
-    """What a lane needs of a device."""
+    """What a copy stream needs of a device."""
 
     @property
     def target(self) -> Any:
@@ -43,9 +43,9 @@ class Transfer:
 
     def __init__(self, streams: Streams) -> None:
         self.begun, self.copied, self.done = streams.event(), streams.event(), streams.event()
-        """In the lane: before the copy, after it, and after the transform."""
+        """In the copy stream: before the copy, after it, and after the transform."""
         self.reached, self.passed = streams.event(), streams.event()
-        """In the consumer's stream: before and after it waits for the lane."""
+        """In the consumer's stream: before and after it waits for the copy stream."""
         self.batch: Any = None
         self.source: Any = None
         """What copy and transform read, held until they are done."""
@@ -55,7 +55,7 @@ class Transfer:
         self.report: Report | None = None
 
 
-class Lane:
+class CopyStream:
     """Used by one pass at a time. Never waits for the device."""
 
     def __init__(self, streams: Streams) -> None:
@@ -90,7 +90,7 @@ class Lane:
         """The batch, safe to use in the current stream from now on. ``is_foreign``: see ``batch.hand_over``."""
         consumer = self.streams.stream()
         transfer.reached.record(consumer)
-        # Not wait_stream(): the lane may be copying the next batch already.
+        # Not wait_stream(): the copy stream may be copying the next batch already.
         transfer.done.wait(consumer)
         transfer.passed.record(consumer)
         if not batches.hand_over(transfer.batch, consumer, is_foreign):
@@ -123,29 +123,29 @@ class Lane:
             self._free.append(transfer)
 
     def _see_what_is_there(self, tensors: list[Any]) -> None:
-        """What the consumer's stream has made, and what it may still use unseen, is waited for in the lane."""
+        """What the consumer's stream has made, and what it may still use unseen, is waited for in the copy stream."""
         if self._is_cautious or any(tensor.device.type != "cpu" for tensor in tensors):
             self.stream.wait_stream(self.streams.stream())
 
 
 def copy_times(transfer: Transfer) -> tuple[int, int]:
-    """Of the wait for the lane, the end is the transform's and the rest the copy's."""
+    """Of the wait for the copy stream, the end is the transform's and the rest the copy's."""
     copy_ns = nanoseconds(transfer.begun, transfer.copied)
     waited_ns = nanoseconds(transfer.reached, transfer.passed)
     return copy_ns, min(copy_ns, max(0, waited_ns - nanoseconds(transfer.copied, transfer.done)))
 
 
-_lanes: dict[Any, list[Lane]] = {}
+_free_streams: dict[Any, list[CopyStream]] = {}
 
 
-def take(streams: Streams) -> Lane:
-    """A lane that nobody uses, or a new one."""
-    free = _lanes.setdefault(streams, [])
+def take_stream(streams: Streams) -> CopyStream:
+    """A copy stream that nobody uses, or a new one."""
+    free = _free_streams.setdefault(streams, [])
     try:
         return free.pop()
     except IndexError:
-        return Lane(streams)
+        return CopyStream(streams)
 
 
-def give_back(lane: Lane) -> None:
-    _lanes.setdefault(lane.streams, []).append(lane)
+def return_stream(copies: CopyStream) -> None:
+    _free_streams.setdefault(copies.streams, []).append(copies)

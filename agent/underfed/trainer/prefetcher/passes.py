@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
-from underfed.trainer.prefetcher.copy_stream import Lane, Streams, Transfer, Transform, give_back, take
-from underfed.trainer.prefetcher.steps import Steps
+from underfed.trainer.prefetcher.copy_stream import CopyStream, Streams, Transfer, Transform, return_stream, take_stream
+from underfed.trainer.prefetcher.prefetched_steps import PrefetchedSteps
 
 
 class Pass:
@@ -23,20 +23,20 @@ class Pass:
         self._is_ready = readiness(iterator)
         self._fetched: deque[Transfer | Exception] = deque()
         """At most two: the one that is asked for, and the one after it."""
-        self._steps = Steps(iterator)
-        self._lane: Lane | None = take(streams)
+        self._steps = PrefetchedSteps(iterator)
+        self._copies: CopyStream | None = take_stream(streams)
 
     def __iter__(self) -> Pass:
         return self
 
     def __next__(self) -> Any:
-        lane = self._lane
-        if lane is None:
+        copies = self._copies
+        if copies is None:
             raise StopIteration
         self._steps.entered(bool(self._fetched), may_block=not self._fetched or self._is_ready is None)
         try:
-            transfer = self._first(lane)
-            batch = lane.deliver(transfer, self._transform is not None, self._steps.report())
+            transfer = self._first(copies)
+            batch = copies.deliver(transfer, self._transform is not None, self._steps.report())
         except BaseException as error:
             self._steps.stopped(error)
             raise
@@ -46,34 +46,34 @@ class Pass:
 
     def close(self) -> None:
         """Let go of the loader's iterator and of what was fetched ahead; ``next()`` gives nothing more."""
-        lane, self._lane = self._lane, None
-        if lane is None:
+        copies, self._copies = self._copies, None
+        if copies is None:
             return
         for fetched in self._fetched:
             if isinstance(fetched, Transfer):
-                lane.drop(fetched)
+                copies.drop(fetched)
         self._fetched.clear()
         self._steps.close()
         self._iterator = iter(())
         self._is_ready = None
         try:
-            lane.settle()
+            copies.settle()
         except Exception:
-            return  # a device that has failed: its lane is not used again
-        give_back(lane)
+            return  # a device that has failed: its stream is not used again
+        return_stream(copies)
 
     def __del__(self) -> None:
-        if getattr(self, "_lane", None) is not None:
+        if getattr(self, "_copies", None) is not None:
             self.close()
 
-    def _first(self, lane: Lane) -> Transfer:
+    def _first(self, copies: CopyStream) -> Transfer:
         """The batch that is asked for, with the next one fetched too where that takes no waiting.
 
         It stays in ``_fetched``, so that a Ctrl-C while the next one is fetched does not lose it.
         """
-        lane.settle()
+        copies.settle()
         if not self._fetched:
-            self._fetched.append(self._fetch(lane))
+            self._fetched.append(self._fetch(copies))
         first = self._fetched[0]
         if isinstance(first, Exception):
             self._fetched.popleft()
@@ -82,19 +82,19 @@ class Pass:
             finally:
                 del first  # or it would keep this frame, and the frame it
         if len(self._fetched) == 1 and (self._is_ready is None or self._is_ready()):
-            self._fetched.append(self._fetch_ahead(lane))
+            self._fetched.append(self._fetch_ahead(copies))
         return first
 
-    def _fetch(self, lane: Lane) -> Transfer:
+    def _fetch(self, copies: CopyStream) -> Transfer:
         batch = next(self._iterator)
         number = self._steps.fetched()
-        transfer = lane.send(batch, self._transform)
+        transfer = copies.send(batch, self._transform)
         transfer.number = number
         return transfer
 
-    def _fetch_ahead(self, lane: Lane) -> Transfer | Exception:
+    def _fetch_ahead(self, copies: CopyStream) -> Transfer | Exception:
         try:
-            return self._fetch(lane)
+            return self._fetch(copies)
         except Exception as error:
             return error.with_traceback(without_ours(error.__traceback__))  # raised when its batch is asked for
 

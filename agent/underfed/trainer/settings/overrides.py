@@ -85,7 +85,7 @@ class Overrides:
         news = [f"{name} {_was(before, name, value)}{format_value(value)}" for name, value in decision.accepted.items()]
         if news:
             self._say_once(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(news)}")
-        launch.tell(os.environ, launch.SETTLED)
+        launch.report(os.environ, launch.SETTLED)
         if self.changed is not None and known != (self.applied, self.refused):
             try:
                 self.changed()
@@ -180,18 +180,6 @@ def has_accelerator() -> bool:
     torch = _torch()
     accelerator = getattr(torch, "accelerator", None)
     return bool(accelerator.is_available() if accelerator is not None else torch.cuda.is_available())
-
-
-def apply_threads(count: int) -> None:
-    """In a worker, once its libraries are loaded: at its first batch."""
-    _torch().set_num_threads(count)
-    if (cv2 := sys.modules.get("cv2")) is not None:
-        cv2.setNumThreads(count)
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return
-    threadpool_limits(count)
 
 
 def _was(before: Mapping[str, Value], name: str, value: Value) -> str:

@@ -1,9 +1,10 @@
 /** What narrows the list just now, each in words and with the way out of it. */
 import type { Cause } from '../../api/names'
 import { formatWeekday } from '../../format'
-import type { RunsQuery } from '../../store/query'
+import type { RunsFilter } from '../../store/filter'
 import { chosenIn, ofDay, type Term, termsOf, toggled } from '../../store/terms'
-import { causeWord, runs as say, statusWord, week } from '../../text'
+import { causeWord, statusWord } from '../../text/labels'
+import { runs as say, week } from '../../text/runs'
 import { boundWord } from '../../verdict'
 
 export interface ActiveFilter {
@@ -17,10 +18,10 @@ export interface ActiveFilter {
 /** Keys of the search that have a menu. */
 const MENUS: Readonly<Record<string, string>> = { user: '=', host: '=', seen: '<' }
 
-export function activeFilters(asking: RunsQuery): readonly ActiveFilter[] {
-  const { status, bound, project, tag, archived } = asking
+export function activeFilters(filter: RunsFilter): readonly ActiveFilter[] {
+  const { status, bound, project, tag, archived } = filter
   return [
-    ...ofSearch(asking.q),
+    ...ofSearch(filter.q),
     ...(status ? [{ words: statusWord[status], without: { status: null }, hasControl: true }] : []),
     ...(bound ? [{ words: boundWord(bound), without: { bound: null }, hasControl: true }] : []),
     ...(project ? [{ words: project, without: { project: null }, hasControl: true }] : []),
