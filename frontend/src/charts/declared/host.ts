@@ -73,7 +73,12 @@ function rates(
 ): Declared<HostHistory> {
   const most = (history: HostHistory) =>
     highest([solid, dashed].flatMap(({ metric }) => seriesOf(history, metric)?.values ?? [])) ?? 0
-  return pair(title, history => `${bytesScale(most(history)).unit}/s, all processes on the host`, solid, dashed)
+  return pair(
+    title,
+    history => `${bytesScale(most(history)).unit}/s, all processes on the host`,
+    solid,
+    dashed,
+  )
 }
 
 /** How instants are told: by the clock, or since a run's start. */
