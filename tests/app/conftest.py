@@ -92,7 +92,7 @@ def shared_application(
 @pytest.fixture
 def application(
     request: pytest.FixtureRequest,
-    databases: Databases,  # noqa: ARG001 – for its kind, of which each test runs once
+    databases: Databases,
     opening: Opening,
 ) -> Iterator[Application]:
     """The one of all tests of this module that are marked ``reads``; else one of its own."""

@@ -47,10 +47,10 @@ class OnServer:
     server: postgresql.Server
     _urls: list[str] = field(default_factory=list)
 
-    def new(self, directory: Path) -> str:  # noqa: ARG002
+    def new(self, directory: Path) -> str:
         return self._made(postgresql.TEMPLATE)
 
-    def copy(self, url: str, directory: Path) -> str:  # noqa: ARG002
+    def copy(self, url: str, directory: Path) -> str:
         return self._made(url)
 
     def _made(self, template: str) -> str:

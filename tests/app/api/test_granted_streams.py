@@ -52,13 +52,22 @@ def hear(stream: http.client.HTTPResponse) -> str:
     raise AssertionError("the stream ended")
 
 
-def test_a_stream_ends_within_a_second_of_its_token(application: Application, address: str) -> None:
+def seconds_until_a_stream_ends_with_its_token(application: Application, address: str) -> float:
     made = make_token(application, "view")
     with watching(address, bearer(made["token"])) as stream:
         revoked_at = time.monotonic()
         visitor(application, ROOT).delete(f"/api/v1/tokens/{made['token_id']}")
         stream.read()
-        assert time.monotonic() - revoked_at < 1.5
+        return time.monotonic() - revoked_at
+
+
+def test_a_stream_ends_with_its_token(application: Application, address: str) -> None:
+    seconds_until_a_stream_ends_with_its_token(application, address)
+
+
+@pytest.mark.soak
+def test_a_stream_ends_within_a_second_of_its_token(application: Application, address: str) -> None:
+    assert seconds_until_a_stream_ends_with_its_token(application, address) < 1.5
 
 
 def test_a_stream_ends_when_its_browser_signs_out(application: Application, address: str) -> None:

@@ -26,14 +26,14 @@ from underfed.collector.wire import (
     Device,
     GpuSamples,
     HostFacts,
-    Run,
+    RunPart,
     SampleColumns,
     Steps,
     Storage,
     Worker,
     as_json,
-    decode,
-    encode,
+    decode_window,
+    encode_window,
 )
 from underfed.collector.wire import Window as WireWindow
 from underfed.exchange.facts import RunFacts
@@ -199,10 +199,10 @@ def test_devices_and_their_samples_are_written_as_by_hand() -> None:
         started_at="2026-11-21T05:56:13.757498Z",
         start_us=0,
         end_us=1,
-        run=Run(run, HostFacts(cpu_count=2), [device], {}),
+        run=RunPart(run, HostFacts(cpu_count=2), [device], {}),
         gpus=[GpuSamples(0, columns)],
     )
-    made = decode(encode(window))
+    made = decode_window(encode_window(window))
     assert shape(made["gpus"]) == shape(by_hand[0]["gpus"])
     assert shape(made["run"]["devices"]) == shape(by_hand[0]["run"]["devices"])
 
