@@ -10,12 +10,12 @@ import { followAddress } from './router'
 import { listenForShortcuts } from './shortcuts'
 import { asked, readService } from './store/connection'
 import { followTheme, registerColours } from './theme'
-import { beatWithNews } from './ui/frame/beat'
+import { beatWithEvents } from './ui/frame/beat'
 
 registerColours(TOKENS)
 followTheme(repaint)
 followAddress()
-beatWithNews()
+beatWithEvents()
 listenForShortcuts()
 void asked(readService())
 render(<App />, document.body)

@@ -21,7 +21,7 @@ function currentTheme(): Theme {
   return printing.value ? 'light' : (chosenTheme.value ?? system.value)
 }
 
-/** The other one, that of the system held fast, and back to following the system. */
+/** From following the system to the other theme, to the system's own, fixed, and back to following it. */
 export function nextTheme(): void {
   const other = system.value === 'dark' ? 'light' : 'dark'
   const next = chosenTheme.value === null ? other : chosenTheme.value === other ? system.value : null

@@ -110,7 +110,7 @@ KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "g h": ("g h", stands_at("**/hosts*")),
     "g t": ("g t", stands_at("**/team*")),
     "t": ("t", is_dressed),
-    "?": ("?", shows("#keys-title")),
+    "?": ("?", shows("dialog.keys h2")),
 }
 """What to press from the runs on, and what must be so then."""
 
@@ -160,6 +160,7 @@ def test_a_key_of_a_run_does_what_the_list_says(keys: str, gallery: Service, pag
 def test_the_list_has_these_keys_and_no_other(gallery: Service, page: Page) -> None:
     opened(page, gallery)
     page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
     listed = {" ".join(entry.locator("kbd").all_inner_texts()) for entry in page.locator(".keys dt").all()}
     assert listed == KEYS.keys() | RUN_KEYS.keys() | FOCUSED
 

@@ -39,7 +39,7 @@ def panel(page: Page, name: str) -> Locator:
         ("mae-vit-l-copy", r"Transfer-bound.*wait for copies.*pin_memory=True"),
         ("gpt2-logging", r"Host-bound.*idle .* with data at hand"),
         ("bert-tiny-laptop", r"The training loop waits for data.*no GPU|no GPU.*The training loop waits for data"),
-        ("ast-audioset-w8", r"Set for this run:.*carries the advice of.*What the advice gained"),
+        ("ast-audioset-w8", r"Set for this run:.*applies the advice of.*What the advice gained"),
     ],
 )
 def test_each_state_is_told_in_its_own_words(page: Page, gallery: Service, run_id: str, told: str) -> None:
@@ -220,7 +220,7 @@ def test_name_tags_and_notes_are_edited_on_the_page(page: Page, gallery: Service
 
 def test_every_step_is_exported_from_the_menu(page: Page, gallery: Service) -> None:
     open_run(page, gallery, "segformer-b2-short")
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as saved:
         page.get_by_role("link", name=re.compile("Trace")).click()
     assert saved.value.suggested_filename == "segformer-b2-short.trace.json"
@@ -250,7 +250,7 @@ def test_paper_is_light_and_without_controls_also_when_the_screen_is_dark(page: 
     page.emulate_media(media="print", color_scheme="dark")
     paper = "getComputedStyle(document.documentElement).getPropertyValue('--paper')"
     assert page.evaluate(paper) == "rgb(255, 255, 255)"
-    expect(page.get_by_role("button", name="Export")).to_be_hidden()
+    expect(page.get_by_role("button", name="Export", exact=True)).to_be_hidden()
     expect(page.get_by_role("button", name=re.compile("As table: Where"))).to_be_hidden()
     assert page.pdf(format="A4").startswith(b"%PDF")
 

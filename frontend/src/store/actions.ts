@@ -12,10 +12,10 @@ export const mayChange = computed(() => service.value?.scopes.includes('admin') 
 type Act = (runId: string) => Promise<void>
 
 const at = (runId: string) => `/api/v1/runs/${encodeURIComponent(runId)}`
-const putIn: Act = runId => change('PATCH', at(runId), { archived: true })
-const takeOut: Act = runId => change('PATCH', at(runId), { archived: false })
-const erase: Act = runId => change('DELETE', at(runId))
-const restore: Act = runId => change('POST', `${at(runId)}/restore`)
+const archiveOne: Act = runId => change('PATCH', at(runId), { archived: true })
+const unarchiveOne: Act = runId => change('PATCH', at(runId), { archived: false })
+const deleteOne: Act = runId => change('DELETE', at(runId))
+const restoreOne: Act = runId => change('POST', `${at(runId)}/restore`)
 
 /** `null` gives a name back to what the agent says. */
 export interface Changes {
@@ -45,11 +45,11 @@ export async function retag(
   tell(runs, say.tagged, result, id => give(id, had.get(id) ?? {}))
 }
 
-/** These return the runs it was done to, and take them out of the list. */
+/** These return the runs it was done to; they leave the list. */
 type Removal = (runs: RunsStore, ids: readonly string[]) => Promise<readonly string[]>
-export const archive: Removal = removal(putIn, takeOut, say.archived)
-export const unarchive: Removal = removal(takeOut, putIn, say.unarchived)
-export const remove: Removal = removal(erase, restore, say.deleted)
+export const archive: Removal = removal(archiveOne, unarchiveOne, say.archived)
+export const unarchive: Removal = removal(unarchiveOne, archiveOne, say.unarchived)
+export const remove: Removal = removal(deleteOne, restoreOne, say.deleted)
 
 function removal(doing: Act, undoing: Act, told: (count: number) => string): Removal {
   return async (runs, ids) => {

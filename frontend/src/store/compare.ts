@@ -1,23 +1,16 @@
 /** Runs side by side: the comparison and their series, read when the address changes and when one of them goes on. */
-import { computed, type ReadonlySignal } from '@preact/signals'
+import { computed } from '@preact/signals'
 import { get } from '../api/client'
 import type { Comparison, SeriesPage } from '../api/names'
 import { OVERLAYS } from '../charts/declared/compare'
 import { subscribe } from './connection'
-import { openResource, type Resource, type Store } from './resource'
+import { openResource } from './resource'
 
 const BUCKETS = 240
 /** Eight runs are read again at once: less often than a single one. */
 const REST_MS = 4_000
 
-export interface ComparisonStore extends Store {
-  comparison: Resource<Comparison>
-  series: ReadonlySignal<ReadonlyMap<string, SeriesPage>>
-  /** What was compared before stays until these are read. */
-  choose(ids: readonly string[]): void
-}
-
-export function openComparison(): ComparisonStore {
+export function openComparison() {
   let chosen: readonly string[] = []
   let unsubscribe = () => {}
   const comparison = openResource<Comparison>(
@@ -35,8 +28,11 @@ export function openComparison(): ComparisonStore {
 
   return {
     comparison,
-    series: computed(() => new Map(pages.value?.map(page => [page.run_id, page]))),
-    choose(ids) {
+    series: computed(
+      (): ReadonlyMap<string, SeriesPage> => new Map(pages.value?.map(page => [page.run_id, page])),
+    ),
+    /** What was compared before stays until these are read. */
+    choose(ids: readonly string[]) {
       chosen = ids
       unsubscribe()
       if (ids.length < 2) return

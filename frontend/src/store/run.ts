@@ -6,7 +6,7 @@ import { RUN_METRICS } from '../charts/declared/run'
 import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { subscribe } from './connection'
 import { readEarlier } from './earlier'
-import { openResource, type Resource, type Store } from './resource'
+import { openResource, type Resource } from './resource'
 import { reuse } from './reuse'
 
 export type Part = 'run' | 'diagnosis' | 'series' | 'workers' | 'timeline'
@@ -53,27 +53,11 @@ const MOVING = [
 /** The rest of it: another object only when something of it changed. */
 export type Still = Omit<Run, (typeof MOVING)[number]>
 
-export interface RunStore extends Store {
-  run: Resource<Run>
-  still: ReadonlySignal<Still | null>
-  diagnosis: Resource<Diagnosis>
-  series: Resource<SeriesPage>
-  workers: Resource<WorkersPage>
-  timeline: Resource<Timeline>
-  /** The run of the same job that began last before this one. */
-  previous: Resource<Run>
-  selection: ReadonlySignal<Selection>
-  /** Parts whose last reading failed; what was read before stays. */
-  troubles: ReadonlySignal<ReadonlyMap<Part, ServiceError>>
-  isMissing: ReadonlySignal<boolean>
-  select(changes: Partial<Selection>): void
-  /** To the steps between two instants of what is shown now, in seconds of the run clock. */
-  zoom(fromS: number, toS: number): void
-}
+export type RunStore = ReturnType<typeof openRun>
 
 const EVERYTHING: Selection = { rank: null, loader: null, range: { kind: 'whole' }, figures: 'mean' }
 
-export function openRun(runId: string, first: Selection = EVERYTHING): RunStore {
+export function openRun(runId: string, first: Selection = EVERYTHING) {
   const path = { run_id: runId }
   const selection = signal(first)
   /** Of the last reading of the whole run. */
@@ -172,13 +156,16 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
 
   return {
     ...parts,
+    /** The run of the same job that began last before this one. */
     previous,
     still: stillOf(parts.run),
     selection,
+    /** Parts whose last reading failed; what was read before stays. */
     troubles: computed(() => new Map(ALL.flatMap(name => troubleOf(name, parts[name].trouble.value)))),
     isMissing: computed(() => isMissing('run', parts.run.trouble.value)),
     select,
-    zoom(fromS, toS) {
+    /** To the steps between two instants of what is shown now, in seconds of the run clock. */
+    zoom(fromS: number, toS: number) {
       const shown = columnsNow()
       if (shown) select({ range: { kind: 'steps', from: stepAt(shown, fromS), to: stepAt(shown, toS) + 1 } })
     },

@@ -1,13 +1,13 @@
 /** The list of runs: rows that change in place, and an order that never changes under the pointer. */
-import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { batch, computed, type Signal, signal } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
 import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/names'
 import { formatTag } from '../format'
 import { subscribe } from './connection'
 import { isFiltered, MOST, type RunsFilter, requested } from './filter'
 import { movedRows, sortedIds } from './order'
-import { onlyNewest, openResource, type Resource, type Store } from './resource'
-import { openSelection, type Selection } from './selection'
+import { onlyNewest, openResource } from './resource'
+import { openSelection } from './selection'
 import { throttled } from './throttle'
 
 const PAGE = 200
@@ -34,38 +34,9 @@ export interface Choices {
   tags: readonly string[]
 }
 
-export interface RunsStore extends Store {
-  rows: ReadonlyMap<string, Signal<RunSummary>>
-  order: ReadonlySignal<readonly string[]>
-  selection: Selection
-  counts: ReadonlySignal<StatusCounts | null>
-  overall: Resource<Overall>
-  choices: ReadonlySignal<Choices>
-  isLoaded: ReadonlySignal<boolean>
-  /** More runs match than were read: scrolling reads on. */
-  isPartial: ReadonlySignal<boolean>
-  trouble: ReadonlySignal<ServiceError | null>
-  /** Why the service does not understand the search; the rows of the last one that it did stay. */
-  refusal: ReadonlySignal<string | null>
-  /** What sorting again would do: shown while the pointer or the focus holds the table. */
-  pending: ReadonlySignal<{ moves: number; fresh: number }>
-  /** Hear of all runs until the returned function is called. */
-  follow(): () => void
-  /** Reads the first page of what is asked for; the rows of the last question stay until then. */
-  load(filter: RunsFilter): Promise<void>
-  /** The next page, appended; nothing when there is none or one is on its way. */
-  more(): Promise<void>
-  /** All that match, however many: for what is done to all of them. A reload meanwhile may cut it short. */
-  readRest(): Promise<void>
-  /** While the pointer or the focus is in the table, rows stay where they are. */
-  hold(isHeld: boolean): void
-  /** The reader asks for it: sort again, under the pointer or not. */
-  resort(): void
-  /** Somebody on this page changed runs; `gone` are no longer in the list. */
-  changed(gone?: readonly string[]): void
-}
+export type RunsStore = ReturnType<typeof openRuns>
 
-export function openRuns(): RunsStore {
+export function openRuns() {
   const rows = new Map<string, Signal<RunSummary>>()
   const order = signal<readonly string[]>([])
   const counts = signal<StatusCounts | null>(null)
@@ -192,38 +163,49 @@ export function openRuns(): RunsStore {
     selection: openSelection(order),
     counts,
     overall,
-    choices: computed(() => ({
-      projects: projects.value?.map(each => each.project) ?? [],
-      users: users.value?.map(each => each.user).filter(Boolean) ?? [],
-      ...listed(order.value.flatMap(id => rows.get(id)?.peek() ?? [])),
-    })),
+    choices: computed(
+      (): Choices => ({
+        projects: projects.value?.map(each => each.project) ?? [],
+        users: users.value?.map(each => each.user).filter(Boolean) ?? [],
+        ...listed(order.value.flatMap(id => rows.get(id)?.peek() ?? [])),
+      }),
+    ),
     isLoaded,
+    /** More runs match than were read: scrolling reads on. */
     isPartial: computed(() => cursor.value !== null),
-    trouble: computed(() => (isRefused(failure.value) ? null : failure.value)),
-    refusal: computed(() => (isRefused(failure.value) ? failure.value.message : null)),
+    trouble: computed(() => (refusalIn(failure.value) === null ? failure.value : null)),
+    /** Why the service does not understand the search; the rows of the last one that it did stay. */
+    refusal: computed(() => refusalIn(failure.value)),
+    /** What sorting again would do: shown while the pointer or the focus holds the table. */
     pending,
+    /** Hear of all runs until the returned function is called. */
     follow() {
       void projects.read()
       void users.read()
       return subscribe(['runs'], { onEvent, onMissed })
     },
-    async load(asking) {
+    /** Reads the first page of what is asked for; the rows of the last question stay until then. */
+    async load(asking: RunsFilter) {
       filter = asking
       elsewhere.clear()
       await read(null, [], PAGE)
       if ((overall.peek()?.total ?? null) === null) await overall.read()
     },
+    /** The next page, appended. */
     more: () => readOn(PAGE),
+    /** All that match, however many: for what is done to all of them. A reload meanwhile may cut it short. */
     async readRest() {
       for (let before = -1; cursor.value && order.value.length > before; ) {
         before = order.value.length
         await readOn(MOST)
       }
     },
-    hold(held) {
+    /** While the pointer or the focus is in the table, rows stay where they are. */
+    hold(held: boolean) {
       isHeld = held
       settle()
     },
+    /** The reader asks for it: sort again, under the pointer or not. */
     resort() {
       if (unseen.size > 0 || isStale) void reload()
       else if (filter) {
@@ -231,7 +213,8 @@ export function openRuns(): RunsStore {
         pending.value = { moves: 0, fresh: 0 }
       }
     },
-    changed(gone = []) {
+    /** Somebody on this page changed runs; `gone` are no longer in the list. */
+    changed(gone: readonly string[] = []) {
       const left = new Set(gone)
       order.value = order.value.filter(id => !left.has(id))
       elsewhere.clear()
@@ -250,9 +233,9 @@ function overallOf({ counts, week }: RunsPage): Overall {
   return { total: counts.all, week }
 }
 
-/** A search that the service does not understand. */
-function isRefused(failure: ServiceError | null): failure is ServiceError {
-  return failure?.field === 'q'
+/** Of a search that the service does not understand. */
+function refusalIn(failure: ServiceError | null): string | null {
+  return failure?.field === 'q' ? failure.message : null
 }
 
 function listed(runs: readonly RunSummary[]): Pick<Choices, 'hosts' | 'tags'> {

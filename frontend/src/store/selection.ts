@@ -1,17 +1,7 @@
 /** Runs that were ticked in the table, to be compared, tagged, archived or deleted together. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 
-export interface Selection {
-  /** In the order of the list, and only those in it: what is not seen is not acted upon. */
-  ids: ReadonlySignal<readonly string[]>
-  has(id: string): boolean
-  set(ids: readonly string[], on: boolean): void
-  /** `isRange`: with all between it and the one that was ticked before. */
-  tick(id: string, on: boolean, isRange: boolean): void
-  clear(): void
-}
-
-export function openSelection(order: ReadonlySignal<readonly string[]>): Selection {
+export function openSelection(order: ReadonlySignal<readonly string[]>) {
   const ticked = signal<ReadonlySet<string>>(new Set())
   /** The last one that was ticked: a range goes from it. */
   let anchor: string | null = null
@@ -22,10 +12,12 @@ export function openSelection(order: ReadonlySignal<readonly string[]>): Selecti
     ticked.value = new Set(on ? [...others, ...ids] : others)
   }
   return {
+    /** In the order of the list, and only those in it: what is not seen is not acted upon. */
     ids: computed(() => (ticked.value.size === 0 ? [] : order.value.filter(id => ticked.value.has(id)))),
-    has: id => ticked.value.has(id),
+    has: (id: string) => ticked.value.has(id),
     set,
-    tick(id, on, isRange) {
+    /** `isRange`: with all between it and the one that was ticked before. */
+    tick(id: string, on: boolean, isRange: boolean) {
       const ends = isRange ? [anchor ?? id, id].map(end => order.value.indexOf(end)) : []
       const [from = -1, to = -1] = ends.toSorted((a, b) => a - b)
       set(from === -1 ? [id] : order.value.slice(from, to + 1), on)

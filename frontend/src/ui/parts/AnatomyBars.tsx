@@ -36,7 +36,7 @@ function Within({ anatomy }: { anatomy: Anatomy }) {
   const known = parts.flatMap(([us, said]) =>
     us === null || us === undefined ? [] : [said(formatDuration(us))],
   )
-  return known.length > 0 ? <p class="anatomy-note">{say.within(known)}</p> : null
+  return known.length > 0 ? <p class="anatomy-note detail">{say.within(known)}</p> : null
 }
 
 interface BarProps {

@@ -91,7 +91,7 @@ function OneChart({
       {missing !== null && <p class="missing">{asSentence(missing || text.notMeasured)}</p>}
       {drawn && <Chart mount={mount} data={drawn} label={label} />}
       {explanation && (
-        <details class="disagree">
+        <details class="disagree remark">
           <summary>{explanation.summary}</summary>
           <p>{explanation.text}</p>
         </details>

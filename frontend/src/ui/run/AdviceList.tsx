@@ -81,7 +81,7 @@ function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
 }
 
 function Gain({ advice }: { advice: Advice }) {
-  if (advice.predicted_speedup === null) return <span class="unpredicted">{say.unpredicted}</span>
+  if (advice.predicted_speedup === null) return <span class="detail">{say.unpredicted}</span>
   return <span class="gain">{formatFactor(advice.predicted_speedup)}</span>
 }
 
@@ -101,7 +101,7 @@ function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
 
 function Cautions({ advice }: { advice: Advice }) {
   return (
-    <ul class="cautions">
+    <ul class="cautions remark">
       {advice.risk && (
         <li>
           <b>{say.risk}</b> {advice.risk}

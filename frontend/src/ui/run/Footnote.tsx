@@ -7,7 +7,7 @@ import './Footnote.css'
 export function Footnote({ run }: { run: Run }) {
   const reasons = Map.groupBy(Object.entries(run.not_measured), ([, reason]) => reason)
   return (
-    <footer class="footnote">
+    <footer class="footnote detail">
       <p>{[...versions(run), overhead(run), ...losses(run)].filter(Boolean).join(' · ')}</p>
       {run.hosts.map(host => (
         <p key={host.hostname}>{hostLine(host)}</p>

@@ -60,7 +60,7 @@ function Verdict({ diagnosis: { ranks, causes } }: { diagnosis: Diagnosis }) {
   const slow = ranks.filter(rank => rank.straggler)
   const reason = causes.find(one => one.cause === 'slow_rank')?.sentence
   if (slow.length === 0) return null
-  return <p class="straggler-note">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
+  return <p class="straggler-note remark">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
 }
 
 interface ChoiceProps {

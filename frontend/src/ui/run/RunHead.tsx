@@ -22,7 +22,7 @@ export function RunHead({ run }: { run: Run }) {
   return (
     <div class="run-head">
       <h1>{run.name}</h1>
-      <span class="meta">
+      <span class="meta detail">
         <span class="with-glyph">
           <StatusGlyph status={run.status} />
           {say.after(run.status, formatAge(ageS(run)))}
@@ -44,7 +44,7 @@ export function RunHead({ run }: { run: Run }) {
         </span>
       ))}
       {(overrides.length > 0 || run.advice_of) && (
-        <span class="meta">
+        <span class="meta detail">
           {overrides.length > 0 && (
             <span>
               {say.overrides}{' '}

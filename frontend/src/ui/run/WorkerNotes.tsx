@@ -10,7 +10,7 @@ export function WorkerNotes({ page }: { page: WorkersPage }) {
   const growing = workers.filter(worker => worker.is_growing)
   const quiet = [memoryOf(workers), pinUs === null ? null : say.pin(formatDuration(pinUs))]
   return (
-    <ul class="worker-notes">
+    <ul class="worker-notes remark">
       {grave.map(line => (
         <li key={line} class="grave">
           {line}

@@ -11,7 +11,6 @@ import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
-import './WorkersPanel.css'
 
 const COLUMNS: readonly FigureColumn<WorkerInfo>[] = [
   { name: 'worker', label: 'Worker', value: one => one.worker, told: one => say.name(one.worker) },
@@ -47,7 +46,7 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Sti
     >
       {page.missing !== null && <p class="missing">{asSentence(page.missing)}</p>}
       {drawn && <Chart mount={mount} data={drawn} label={label(page)} />}
-      {limit && <p class="strips-note">{limit}</p>}
+      {limit && <p class="remark">{limit}</p>}
       <WorkerNotes page={page} />
     </Panel>
   )

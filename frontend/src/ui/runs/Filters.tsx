@@ -244,7 +244,7 @@ function Count({ filter }: { filter: RunsFilter }) {
     said.value = found === undefined ? '' : runs.count(found, filter.archived ? null : total)
   })
   return (
-    <span class="count" role="status">
+    <span class="count detail" role="status">
       {said.value}
     </span>
   )

@@ -1,4 +1,4 @@
-/** Nothing was found: what was asked for, and each part of it that could be left out. */
+/** No run matches: the filters that apply, and a link without each of them. */
 import { withQuery } from '../../router'
 import type { RunsFilter } from '../../store/filter'
 import { runs as say } from '../../text/runs'

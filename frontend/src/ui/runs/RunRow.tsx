@@ -31,7 +31,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
           {run.name}
         </a>
         {isNarrow || <Tags run={run} query={query} />}
-        {run.archived_at !== null && <small class="faint"> {runs.isArchived}</small>}
+        {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow && (
           <span class="second-line">
             <VerdictCell run={run} isShort /> · {statusWord[run.status]} {formatAgeCell(ageS(run))}

@@ -47,7 +47,7 @@ export function TagDialog({ ids, onClose }: TagProps) {
                     aria-label={say.remove(words)}
                     onClick={() => toggle(key)}
                   >
-                    {words} {count < ids.length && <small class="faint">{say.on(count, ids.length)}</small>}{' '}
+                    {words} {count < ids.length && <small>{say.on(count, ids.length)}</small>}{' '}
                     <span aria-hidden="true">×</span>
                   </button>
                 </li>

@@ -1,4 +1,4 @@
-/** What narrows the list just now, each in words and with the way out of it. */
+/** The filters that apply now, each in words and with the change of the address that removes it. */
 import type { Cause } from '../../api/names'
 import { formatWeekday } from '../../format'
 import type { RunsFilter } from '../../store/filter'
@@ -9,9 +9,9 @@ import { boundWord } from '../../verdict'
 
 export interface ActiveFilter {
   words: string
-  /** Changes of the address that take it away. */
+  /** Changes of the address that remove it. */
   without: Record<string, string | null>
-  /** A field or a menu shows it already, and takes it away. */
+  /** A field or a menu shows it already, and can remove it. */
   hasControl: boolean
 }
 

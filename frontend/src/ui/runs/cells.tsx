@@ -15,7 +15,7 @@ export function VerdictCell({ run, isShort = false }: { run: RunSummary; isShort
   return (
     <span class={`with-glyph verdict-word ${verdictTone(run)}`} title={run.no_loader ?? undefined}>
       <VerdictGlyph judged={run} />
-      {word} {run.cause && !isShort && <small class="faint">{causeWord[run.cause]}</small>}
+      {word} {run.cause && !isShort && <small>{causeWord[run.cause]}</small>}
     </span>
   )
 }
