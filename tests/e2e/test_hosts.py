@@ -74,7 +74,7 @@ def test_one_host_over_time_by_the_keyboard_alone(address: str, page: Page) -> N
     page.keyboard.press("Home")
     expect(slider).not_to_have_attribute("aria-valuetext", before or "")
     page.get_by_role("button", name="As table").click()
-    expect(page.get_by_role("table").last).to_contain_text("own cores")
+    expect(page.get_by_role("table").last).to_contain_text("Own cores")
     assert is_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="gpu-04")).to_be_visible()

@@ -40,12 +40,6 @@ export const compare = {
   isSet: 'set',
   overlay: 'Over the run',
   metric: 'What is drawn',
-  metrics: {
-    step_us: 'Step time',
-    data_wait_us: 'Data wait',
-    data_stall_fraction: 'Share of waiting',
-    queue_depth: 'Batches ready',
-  },
   axis: 'Along',
   axes: { step: 'Step', time: 'Time', epoch: 'Epoch', sample: 'Samples' },
   start: 'start',

@@ -35,9 +35,8 @@ export interface DeclaredLine<Source> {
   fill?: keyof Palette
   isDashed?: boolean
   /** Stands beside its end instead of its newest value, or is made of that. */
-  name?: string
-  nameOf?(newest: string): string
-  nameColour?: Colour
+  end?: string | ((newest: string) => string)
+  endColour?: Colour
   /** It is drawn as the share of this much, in the unit of its values; `null`: that is not known. */
   whole?: (source: Source) => number | null
   /** Instead of the metric's own values; of other metrics of the chart at the same positions. */
@@ -75,9 +74,9 @@ export interface Explanation {
 
 /** A chart with its words, as a page shows it. */
 export interface ShownChart {
-  /** `null`: the title of its panel heads it. */
-  title: string | null
-  detail: string
+  /** Left out: the title of its panel heads it. */
+  title?: string | undefined
+  detail?: string
   /** What a screen reader says instead of the picture. */
   label: string
   /** What is read out, tabled and saved. */
@@ -85,8 +84,22 @@ export interface ShownChart {
   /** `null`: nothing of it was measured. */
   drawn: Drawn | null
   /** What of it was not measured, and why. */
-  missing: string | null
-  explanation: Explanation | null
+  missing?: string | null
+  explanation?: Explanation | null
+}
+
+/** Charts over one axis, below one another, and all that is said of them. */
+export interface ChartSet {
+  charts: readonly ShownChart[]
+  /** What is read out, tabled and saved, also without a chart. */
+  quantities: readonly Quantity[]
+  across: Axis
+  /** Ascending positions: the stops of the arrow keys, and the rows of the table. */
+  at: readonly number[]
+  /** Of the table; left out: the title of the panel. */
+  caption?: string | undefined
+  /** The column of the positions, in the file and in the table. */
+  position: { name: string; label: string }
 }
 
 /** What the charts of one panel have in common. */
@@ -115,7 +128,7 @@ export function shownChart<Source>(declared: Declared<Source>, ground: Ground<So
   const title = told(declared.title, source)
   const up = () => upOf(declared, layers, measured[0]?.unit ?? 'count', ground)
   return {
-    title: declared.isUntitled ? null : title,
+    title: declared.isUntitled ? undefined : title,
     detail: layers.length > 0 ? told(declared.detail ?? '', source) : '',
     label: `${title}: ${measured.map(inWords).join(', ')}`,
     quantities,
@@ -184,7 +197,7 @@ function layersOf<Source>(
   { line, quantity }: ReadLine<Source>,
   { source, newest }: Ground<Source>,
 ): readonly Layer[] {
-  const { stroke, fill, isOptional } = line
+  const { stroke, fill, isOptional, end } = line
   const whole = line.whole ? line.whole(source) : 1
   const newestValue = last(quantity.values)
   if (!stroke || newestValue === null || !whole) return []
@@ -196,8 +209,8 @@ function layersOf<Source>(
       stroke,
       fill,
       isOptional,
-      label: line.name ?? line.nameOf?.(told) ?? newest(told),
-      labelColour: line.nameColour,
+      label: typeof end === 'function' ? end(told) : (end ?? newest(told)),
+      labelColour: line.endColour,
       dash: line.isDashed ? [5, 3] : undefined,
     },
   ]
@@ -227,10 +240,12 @@ export function valueAt({ at, values }: Pick<Quantity, 'at' | 'values'>, positio
 }
 
 /** What the crosshair stands on, in one line; what was not measured there is left out. */
-export function readoutAt(quantities: readonly Quantity[], position: number, where: string): string {
+export function readoutAt(
+  { quantities, across }: Pick<ChartSet, 'quantities' | 'across'>,
+  position: number,
+): string {
   const values = quantities.map(quantity => ({ ...quantity, value: valueAt(quantity, position) }))
   const measured = values.filter(({ value }) => value !== null)
-  return [where, ...measured.map(({ label, unit, value }) => `${label} ${formatValue(unit, value)}`)].join(
-    ' · ',
-  )
+  const told = measured.map(({ label, unit, value }) => `${label} ${formatValue(unit, value)}`)
+  return [across.told(position), ...told].join(' · ')
 }
