@@ -18,6 +18,8 @@ const SCALE = 2
 const LINE = 20
 const TITLE_FONT = '600 15px "Plex Sans", system-ui, sans-serif'
 const SWATCH = 11
+/** Between two columns of a table. */
+const GAP = 16
 
 /** As a PNG. Raises: Error when the browser makes no picture of it. */
 export function pictureOf(blocks: readonly Block[]): Promise<Blob> {
@@ -99,17 +101,26 @@ export function legend(entries: readonly (readonly [colour: keyof Palette, name:
   }
 }
 
-/** The first row heads the others; columns are equally wide, and what does not fit into its cell is cut. */
+/** The first row heads the others; a column is as wide as its cells; where all together have no room, long cells are cut. */
 export function table(rows: readonly (readonly string[])[]): Block {
   return {
     height: LINE * rows.length,
     draw(context, width) {
       context.font = TEXT_FONT
+      const [heads = []] = rows
+      const most = (1.5 * width) / heads.length
+      const needed = heads.map((_, column) =>
+        Math.min(most, Math.max(...rows.map(cells => context.measureText(cells[column] ?? '').width)) + GAP),
+      )
+      const stretch = width / needed.reduce((sum, each) => sum + each, 0)
+      const widths = needed.map(each => each * stretch)
       rows.forEach((cells, row) => {
-        const each = width / cells.length
         context.fillStyle = palette()[row === 0 ? 'ink-3' : 'ink']
+        let left = 0
         cells.forEach((cell, column) => {
-          context.fillText(fitted(context, cell, each - 12), column * each, LINE * (row + 1) - 6)
+          const room = widths[column] ?? 0
+          context.fillText(fitted(context, cell, room - GAP), left, LINE * (row + 1) - 6)
+          left += room
         })
       })
     },

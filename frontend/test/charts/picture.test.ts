@@ -47,7 +47,7 @@ test('text that is too long is cut where the width ends', () => {
   expect(words?.endsWith('…')).toBe(true)
 })
 
-test('a table has its head and every cell, each inside its column', () => {
+test('a table has its head and every cell; what is too long is cut, and the others have their room', () => {
   const block = table([
     ['Signal', 'Says'],
     ['a', 'word '.repeat(100)],
@@ -55,9 +55,20 @@ test('a table has its head and every cell, each inside its column', () => {
   ])
   const drawn = picture(block)
   expect(drawn.textNamed('Signal').colour).toBe('ink-3')
-  expect(drawn.textNamed('short').points[0]).toEqual([PAD + 480, PAD + 54])
-  expect(drawn.of('text', 'ink')[1]?.text.length).toBeLessThanOrEqual(480 / CHARACTER)
+  const [[left, top] = [0, 0]] = drawn.textNamed('short').points
+  expect([left, top]).toEqual([drawn.textNamed('Says').points[0]?.[0], PAD + 54])
+  const long = drawn.of('text', 'ink')[1]?.text ?? ''
+  expect(long.endsWith('…')).toBe(true)
+  expect(left + long.length * CHARACTER).toBeLessThanOrEqual(PAD + 960)
   expect(block.height).toBe(60)
+})
+
+test('a table with room to spare cuts nothing', () => {
+  const rows = [
+    ['Signal', 'Measured'],
+    ['Longest wait of a rank beyond the median', '0.4% of step time'],
+  ]
+  expect(picture(table(rows)).texts()).toEqual(rows.flat())
 })
 
 test('an empty table is no fault', () => {
