@@ -10,7 +10,7 @@ export interface Axis {
   ticks(width: number): readonly number[]
   label(at: number): string
   /** A position in words, as a readout begins and a row of a table. */
-  told(at: number): string
+  inWords(at: number): string
 }
 
 /** What lies along the height: from 0 to `top`, in the unit of the values. */
@@ -88,21 +88,21 @@ const TIME_STEPS_S: readonly number[] = [
 /** A label below the axis and the air around it, in CSS pixels. */
 const LABEL_WIDTH = 76
 
-/** Run time, in seconds; 0 is called `start`. With `clock` instants are told by another one. */
+/** Run time, in seconds; 0 is called `start`. `clock` writes instants of another one. */
 export function timeAxis(fromS: number, toS: number, start: string, clock?: (atS: number) => string): Axis {
   return {
     from: fromS,
     to: toS,
     ticks: width => timeTicks(fromS, toS, width),
     label: clock ?? (atS => (atS === 0 ? start : formatElapsed(atS, toS))),
-    told: clock ?? (atS => formatElapsed(Math.round(atS), toS)),
+    inWords: clock ?? (atS => formatElapsed(Math.round(atS), toS)),
   }
 }
 
-/** Steps, epochs or samples from 0; all of them are told as `told` does. */
-export function countAxis(to: number, told: (at: number) => string): Axis {
+/** Steps, epochs or samples from 0. */
+export function countAxis(to: number, inWords: (at: number) => string): Axis {
   const ticks = (width: number) => valueTicks(to, width, LABEL_WIDTH)
-  return { from: 0, to, ticks, label: at => (at === 0 ? told(0) : formatNumber(at)), told }
+  return { from: 0, to, ticks, label: at => (at === 0 ? inWords(0) : formatNumber(at)), inWords }
 }
 
 /** Round instants between two, in seconds, with room for their labels in so many CSS pixels. */

@@ -38,7 +38,7 @@ export function runStyle(place: number): { colour: Colour; dash: readonly number
   return RUN_STYLES[place] ?? { colour: 'ink', dash: [] }
 }
 
-/** Where batch sizes differ, a step is not the same work: then runs lie along samples too, unless told otherwise. */
+/** Where batch sizes differ, a step is not the same work: then runs lie along samples too, unless the address says otherwise. */
 export const axesOf = (per: Comparison['per']) => (per === 'samples' ? ALONG : ALONG.slice(0, 3))
 
 /** What the address says, or what is usual. */

@@ -24,7 +24,7 @@ export interface Quantity {
 export type Found = Pick<Quantity, 'unit' | 'at' | 'values'> & { missing: string | null }
 
 /** Something that depends on the run or host that is shown, or not. */
-type Told<Source, T> = T | ((source: Source) => T)
+type BySource<Source, T> = T | ((source: Source) => T)
 
 export interface DeclaredLine<Source> {
   /** A metric of the API. */
@@ -34,7 +34,7 @@ export interface DeclaredLine<Source> {
   stroke?: Colour
   fill?: keyof Palette
   isDashed?: boolean
-  /** Stands beside its end instead of its newest value, or is made of that. */
+  /** Stands beside its end instead of its newest value, or is made from that. */
   end?: string | ((newest: string) => string)
   endColour?: Colour
   /** It is drawn as the share of this much, in the unit of its values; `null`: that is not known. */
@@ -48,18 +48,18 @@ export interface DeclaredLine<Source> {
 }
 
 export interface Declared<Source> {
-  title: Told<Source, string>
+  title: BySource<Source, string>
   /** The title of its panel heads it already. */
   isUntitled?: boolean
   /** Small print beside the title. */
-  detail?: Told<Source, string>
+  detail?: BySource<Source, string>
   /** CSS pixels, axes included. */
   height?: number
   /** The first line on top, each on those after it. */
   isStacked?: boolean
   isLabelled?: boolean
   /** The value at the upper edge, unless a higher one was measured; `null`: what was measured decides. */
-  top?: Told<Source, number | null>
+  top?: BySource<Source, number | null>
   lines: readonly DeclaredLine<Source>[]
   /** Only there while this holds. */
   isFor?(source: Source): boolean
@@ -108,9 +108,9 @@ export interface Ground<Source> {
   across: Axis
   marks: readonly Mark[]
   find(metric: string, percentile?: DeclaredLine<Source>['percentile']): Found | null
-  /** How a newest value is told beside the end of its line. */
+  /** What stands beside the end of a line, from its newest value. */
   newest(value: string): string
-  /** How the highest value is told where it is cut off. */
+  /** What stands above the drawing, from the highest value, where that is cut off. */
   highest(value: string): string
 }
 
@@ -125,12 +125,12 @@ export function shownChart<Source>(declared: Declared<Source>, ground: Ground<So
   const missing = whyMissing(declared, ground)
   // Without one of its parts a stack would show the others where they do not lie.
   const layers = declared.isStacked && missing !== null ? [] : read.flatMap(one => layersOf(one, ground))
-  const title = told(declared.title, source)
+  const title = valueFor(declared.title, source)
   const up = () => upOf(declared, layers, measured[0]?.unit ?? 'count', ground)
   return {
     title: declared.isUntitled ? undefined : title,
-    detail: layers.length > 0 ? told(declared.detail ?? '', source) : '',
-    label: `${title}: ${measured.map(inWords).join(', ')}`,
+    detail: layers.length > 0 ? valueFor(declared.detail ?? '', source) : '',
+    label: `${title}: ${measured.map(newestInWords).join(', ')}`,
     quantities,
     drawn:
       layers.length === 0
@@ -169,10 +169,10 @@ function upOf<Source>(
 ): ValueAxis {
   const columns = layers.map(({ values }) => values)
   if (lines.some(line => line.whole)) return valueAxis('fraction', columns, 1)
-  return valueAxis(unit, isStacked ? [sumsOf(columns)] : columns, told(top ?? null, source), highest)
+  return valueAxis(unit, isStacked ? [sumsOf(columns)] : columns, valueFor(top ?? null, source), highest)
 }
 
-function told<Source, T>(what: Told<Source, T>, source: Source): T {
+function valueFor<Source, T>(what: BySource<Source, T>, source: Source): T {
   return typeof what === 'function' ? (what as (source: Source) => T)(source) : what
 }
 
@@ -201,15 +201,15 @@ function layersOf<Source>(
   const whole = line.whole ? line.whole(source) : 1
   const newestValue = last(quantity.values)
   if (!stroke || newestValue === null || !whole) return []
-  const told = formatValue(quantity.unit, newestValue)
+  const value = formatValue(quantity.unit, newestValue)
   return [
     {
       at: quantity.at,
-      values: quantity.values.map(value => (value === null ? null : value / whole)),
+      values: quantity.values.map(one => (one === null ? null : one / whole)),
       stroke,
       fill,
       isOptional,
-      label: typeof end === 'function' ? end(told) : (end ?? newest(told)),
+      label: typeof end === 'function' ? end(value) : (end ?? newest(value)),
       labelColour: line.endColour,
       dash: line.isDashed ? [5, 3] : undefined,
     },
@@ -228,7 +228,7 @@ function whyMissing<Source>({ lines }: Declared<Source>, { find }: Ground<Source
   return null
 }
 
-function inWords({ label, unit, values }: Quantity): string {
+function newestInWords({ label, unit, values }: Quantity): string {
   return `${label} ${formatValue(unit, last(values))}`
 }
 
@@ -246,6 +246,6 @@ export function readoutAt(
 ): string {
   const values = quantities.map(quantity => ({ ...quantity, value: valueAt(quantity, position) }))
   const measured = values.filter(({ value }) => value !== null)
-  const told = measured.map(({ label, unit, value }) => `${label} ${formatValue(unit, value)}`)
-  return [across.told(position), ...told].join(' · ')
+  const read = measured.map(({ label, unit, value }) => `${label} ${formatValue(unit, value)}`)
+  return [across.inWords(position), ...read].join(' · ')
 }

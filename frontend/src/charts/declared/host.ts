@@ -76,7 +76,7 @@ function rates(
   return pair(title, history => `${bytesScale(most(history)).unit}/s, by anyone on it`, solid, dashed)
 }
 
-/** How instants are told: by the clock, or since a run's start. */
+/** How instants are written: by the clock, or since a run's start. */
 export interface HostClock {
   /** Milliseconds since 1970 at which the axis reads 0. */
   originMs: number
@@ -115,7 +115,7 @@ export function hostCharts(history: HostHistory, clock: HostClock): ChartSet {
   }
 }
 
-/** `disk_read_bytes_per_s` → `disk read`: its unit is told by its figure. */
+/** `disk_read_bytes_per_s` → `disk read`: its figure has the unit. */
 export function spoken(metric: string): string {
   return metric
     .replace(/(_used)?_bytes(_per_s)?$/, '')

@@ -24,11 +24,11 @@ export function PanelMenu({ title, name, figures, picture }: PanelMenuProps) {
       heading(title, '', true),
       ...(picture?.() ?? tableBlocks(figures)),
     ]
-    tell(say[await handOutPicture(await pictureOf(blocks), fileName('png'))])
+    notify(say[await handOutPicture(await pictureOf(blocks), fileName('png'))])
   }
   async function copyLink(): Promise<void> {
     await writeClipboard(`${location.origin}${location.pathname}${location.search}#${name}`)
-    tell(say.copiedLink)
+    notify(say.copiedLink)
   }
   function saveFigures({ file }: Figures): void {
     save(new Blob([toCsv(file())], { type: 'text/csv' }), fileName('csv'))
@@ -50,6 +50,6 @@ function cellText(cell: WordCell | Cell): string {
   return typeof cell === 'object' && cell !== null ? cell.text : String(cell ?? '')
 }
 
-function tell(text: string): void {
+function notify(text: string): void {
   show({ text, undo: null })
 }

@@ -34,7 +34,7 @@ export interface FigureColumn<Row> {
   /** Of the figures; left out: words, or numbers without one. */
   unit?: Unit
   /** Instead of the value with its unit. */
-  told?(row: Row): WordCell
+  format?(row: Row): WordCell
 }
 
 /** Both from the same columns; `shown` of the rows are in the table. */
@@ -59,8 +59,8 @@ export function figuresOf<Row>(
   }
 }
 
-function wordCell<Row>({ value, unit = 'count', told }: FigureColumn<Row>, row: Row): WordCell {
-  if (told) return told(row)
+function wordCell<Row>({ value, unit = 'count', format }: FigureColumn<Row>, row: Row): WordCell {
+  if (format) return format(row)
   const cell = value(row)
   return typeof cell === 'string' ? cell : formatValue(unit, cell)
 }
@@ -72,7 +72,7 @@ const ROWS = 24
 export function figuresOver(set: ChartSet): Required<Figures> {
   const { at, quantities, across, position } = set
   const columns: FigureColumn<number>[] = [
-    { ...position, value: here => here, told: across.told },
+    { ...position, value: here => here, format: across.inWords },
     ...quantities.map(quantity => ({
       name: quantity.name,
       label: capital(quantity.label),
