@@ -10,6 +10,7 @@ import { type Axis, timeAxis } from '../axes'
 import { type Column, last, mean } from '../columns'
 import { heatmap } from '../heatmap'
 import {
+  type ChartSet,
   type Declared,
   type Explanation,
   type Found,
@@ -40,11 +41,11 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
     isStacked: true,
     isFor: shown => !hasPercentiles(shown),
     lines: [
-      { metric: 'data_wait_us', label: 'data wait', name: 'data wait', stroke: 'wait', fill: 'hatch' },
+      { metric: 'data_wait_us', label: 'data wait', end: 'data wait', stroke: 'wait', fill: 'hatch' },
       {
         metric: 'h2d_exposed_us',
         label: 'copy',
-        name: 'copy',
+        end: 'copy',
         stroke: 'copy',
         fill: 'copy-fill',
         isOptional: true,
@@ -52,7 +53,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
       {
         metric: 'step_us',
         label: 'compute',
-        name: 'compute',
+        end: 'compute',
         stroke: 'compute',
         fill: 'compute-fill',
         derived: { name: 'compute_us', unit: 'us', values: computeOf },
@@ -66,9 +67,9 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
     title: 'Spread of step time over the run',
     isFor: hasPercentiles,
     lines: [
-      { metric: 'step_us', percentile: 'p50', label: 'median', name: 'median', stroke: 'ink' },
-      { metric: 'step_us', percentile: 'p95', label: 'p95', name: 'p95', stroke: 'compute', isDashed: true },
-      { metric: 'step_us', percentile: 'p99', label: 'p99', name: 'p99', stroke: 'ink-3', isDashed: true },
+      { metric: 'step_us', percentile: 'p50', label: 'median', end: 'median', stroke: 'ink' },
+      { metric: 'step_us', percentile: 'p95', label: 'p95', end: 'p95', stroke: 'compute', isDashed: true },
+      { metric: 'step_us', percentile: 'p99', label: 'p99', end: 'p99', stroke: 'ink-3', isDashed: true },
     ],
   },
   {
@@ -90,7 +91,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
       {
         metric: 'gpu_idle_us',
         label: 'GPU idle without data',
-        nameOf: share => `${share} idle`,
+        end: share => `${share} idle`,
         stroke: 'wait',
         isDashed: true,
         isOptional: true,
@@ -106,69 +107,62 @@ export const RUN_METRICS: readonly string[] = [
   ...new Set(['step_us', ...RUN_CHARTS.flatMap(chart => chart.lines.map(line => line.metric))]),
 ]
 
-/** `null`: no step was recorded yet. Ascending, in seconds of the run clock. */
-export function positionsOf(page: SeriesPage): readonly number[] | null {
+/** `null`: no step was recorded yet. */
+export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSet | null {
+  const { page, isWhole } = shown
   const step = find(page, 'step_us')
-  return step && step.at.length > 0 ? step.at : null
-}
-
-/** Where each bucket begins, as a quantity of its own: the first column of the table. */
-export function firstSteps(page: SeriesPage): Quantity {
-  const step = page.series.find(series => series.metric === 'step_us')
-  const at = positionsOf(page) ?? []
-  return { name: 'first_step', label: 'step', unit: 'count', at, values: step?.first_index ?? [] }
-}
-
-/** From the beginning of the run, or of the stretch that is shown, to its newest bucket. */
-export function axisOf({ page, isWhole }: Pick<ShownRun, 'page' | 'isWhole'>): Axis {
-  const at = positionsOf(page) ?? []
+  if (!step || step.at.length === 0) return null
+  const { at } = step
   const fromS = isWhole ? 0 : (at[0] ?? 0)
-  return timeAxis(fromS, Math.max(at.at(-1) ?? 0, fromS + 1), 'start')
-}
-
-export function runCharts(shown: ShownRun): readonly ShownChart[] {
-  const across = axisOf(shown)
+  const across = timeAxis(fromS, Math.max(at.at(-1) ?? 0, fromS + 1), 'start')
   const ground: Ground<ShownRun> = {
     source: shown,
     across,
     // The newest bucket begins at the right edge: what happened during it, or after the last step, is shown there.
-    marks: shown.isWhole
-      ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) }))
-      : shown.marks,
-    find: (metric, percentile) => find(shown.page, metric, percentile),
+    marks: isWhole ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) })) : shown.marks,
+    find: (metric, percentile) => find(page, metric, percentile),
     newest: value => newest(shown, value),
     highest: duration => `highest ${duration}`,
   }
-  return RUN_CHARTS.filter(chart => chart.isFor?.(shown) ?? true).map(chart => shownChart(chart, ground))
+  const declared = RUN_CHARTS.filter(chart => chart.isFor?.(shown) ?? true)
+  const charts = declared.map(chart => shownChart(chart, ground))
+  const load = workers && loadChart(shown, workers, across)
+  const first = page.series.find(series => series.metric === 'step_us')?.first_index ?? []
+  const firstStep: Quantity = { name: 'first_step', label: 'step', unit: 'count', at, values: first }
+  return {
+    charts: load ? [...charts, load] : charts,
+    quantities: [firstStep, ...charts.flatMap(chart => chart.quantities)],
+    across,
+    at,
+    position: { name: 'at_s', label: 'At' },
+  }
 }
 
 /** Load times come with the workers, in bins and not as a series. `null`: no batch was loaded in this stretch. */
-export function loadChart(shown: ShownRun, workers: WorkersPage): ShownChart | null {
+function loadChart(shown: ShownRun, workers: WorkersPage, across: Axis): ShownChart | null {
   const { heatmap: map, limit_us: limitUs } = workers
   if (!map || map.counts.length === 0) return null
   const medianUs = newestMedianUs(map)
   const median = formatDuration(medianUs === null ? null : Number(medianUs.toPrecision(2)))
-  const isAlone = !shown.run.num_workers
+  const limit = limitUs === null ? '' : formatDuration(limitUs)
   return {
-    title: isAlone
-      ? 'Time the training process takes to load one batch'
-      : 'Time a worker takes to load one batch',
-    detail: `darker is more batches${limitUs === null ? '' : `; above the dashed line the ${waiter(shown.run.gpus)} waits`}`,
-    label: `Heat map of load time per batch: median ${median} at its end${limitUs === null ? '' : `, limit ${formatDuration(limitUs)}`}`,
+    title: shown.run.num_workers
+      ? 'Time a worker takes to load one batch'
+      : 'Time the training process takes to load one batch',
+    detail: `darker is more batches${limit && `; above the dashed line the ${waiter(shown.run.gpus)} waits`}`,
+    label: `Heat map of load time per batch: median ${median} at its end${limit && `, limit ${limit}`}`,
     quantities: [],
     drawn: heatmap({
-      across: axisOf(shown),
+      across,
       atS: map.at_us.map(us => us / 1e6),
       endS: map.end_us / 1e6,
       edgesUs: map.edges_us,
       counts: map.counts,
       limitUs,
-      limitLabel: `${formatDuration(limitUs)} limit`,
+      limitLabel: `${limit} limit`,
       medianUs,
       medianLabel: newest(shown, median),
     }),
-    missing: null,
-    explanation: null,
   }
 }
 

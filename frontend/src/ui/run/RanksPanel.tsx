@@ -21,7 +21,7 @@ const COLUMNS: readonly FigureColumn<Rank>[] = [
     name: 'rank',
     label: RANK,
     value: one => one.rank,
-    told: one => charts.rankOption(one.rank, one.straggler),
+    format: one => charts.rankOption(one.rank, one.straggler),
   },
   { name: 'data_stall_fraction', label: WAIT, unit: 'fraction', value: one => one.data_stall_fraction },
   { name: 'straggler', value: one => (one.straggler ? 1 : 0) },

@@ -15,7 +15,7 @@ const COLUMNS: readonly FigureColumn<GroupHours>[] = [
     name: 'name',
     label: NAME,
     value: group => group.name,
-    told: group => {
+    format: group => {
       const text = group.name || say.unknown
       return group.search === null ? text : { text, href: searchHref(group) }
     },
@@ -38,7 +38,7 @@ function hoursColumn(
   label: string | undefined,
   value: (group: GroupHours) => number | null,
 ): FigureColumn<GroupHours> {
-  return { name, label, value, told: group => formatHoursCell(value(group)) }
+  return { name, label, value, format: group => formatHoursCell(value(group)) }
 }
 
 interface HoursPanelProps {

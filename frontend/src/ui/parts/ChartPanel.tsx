@@ -1,89 +1,103 @@
-/** Charts over one axis below one another, with one crosshair through all of them and what it stands on in words. */
+/** A panel of charts over one axis, with one crosshair through all of them and what it stands on in words. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { Axis } from '../../charts/axes'
 import { bucketAt } from '../../charts/columns'
-import { type Quantity, readoutAt, type ShownChart } from '../../charts/declared/declaration'
+import { type ChartSet, readoutAt, type ShownChart } from '../../charts/declared/declaration'
 import { type Drawn, mountDrawn } from '../../charts/mount'
 import { type Block, chart, heading, paragraph } from '../../charts/picture'
 import type { Crosshair } from '../../charts/pointing'
+import type { Table } from '../../csv'
 import { asSentence } from '../../format'
 import { charts as say } from '../../text/charts'
 import { text } from '../../text/shared'
 import { Chart } from './Chart'
-import './ChartGroup.css'
+import './ChartPanel.css'
+import { figuresOver, type WordTable } from './figures'
+import { Panel } from './Panel'
 
-interface ChartGroupProps {
-  charts: readonly ShownChart[]
-  /** What is read out, of all charts. */
-  quantities: readonly Quantity[]
-  across: Axis
-  /** Ascending positions at which the arrow keys stop. */
-  at: readonly number[]
-  /** A position in words, as it begins the readout. */
-  told(at: number): string
+interface ChartPanelProps {
+  set: ChartSet
+  title: string
+  name: string
+  controls?: ComponentChildren
+  /** Instead of a column for each quantity. */
+  file?: () => Table
+  /** Below that of the figures. */
+  furtherTable?: WordTable | undefined
   /** In place of the readout while nobody points. */
   otherwise: ComponentChildren
   /** Between the readout and the charts. */
   notes?: ComponentChildren
   /** The reader dragged from one position to another; must not change while mounted. */
   onZoom?: ((from: number, to: number) => void) | undefined
+  class?: string
+  children?: ComponentChildren
 }
 
-export function ChartGroup(props: ChartGroupProps) {
-  const { charts, quantities, told, onZoom } = props
+export function ChartPanel(props: ChartPanelProps) {
+  const { set, otherwise, notes, onZoom, children, file, furtherTable, ...panel } = props
+  const { charts } = set
   const crosshair = useMemo(() => signal<number | null>(null), [])
   const mount = useMemo(
     () => (element: HTMLElement, drawn: Drawn) => mountDrawn(element, drawn, { crosshair, onZoom }),
     [crosshair, onZoom],
   )
-  const read = (at: number) => readoutAt(quantities, at, told(at))
+  const isDrawn = charts.length > 0
+  const figures = figuresOver(set)
+  const tables = () => [...figures.tables(), ...(furtherTable ? [furtherTable] : [])]
   return (
-    <>
-      <Readout crosshair={crosshair} read={read} otherwise={props.otherwise} />
-      {props.notes}
-      <div class="charts">
-        {charts.map((shown, place) => (
-          <OneChart key={place} chart={shown} mount={mount} />
-        ))}
-        <CrosshairSlider crosshair={crosshair} read={read} across={props.across} at={props.at} />
-      </div>
-    </>
+    <Panel
+      {...panel}
+      figures={isDrawn ? { file: file ?? figures.file, tables } : undefined}
+      picture={() => charts.flatMap(blocksOf)}
+    >
+      {isDrawn && <Readout crosshair={crosshair} set={set} otherwise={otherwise} />}
+      {notes}
+      {isDrawn && (
+        <div class="charts">
+          {charts.map((shown, place) => (
+            <OneChart key={place} chart={shown} mount={mount} />
+          ))}
+          <CrosshairSlider crosshair={crosshair} set={set} />
+        </div>
+      )}
+      {children}
+    </Panel>
   )
 }
 
 /** The same in a picture of the panel. */
-export function chartBlocks(charts: readonly ShownChart[]): readonly Block[] {
-  return charts.flatMap(({ title, detail, drawn, missing }) => [
-    ...(title === null ? [] : [heading(title, detail)]),
+function blocksOf({ title, detail = '', drawn, missing = null }: ShownChart): readonly Block[] {
+  return [
+    ...(title ? [heading(title, detail)] : []),
     ...(missing === null ? [] : [paragraph(asSentence(missing || text.notMeasured))]),
     ...(drawn ? [chart(drawn)] : []),
-  ])
+  ]
 }
 
 interface Pointed {
   crosshair: Crosshair
-  read(at: number): string
+  set: ChartSet
 }
 
 /** With the slider the only part that follows every move of the pointer. */
-function Readout({ crosshair, read, otherwise }: Pointed & { otherwise: ComponentChildren }) {
+function Readout({ crosshair, set, otherwise }: Pointed & { otherwise: ComponentChildren }) {
   const at = crosshair.value
-  return <p class="detail readout">{at === null ? otherwise : read(at)}</p>
+  return <p class="detail readout">{at === null ? otherwise : readoutAt(set, at)}</p>
+}
+
+interface OneChartProps {
+  chart: ShownChart
+  mount(element: HTMLElement, drawn: Drawn): ReturnType<typeof mountDrawn>
 }
 
 /** A quantity that was not measured is not an empty chart: the reason stands in its place. */
-function OneChart({
-  chart: { title, detail, label, drawn, missing, explanation },
-  mount,
-}: {
-  chart: ShownChart
-  mount(element: HTMLElement, drawn: Drawn): ReturnType<typeof mountDrawn>
-}) {
+function OneChart({ chart, mount }: OneChartProps) {
+  const { title, detail, label, drawn, missing = null, explanation } = chart
   return (
     <div>
-      {title !== null && (
+      {title && (
         <h3>
           {title} <span>{detail}</span>
         </h3>
@@ -113,7 +127,8 @@ const STRIDES: Record<string, number> = {
 }
 
 /** The crosshair for the keyboard: a slider over all charts, whose value is what stands under it. */
-function CrosshairSlider({ crosshair, read, across, at }: Pointed & { across: Axis; at: readonly number[] }) {
+function CrosshairSlider({ crosshair, set }: Pointed) {
+  const { across, at } = set
   const here = crosshair.value
   function onKeyDown(event: KeyboardEvent): void {
     const stride = STRIDES[event.key]
@@ -132,7 +147,7 @@ function CrosshairSlider({ crosshair, read, across, at }: Pointed & { across: Ax
       aria-valuemin={Math.round(across.from)}
       aria-valuemax={Math.round(across.to)}
       aria-valuenow={Math.round(here ?? across.to)}
-      aria-valuetext={here === null ? say.newest : read(here)}
+      aria-valuetext={here === null ? say.newest : readoutAt(set, here)}
       onKeyDown={onKeyDown}
       onBlur={() => {
         crosshair.value = null
