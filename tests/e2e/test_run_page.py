@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.app.serving import Service
+from tests.e2e.conftest import settle
 
 SILENT_MS = 60_000
 STARVED, STRAGGLING = "vit-b16-in1k-aug2", "detr-coco-ddp"
@@ -171,6 +172,7 @@ def test_the_timeline_is_zoomed_and_moved_by_its_keys(page: Page, gallery: Servi
 
     def picture_after(key: str) -> str:
         panel(page, "timeline").locator("[tabindex='0']").first.press(key)
+        settle(page)
         return str(drawn.evaluate("canvas => canvas.toDataURL()"))
 
     whole = picture_after("f")
