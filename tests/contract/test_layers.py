@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "model", "logs", "distribution"),
+    ("errors", "settings", "model", "names", "logs", "distribution"),
     ("search",),
     ("ingest",),
     ("store",),
@@ -19,13 +19,13 @@ SERVER_LINE = (
     ("diagnosis",),
     ("advice",),
     ("team", "comparison"),
-    ("proof", "replayed"),
-    ("judgement",),
+    ("earlier",),
+    ("diagnose",),
     ("export",),
     ("api",),
     ("main",),
     ("terminal",),
-    ("__main__", "backup", "migrate"),
+    ("__main__", "backup", "migrate", "reference"),
     ("demo",),
 )
 STORE_LINE = (

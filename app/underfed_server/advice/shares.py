@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.advice.pace import BLOCKS, T_95
+from underfed_server.advice.proof.pace import BLOCKS, T_95
 from underfed_server.facts.record import Column
 
 MOST_SHARE = 0.99

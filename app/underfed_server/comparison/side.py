@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from underfed_server.advice.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
+from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
 from underfed_server.diagnosis.anatomy import anatomy_of
 from underfed_server.facts.record import RankFacts
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run

@@ -14,7 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
-from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
+from underfed_server.model import Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
+from underfed_server.names import CauseName
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.databases import leases, tables
 from underfed_server.store.databases.database import open_database
@@ -27,7 +28,7 @@ from underfed_server.store.reading.newest import Newest, Place, RankNow
 from underfed_server.store.reading.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.workers import WorkerRecord, newest_loader, read_workers
-from underfed_server.store.runs import judgements, listing, removal, summaries
+from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.runs.news import News, read_news
@@ -318,16 +319,16 @@ class Store:
             started_at = summaries.run_row(connection, run_id)["started_at"]
             return details.read_epochs(connection, run_id, started_at)
 
-    # --- judgements -------------------------------------------------------------------------------
+    # --- diagnoses -------------------------------------------------------------------------------
 
     def diagnosis(self, run_id: str) -> Diagnosis | None:
         """The last one, as it was saved; ``None``: not judged yet."""
         with self._readers.begin() as connection:
-            return judgements.read_diagnosis(connection, run_id)
+            return diagnoses.read_diagnosis(connection, run_id)
 
     def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """In place of the run's last one; the list of runs shows its figures from now on. ``False``: nothing new."""
-        return self.write(lambda connection: judgements.save_diagnosis(connection, diagnosis, self.now()))
+        return self.write(lambda connection: diagnoses.save_diagnosis(connection, diagnosis, self.now()))
 
     def claim(self, run_id: str, judge: str) -> bool:
         """Whether the process called ``judge`` is to judge the run now, and no other one."""
@@ -345,7 +346,7 @@ class Store:
         with self._readers.begin() as connection:
             return read_news(connection, since)
 
-    def sightings(self, since: datetime, cause: Cause | None = None) -> list[Sighting]:
+    def sightings(self, since: datetime, cause: CauseName | None = None) -> list[Sighting]:
         """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
         with self._readers.begin() as connection:
             return read_sightings(connection, since, cause)
@@ -366,12 +367,12 @@ class Store:
 
     def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
         """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""
-        self.write(lambda connection: judgements.note_judged(connection, run_id, spark, self.now()))
+        self.write(lambda connection: diagnoses.note_judged(connection, run_id, spark, self.now()))
 
     def unjudged(self) -> list[str]:
         """Runs to which something happened since they were judged, the newest first."""
         with self._readers.begin() as connection:
-            return judgements.unjudged(connection, self.now())
+            return diagnoses.unjudged(connection, self.now())
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction that writes, and return what it returned; on return it is on disk."""

@@ -66,13 +66,13 @@ def test_where_most_files_lie_counts() -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        ({"storage": (place("memory", "tmpfs"),)}, "lies in memory already"),
+        ({"storage": (place("memory", "tmpfs"),)}, "in memory already"),
         ({"batches": {"read_bytes": 10_000.0}}, "page cache already serves"),
         ({"loader": {"dataset_length": 3_000_000}}, "does not fit"),
         ({"host": {"memory_available_bytes": 22 * GIB}}, "does not fit"),
         ({"host": {"memory_limit_bytes": 24 * GIB, "memory_used_bytes": 6 * GIB}}, "does not fit"),
         ({"host": {"memory_available_bytes": None}}, "not measured"),
-        ({"loader": {"dataset_length": None}}, "not measured"),
+        ({"loader": {"dataset_length": None}}, "not known"),
     ],
 )
 def test_it_is_refused_with_the_reason_where_it_would_not_help_or_not_fit(made: dict[str, Any], reason: str) -> None:
@@ -98,7 +98,7 @@ def test_it_is_refused_to_a_run_short_of_memory() -> None:
 
 def test_the_workers_own_memory_stands_beside_the_size_of_the_data_set() -> None:
     facts = reading(rank={"workers": (WorkerFacts(0, pss_bytes=GIB), WorkerFacts(1, pss_bytes=GIB))})
-    assert next(one.value for one in offered(facts).evidence if one.what == "Memory of its workers") == 2 * GIB
+    assert next(one.value for one in offered(facts).evidence if one.what == "Memory of this run's workers") == 2 * GIB
 
 
 def test_an_iterable_data_set_is_as_large_as_an_epoch_that_was_read_to_its_end() -> None:

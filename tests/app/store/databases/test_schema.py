@@ -18,8 +18,8 @@ from sqlalchemy import inspect, text
 
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
+from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import StartError
-from underfed_server.judgement import Judgement
 from underfed_server.store.columns.ladder import STALL
 from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.sqlite import open_writer
@@ -73,7 +73,7 @@ def test_a_file_of_the_first_schema_is_judged_and_written_on(written_by_0001: Pa
     assert before is not None and before.anatomy is not None
     assert (before.bound, before.anatomy.sampler_us) == ("data", None)
     post(store, list(made_stream(22))[20:])
-    Judgement()(store, "run-1")
+    Diagnoser()(store, "run-1")
     after = store.diagnosis("run-1")
     assert after is not None and after.steps == 440
     assert [each.worker for each in store.workers("run-1", 0, "train")] == [0, 1]
