@@ -1,11 +1,11 @@
-# One word each: make demo, make test, make check, make bench. Each makes what it needs in .venv first.
+# One word each: make demo, make test, make soak, make check, make bench. Each makes what it needs in .venv first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO_FLAGS ?=
 
-.PHONY: demo test check bench clean
+.PHONY: demo test soak check bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
@@ -16,6 +16,10 @@ test: $(VENV)/.dev frontend/node_modules/.stamp
 	npm --prefix frontend test
 	$(BIN)/python -m pytest -m alone
 	$(BIN)/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile
+
+soak: $(VENV)/.dev
+	tests/setup.sh $(BIN)/python
+	$(BIN)/python -m pytest --soak
 
 check: $(VENV)/.dev frontend/node_modules/.stamp
 	$(BIN)/ruff format --check .

@@ -4,7 +4,7 @@
     loader = underfed.watch(loader)
 
 Nothing happens at import. The first call starts a run: the training process writes small fixed-size records into
-memory, and a companion process reads, keeps and sends them. ``UNDERFED_DISABLED=1`` turns every call into a
+memory, and a collector process reads, keeps and sends them. ``UNDERFED_DISABLED=1`` turns every call into a
 no-op.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from underfed.config import Value
-    from underfed.prefetcher.loader import Prefetched
+    from underfed.exchange.config import Value
+    from underfed.trainer.prefetcher.prefetched import Prefetched
 
 __all__ = ["Run", "finish", "init", "prefetch", "watch"]
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: ``name`` or an ``UNDERFED_`` variable cannot be used (a ``ValueError``).
     """
-    from underfed import control
+    from underfed.trainer import control
 
     watched: Loader = control.watch(loader, name)
     return watched
@@ -74,7 +74,7 @@ def prefetch(loader: Iterable[Any], device: Any, transform: Callable[[Any], Any]
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: there is no such device here (a ``ValueError``).
     """
-    from underfed.prefetcher.loader import prefetched
+    from underfed.trainer.prefetcher.prefetched import prefetched
 
     return prefetched(loader, device, transform)
 
@@ -95,7 +95,7 @@ def init(
     Raises:
         ConfigError: an argument or variable cannot be used, or a run has begun already.
     """
-    from underfed import control
+    from underfed.trainer import control
 
     return control.init(project=project, name=name, tags=tags, config=config)
 
@@ -103,8 +103,8 @@ def init(
 def finish() -> None:
     """End the run and take every hook out. Happens by itself at exit; a second call does nothing.
 
-    Waits at most one second until the companion has read what was recorded.
+    Waits at most one second until the collector has read what was recorded.
     """
-    from underfed import control
+    from underfed.trainer import control
 
     control.finish()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -16,7 +17,8 @@ from underfed_server.api.manners import with_headers
 from underfed_server.api.proxy import Proxy
 from underfed_server.api.pulse import Judge, Pulse
 from underfed_server.api.stream import Events
-from underfed_server.api.traffic import RequestTally, Traffic
+from underfed_server.api.traffic import Traffic
+from underfed_server.counters import Counters
 from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
@@ -47,7 +49,7 @@ class Application:
         self._gate = gate
         self._ingest = Ingest(parts.store.submit)
         self._api = build(parts)
-        self._traffic = Traffic(self._serve, parts.requests)
+        self._traffic = Traffic(self._serve, parts.counters)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -84,29 +86,32 @@ class Application:
         self.parts.store.close()
 
 
-def create_app(settings: Settings, judge: Judge | None = None) -> Application:
+def create_app(
+    settings: Settings, judge: Judge | None = None, clock: Callable[[], float] = time.monotonic
+) -> Application:
     """Open the database and everything around it.
 
     ``judge`` reads a run from the store and saves its diagnosis there; it is called on one thread, at most once a
-    second a run, for runs whose windows arrived.
+    second a run, for runs whose windows arrived. ``clock``: in seconds, by which requests are limited.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
         StartError: the database cannot be used.
     """
-    store = Store(settings.database_url)
+    counters = Counters()
+    store = Store(settings.database_url, counters=counters)
     try:
         access, new_token = open_access(store, settings)
         events = Events()
-        pulse = Pulse(store, events, judge)
-        limits = Limits(settings.requests_per_s, settings.bytes_per_s)
+        pulse = Pulse(store, events, judge, counters)
+        limits = Limits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
             store,
             access,
             limits,
             events,
             pulse,
-            RequestTally(),
+            counters,
             store.now(),
             Keeping(settings.retain_us, settings.max_bytes),
         )

@@ -33,7 +33,7 @@ import underfed
 from tests.fakes.recording import recording
 from tests.fakes.service import Service
 from tests.fakes.told import Place, agent_errors, names, told
-from underfed import control
+from underfed.trainer import control
 
 Loader = DataLoader[Any]
 Drawn = list[list[Any]]

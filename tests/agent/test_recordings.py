@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 import underfed
 from tests.fakes.datasets import Busy, Failing, NoLength, Numbers, Stream, slow_collate
 from tests.fakes.service import Service, Window, wait_until
-from underfed.hooks import session
+from underfed.trainer.hooks import session
 
 MS = 1_000
 

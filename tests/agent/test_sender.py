@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import Fault, Service, running_service, wait_until
-from underfed.collector.frames import Frame, Label
-from underfed.collector.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
-from underfed.collector.spool import Spool
-from underfed.collector.transport import HttpTransport, Reply, read_reply
+from underfed.collector.spool.frames import Frame, Label
+from underfed.collector.spool.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
+from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.transport import HttpTransport, Reply, read_reply
 from underfed.collector.wire import Window, encode
 
 STREAM = "0-1"

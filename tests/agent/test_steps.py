@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from underfed.collector.steps import PATIENCE, LoaderSteps, OpenEpoch, Request
+from underfed.collector.reading.steps import PATIENCE, LoaderSteps, OpenEpoch, Request
 from underfed.collector.wire import LONGEST_US, STEPS, Epoch, Steps
 
 

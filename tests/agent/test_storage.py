@@ -16,13 +16,13 @@ from torch.utils.data import DataLoader, Dataset
 
 import underfed
 from tests.fakes.service import Service, Window, wait_until
-from underfed import rundir
-from underfed.collector import storage
-from underfed.collector.datafiles import data_files, is_data, mapped_files
-from underfed.collector.storage import FIRST_PAUSE_US, RankStorage
+from underfed.collector.sampling import storage
+from underfed.collector.sampling.data_files import data_files, is_data, mapped_files
+from underfed.collector.sampling.storage import FIRST_PAUSE_US, RankStorage
 from underfed.collector.wire import Storage
-from underfed.facts import LoaderFacts, parse, read_facts, write_facts
-from underfed.mounts import holding, read_mounts
+from underfed.exchange import run_files
+from underfed.exchange.facts import LoaderFacts, parse, read_facts, write_facts
+from underfed.host.mounts import holding, read_mounts
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_a_mount_is_told_again_when_more_of_it_is_known(seen: Seen) -> None:
     found.look_closely(9_000_000, {0: [7]}, {})
     (again,) = found.take(name)
     assert (again.files_seen, again.example) == (3, "/dev/shm/a")
-    found.tell_again()
+    found.send_again()
     assert found.take(name) == [again]
 
 
@@ -242,7 +242,8 @@ def test_a_process_that_may_not_be_looked_into_is_a_reason_unless_more_is_known(
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become somebody else")
 def test_another_users_process_may_not_be_looked_into() -> None:
     program = (
-        "import os; from underfed.collector.datafiles import data_files; os.setuid(65534); data_files(os.getppid())"
+        "import os; from underfed.collector.sampling.data_files import data_files\n"
+        "os.setuid(65534); data_files(os.getppid())"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "PermissionError" in ran.stderr
@@ -250,7 +251,7 @@ def test_another_users_process_may_not_be_looked_into() -> None:
 
 def test_the_reason_travels_and_the_paths_do_not(service: Service, tmp_path: Path) -> None:
     loader = underfed.watch(DataLoader(Mapped(tmp_path, tmp_path), num_workers=1), name="train")
-    (facts,) = (rundir.owner_directory(Path(os.environ["UNDERFED_RINGS"]))).glob("*/rank-*/loader-0.json")
+    (facts,) = (run_files.owner_directory(Path(os.environ["UNDERFED_RINGS"]))).glob("*/rank-*/loader-0.json")
     named = parse(LoaderFacts, {**read_facts(facts)["loader"], "paths": [str(tmp_path)]})
     write_facts(facts, loader=named)
     wait_until(lambda: told(service), "where it lies is told")

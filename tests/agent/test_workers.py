@@ -20,13 +20,13 @@ import underfed
 from tests.fakes.datasets import Failing, Numbers
 from tests.fakes.jobs import environment, run_job, run_python
 from tests.fakes.service import Service, Window, wait_until
-from underfed import record
-from underfed.collector.resume import WorkerResume
-from underfed.collector.rings import Drained
-from underfed.collector.workers import Workers
-from underfed.facts import End
-from underfed.record import Record, head
-from underfed.rundir import RingName
+from underfed.collector.reading.rank_rings import Drained
+from underfed.collector.reading.resume import WorkerResume
+from underfed.collector.reading.workers import Workers
+from underfed.exchange import ring_format
+from underfed.exchange.facts import End
+from underfed.exchange.ring_format import Record, head
+from underfed.exchange.run_files import RingName
 
 Key = tuple[int, int]
 """Iterator, and worker."""
@@ -252,12 +252,12 @@ def outcome(workers: Workers) -> list[tuple[int | None, int | None, str | None]]
 
 def test_a_last_word_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
     workers = one_worker()
-    workers.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_START, 10)], 0)])
+    workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0)])
     workers.look(20, lambda: True)
     process.communicate()
     workers.look(30, lambda: True)
     assert outcome(workers) == [(10, None, None)]
-    workers.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_END, 25, 1)], 0)])
+    workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_END, 25, 1)], 0)])
     workers.look(40, lambda: True)
     assert outcome(workers) == [(10, 25, "raised")]
 
@@ -320,8 +320,10 @@ def test_a_worker_seen_gone_before_the_training_said_its_end_has_died(
 
 def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess.Popen[bytes]) -> None:
     first = one_worker()
-    epoch: Record = (head(record.EPOCH, 7), 2, 0, ORIGIN_NS, ORIGIN_NS, 0, 0, 1)
-    first.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_START, 10)], 0), Drained(RingName(0), [epoch], 0)])
+    epoch: Record = (head(ring_format.EPOCH, 7), 2, 0, ORIGIN_NS, ORIGIN_NS, 0, 0, 1)
+    first.feed(
+        {RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0), Drained(RingName(0), [epoch], 0)]
+    )
     (known,) = first.take()
     told_before = RingName(0, 1, 1)
     second = one_worker(
@@ -332,7 +334,7 @@ def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess
         second.look(at_us, lambda: True)
     assert second.take() == []
     assert second.is_over(told_before)
-    second.tell_again()
+    second.send_again()
     assert second.take() == [known]
     assert (known.epoch_index, known.iterator_index, known.worker, known.start_us) == (7, 2, 1, 10)
 

@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 
 import underfed
-from underfed.cli import help_text
+from underfed.commands.cli import help_text
 from underfed_server.model import Bound, Level, Status
 from underfed_server.names import CAUSES, CHANGES, all_labels
 
@@ -78,7 +78,7 @@ def test_the_command_has_the_documented_sub_commands() -> None:
 def test_the_documented_flags_exist(flags: str) -> None:
     command, *words = flags.split()
     shown = subprocess.run(
-        [sys.executable, "-m", "underfed.cli", command, "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "underfed.commands.cli", command, "--help"], capture_output=True, text=True, check=True
     )
     assert {word.strip("[]") for word in words if word.startswith("[--")} <= set(re.findall(r"--[\w-]+", shown.stdout))
 
@@ -109,7 +109,7 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
 def test_the_readmes_make_targets_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {line.split()[1] for block in blocks("sh") for line in block.splitlines() if line.startswith("make ")}
-    assert named == {"demo", "test", "check", "bench"}
+    assert named == {"demo", "test", "soak", "check", "bench"}
     assert named <= targets
 
 

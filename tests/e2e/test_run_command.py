@@ -70,7 +70,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(service: Service, data: Path, *words: str) -> Done:
     """``underfed run`` from an own terminal; the command ends with 0."""
     done = subprocess.run(
-        [sys.executable, "-m", "underfed.cli", "run", *words],
+        [sys.executable, "-m", "underfed.commands.cli", "run", *words],
         env=clean_environment(UNDERFED_URL=service.address, UNDERFED_DIR=str(data)),
         capture_output=True,
         text=True,

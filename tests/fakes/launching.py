@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.jobs import ROOT, environment
-from underfed.calibrate import calibrate
+from underfed.host.calibration import calibrate
 
-UNDERFED = (sys.executable, "-m", "underfed.cli")
+UNDERFED = (sys.executable, "-m", "underfed.commands.cli")
 KNOWN = "calibration"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import underfed
 from tests.fakes.service import Service, running_service, wait_until
-from underfed import control
+from underfed.trainer import control
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 import underfed
-from underfed import control
+from underfed.trainer import control
 
 Watch = Callable[..., Any]
 """Called with a loader and its name: ``underfed.watch``, or what does nothing."""

@@ -12,7 +12,7 @@ from torch import Tensor
 import underfed
 from tests.fakes.recording import recording
 from tests.fakes.told import Place, agent_errors, told
-from underfed.hooks.iterable import REASON, UNSEEN
+from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
 
 BATCHES, SLOW = 4, 2
 SLOW_S = 0.05
@@ -94,7 +94,7 @@ def test_a_dali_iterator_is_iterated_and_reset() -> None:
     assert seen.places == epochs(3)
     assert [epoch["ended"] for epoch in seen.epochs.values()] == ["exhausted"] * 3
     assert seen.waits_us.index(max(seen.waits_us[:BATCHES])) == SLOW
-    assert {fact for fact, reason in seen.not_measured.items() if reason == REASON} == set(UNSEEN)
+    assert {fact for fact, reason in seen.not_measured.items() if reason == NO_DATALOADER} == set(LOADING_FACTS)
     assert seen.batches == {}
 
 

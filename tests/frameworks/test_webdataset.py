@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tests.frameworks.conftest import Ran
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Samples, Watch, draw, main
-from underfed.hooks.iterable import REASON, UNSEEN
+from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
 
 # The program
 
@@ -70,7 +70,7 @@ def test_watched_wait_and_step_arrive_and_the_rest_says_why_not(ran: Ran, traini
     told = ran.told(training, "train")
     assert told.places == EVERY_STEP
     assert told.batches == {}
-    assert {fact for fact, reason in told.not_measured.items() if reason == REASON} == set(UNSEEN)
+    assert {fact for fact, reason in told.not_measured.items() if reason == NO_DATALOADER} == set(LOADING_FACTS)
     assert told.facts["dataset_type"] == "WebLoader"
 
 

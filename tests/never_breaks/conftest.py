@@ -15,13 +15,13 @@ __all__ = ["absent_service", "any_service", "guest", "impatient", "patient", "ri
 
 @pytest.fixture(autouse=True)
 def patient(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A companion ends as soon as all was sent, however long that takes on a busy machine."""
+    """A collector ends as soon as all was sent, however long that takes on a busy machine."""
     monkeypatch.setenv("UNDERFED_LINGER_S", "60")
 
 
 @pytest.fixture
 def impatient(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a job whose service will be of no use to its companion."""
+    """For a job whose service will be of no use to its collector."""
     monkeypatch.setenv("UNDERFED_LINGER_S", "0.2")
 
 

@@ -23,7 +23,7 @@ from underfed_server.terminal.client import Client
 
 ATTEMPTS = 3
 QUIET_CORES = 0.4
-"""Of others, companions of our own jobs among them."""
+"""Of others, collectors of our own jobs among them."""
 
 RunJob = Callable[..., Diagnosis]
 RunPipeline = Callable[[str, Strength], Diagnosis]

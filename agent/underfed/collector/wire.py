@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from underfed.facts import End, LoaderFacts, RunFacts
-from underfed.handover import Handover
+from underfed.exchange.facts import End, LoaderFacts, RunFacts
+from underfed.host.handover import Handover
 
 VERSION = 1
 STEPS = 4096

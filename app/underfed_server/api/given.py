@@ -15,7 +15,7 @@ from underfed_server.api.access import Access
 from underfed_server.api.limits import Limits
 from underfed_server.api.pulse import Pulse
 from underfed_server.api.stream import Events
-from underfed_server.api.traffic import RequestTally
+from underfed_server.counters import Counters
 from underfed_server.errors import ForbiddenError, InvalidError, NotFoundError, UnauthorisedError
 from underfed_server.ingest.asgi import GRANT
 from underfed_server.ingest.grant import NOTHING, Grant
@@ -43,7 +43,7 @@ class Parts:
     limits: Limits
     events: Events
     pulse: Pulse
-    requests: RequestTally
+    counters: Counters
     started_at: datetime
     keeping: Keeping
     """How long rows are kept, where a project does not say otherwise."""

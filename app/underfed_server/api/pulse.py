@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from underfed_server.api.stream import Events
-from underfed_server.distribution import Distribution
+from underfed_server.counters import Counters
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
 from underfed_server.store.databases.trouble import tell
@@ -41,12 +41,12 @@ CLOSING_S = 1.5
 class Pulse:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
-    def __init__(self, store: Store, events: Events, judge: Judge | None) -> None:
+    def __init__(self, store: Store, events: Events, judge: Judge | None, counters: Counters) -> None:
         self._store = store
         self._events = events
         self._judge = judge
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self.judgement_seconds = Distribution()
+        self._counters = counters
         self._due: dict[str, float] = {}
         self._attended_at: dict[str, float] = {}
         self._changed = threading.Condition()
@@ -88,7 +88,7 @@ class Pulse:
                 begun = time.monotonic()
                 self._attend(run_id)
                 took = time.monotonic() - begun
-                self.judgement_seconds.add(took)
+                self._counters.judgement_seconds.observe(took)
                 self._rest(took)
 
     def _rest(self, worked_s: float) -> None:

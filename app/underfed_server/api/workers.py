@@ -24,11 +24,10 @@ from underfed_server.api.given import (
 from underfed_server.api.heatmap import COLUMNS, heatmap
 from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
+from underfed_server.measurements import BatchRows, Column, StepRows
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
-from underfed_server.store.columns.chunks import Column
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
 from underfed_server.store.reading.instants import span_of
-from underfed_server.store.reading.rows import BatchRows, StepRows
 from underfed_server.store.reading.series import read_series_between
 from underfed_server.store.reading.workers import WorkerRecord
 

@@ -25,9 +25,9 @@ from underfed_server.facts.record import (
     StorageFacts,
 )
 from underfed_server.facts.workers import worker_facts
+from underfed_server.measurements import BatchRows, HostRows, ProcessRows, StepRows
 from underfed_server.model import EpochInfo, LoaderInfo, Run, Setting
 from underfed_server.store.reading.hosts import Samplers
-from underfed_server.store.reading.rows import BatchRows, HostRows, ProcessRows, StepRows
 from underfed_server.store.store import StepTotals, Store
 
 Samples = TypeVar("Samples", ProcessRows, HostRows)

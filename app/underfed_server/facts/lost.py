@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.store.columns.chunks import Column
+from underfed_server.measurements import Column
 
 SEEN_WORK = 1 / 32
 """Share of the steps whose device work must have been seen: half of the one in 16 that is timed in a loop whose queue

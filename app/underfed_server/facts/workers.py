@@ -9,7 +9,7 @@ import numpy as np
 from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.record import Column, WorkerFacts
-from underfed_server.store.reading.rows import WorkerRows
+from underfed_server.measurements import WorkerRows
 from underfed_server.store.reading.workers import WorkerRecord
 
 

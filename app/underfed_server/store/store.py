@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
+from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.arrival import Arrival, Outcome
+from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
 from underfed_server.model import Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
 from underfed_server.names import CauseName
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
@@ -25,7 +27,7 @@ from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
 from underfed_server.store.reading.hosts import Samplers, read_samplers
 from underfed_server.store.reading.newest import Newest, Place, RankNow
-from underfed_server.store.reading.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
+from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.workers import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import diagnoses, listing, removal, summaries
@@ -38,7 +40,6 @@ from underfed_server.store.team.keeping import Keeping, Taken, put_own, read_own
 from underfed_server.store.team.sightings import Sighting, read_proven, read_sighting, read_sightings
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
-from underfed_server.store.writing.tally import WriterTally
 from underfed_server.store.writing.windows import Appender
 from underfed_server.store.writing.writer import Writer
 
@@ -66,7 +67,7 @@ class Store:
     :class:`TryLaterError` when the database cannot be written or the store is closing.
     """
 
-    def __init__(self, url: str, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, url: str, now: Callable[[], datetime] = utc_now, counters: Counters | None = None) -> None:
         """Make or upgrade the database; take it for this process alone, where it is a file.
 
         ``url`` is SQLAlchemy's.
@@ -83,7 +84,9 @@ class Store:
         self._lines = Lines()
         self._newest = Newest()
         self._appender = Appender(now, is_shared=is_shared)
-        self._writer = Writer(self.database.writing, self._appender, self._tell, is_shared=is_shared)
+        self._writer = Writer(
+            self.database.writing, self._appender, self._tell, counters or Counters(), is_shared=is_shared
+        )
         self._readers = self.database.reading
         try:
             if self.database.path is not None:
@@ -138,10 +141,6 @@ class Store:
         except DBAPIError as error:
             raise TryLaterError(f"the database cannot be read: {trouble_of(error) or error.orig}") from error
         self._writer.check()
-
-    @property
-    def writer_tally(self) -> WriterTally:
-        return self._writer.tally
 
     @property
     def waiting(self) -> tuple[int, int]:

@@ -8,9 +8,9 @@ from datetime import datetime
 
 import numpy as np
 
+from underfed_server.measurements import OWN_CORES, RATES, Column, explained_by
 from underfed_server.model import HostHistory, HostSeries, Unit
-from underfed_server.store.columns.chunks import Column
-from underfed_server.store.columns.ladder import OWN_CORES, RATES, Rollup, explained_by
+from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.lanes import HOST, PROCESS
 from underfed_server.store.databases.tables import MICROSECOND
 from underfed_server.store.reading.series import read_series_between

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from underfed_server.measurements import RATES
 from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
-from underfed_server.store.columns.ladder import RATES
 from underfed_server.store.reading.newest import Place, RankNow
 from underfed_server.store.runs.status import LOST_AFTER
 from underfed_server.store.store import Store

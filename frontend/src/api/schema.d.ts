@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 913186a406b475fa1fee5f216ed19c539e412264165ac7532ef7db541bb9bef3. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 bef87f4860b8fc1d3db396ca1eb71e0abe3b6d7f3463e863c2ea3b27d10d15a7. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -3749,7 +3749,7 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more of: step_us, data_wait_us, compute_us, sampler_us, h2d_us, h2d_exposed_us, gpu_idle_us, gpu_work_us, queue_depth, data_stall_fraction, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, own_cores, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads */
+                /** @description One or more of: compute_us, data_stall_fraction, step_us, data_wait_us, sampler_us, queue_depth, gpu_idle_us, gpu_work_us, h2d_us, h2d_exposed_us, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, own_cores, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;

@@ -29,7 +29,10 @@ const TOKENS = [
 
 export type Palette = Record<(typeof TOKENS)[number], string> & { hatch: CanvasPattern | string }
 
+export type Colour = Exclude<keyof Palette, 'hatch'>
+
 export const FONT = '11.5px "Plex Sans", system-ui, sans-serif'
+export const TEXT_FONT = '12.5px "Plex Sans", system-ui, sans-serif'
 export const LABEL_FONT = '550 12px "Plex Sans", system-ui, sans-serif'
 
 let cached: Palette | null = null

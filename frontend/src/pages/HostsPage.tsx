@@ -1,6 +1,7 @@
 /** The machines: what runs use of each, who competes, and one of them over time. */
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import type { Host, HostsPage as Page } from '../api/names'
+import type { HostClock } from '../charts/declared/host'
 import { formatClock, formatDay } from '../format'
 import { navigate, withQuery } from '../router'
 import { bind } from '../shortcuts'
@@ -11,7 +12,6 @@ import { HostRow } from '../ui/hosts/HostRow'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { Choice } from '../ui/parts/Choice'
 import { HostPanels } from '../ui/parts/HostPanels'
-import type { Axis } from '../ui/parts/hostCharts'
 import { searchRuns } from '../ui/parts/searchRuns'
 import { RunsSkeleton } from '../ui/runs/RunsSkeleton'
 
@@ -72,7 +72,7 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
       {page.history && (
         <HostPanels
           history={page.history}
-          axis={spanS >= DAY_S ? BY_DAY : BY_CLOCK}
+          clock={spanS >= DAY_S ? BY_DAY : BY_CLOCK}
           title={say.history}
           controls={
             <Choice
@@ -88,8 +88,8 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
   )
 }
 
-const BY_CLOCK: Axis = { originMs: 0, tick: atS => formatClock(atS * 1_000) }
-const BY_DAY: Axis = { originMs: 0, tick: atS => formatDay(new Date(atS * 1_000), new Date()) }
+const BY_CLOCK: HostClock = { originMs: 0, label: atS => formatClock(atS * 1_000) }
+const BY_DAY: HostClock = { originMs: 0, label: atS => formatDay(new Date(atS * 1_000), new Date()) }
 
 function Sentence({ hosts }: { hosts: readonly Host[] }) {
   const live = hosts.filter(host => host.is_live).length

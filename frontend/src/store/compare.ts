@@ -2,13 +2,12 @@
 import { type Signal, signal } from '@preact/signals'
 import { get, NoAnswer, ServiceError } from '../api/client'
 import type { Comparison, Run, SeriesPage } from '../api/names'
+import { OVERLAYS } from '../charts/declared/compare'
 import { asked, follow } from './connection'
 import { readEarlier } from './earlier'
 import { throttled } from './throttle'
 
 export const MOST_COMPARED = 8
-export const METRICS = ['step_us', 'data_wait_us', 'data_stall_fraction', 'queue_depth'] as const
-export type OverlayMetric = (typeof METRICS)[number]
 
 const BUCKETS = 240
 /** Eight runs are read again at once: calmer than a single one. */
@@ -75,7 +74,10 @@ export function openComparison(): ComparisonStore {
 }
 
 function readSeries(runId: string, stop: AbortSignal): Promise<SeriesPage> {
-  const asking = { path: { run_id: runId }, query: { metric: [...METRICS], buckets: BUCKETS } }
+  const asking = {
+    path: { run_id: runId },
+    query: { metric: OVERLAYS.map(({ metric }) => metric), buckets: BUCKETS },
+  }
   return get('/api/v1/runs/{run_id}/series', asking, stop)
 }
 

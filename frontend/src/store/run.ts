@@ -2,7 +2,8 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { get, ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
-import { newestFrom, SERIES_METRICS, type StepColumns, stepAt, stepColumns } from './columns'
+import { RUN_METRICS } from '../charts/declared/run'
+import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { asked, follow } from './connection'
 import { readEarlier } from './earlier'
 import { kept } from './kept'
@@ -107,7 +108,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING): RunStore 
       put(store.diagnosis, await asked(get('/api/v1/runs/{run_id}/diagnosis', { path }, signal))),
     series: async signal => {
       const isFirst = overview === null
-      const query = { metric: [...SERIES_METRICS], ...chosen(), ...steps(), ...resolution() }
+      const query = { metric: [...RUN_METRICS], ...chosen(), ...steps(), ...resolution() }
       const page = await asked(get('/api/v1/runs/{run_id}/series', { path, query }, signal))
       put(store.series, page)
       if (page && !('from_step' in query)) overview = stepColumns(page)

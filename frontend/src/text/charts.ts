@@ -1,14 +1,15 @@
-/** Charts and what stands around them. */
+/** What stands around the charts of a run; what stands in them is declared with each. */
 import { plural } from '../format'
 import { roundedWithin, waiter } from './common'
 
 export const charts = {
   givenUp: (step: string) =>
-    `Single steps before step ${step} were given up by retention: nothing there is finer than 256 steps.`,
-  rounded: (bits: number) => `Single durations were stored rounded to within ${roundedWithin(bits)}.`,
+    `Retention deleted single steps before step ${step}: nothing there is finer than 256 steps.`,
+  rounded: (bits: number) => `Single durations are stored rounded to within ${roundedWithin(bits)}.`,
   title: 'Where the step time goes',
   mean: (steps: number) =>
     steps <= 1 ? 'every step' : `mean of ${steps.toLocaleString('en')} steps a point`,
+  spreadOf: (steps: number) => `spread of ${steps.toLocaleString('en')} steps a point`,
   rank: 'Rank',
   rankOption: (rank: number, straggler: boolean) => `rank ${rank}${straggler ? ', straggler' : ''}`,
   loader: 'Loader',
@@ -16,62 +17,19 @@ export const charts = {
   figures: 'Figures of a bucket',
   meanFigures: 'mean',
   percentiles: 'p50 – p99',
-  spread: { p50: 'median', p95: 'p95', p99: 'p99' },
-  spreadLabel: (p50: string, p99: string) =>
-    `Spread of step time over the run: median ${p50}, 99th percentile ${p99} at its end`,
-  spreadOf: (steps: number) => `spread of ${steps.toLocaleString('en')} steps a point`,
-  idle: (share: string) => `GPU idle for data ${share}`,
-  idleNow: (share: string) => `${share} idle`,
-  disagree: 'Why they disagree',
-  disagreement: (util: string, idle: string) =>
-    `GPU busy says ${util} and the device’s own clock says idle for ${idle}: together more than all of the time. Both are right. NVML counts a whole sample as busy when any kernel ran in it, however short, so gaps between kernels vanish. The device’s clock times the gaps themselves: it is what the verdict rests on.`,
   whole: 'Whole run',
   zoomed: 'Zoomed',
   ofRank: (rank: number) => `This is rank ${rank}, which waits for the straggler.`,
   showRank: (rank: number) => `Show rank ${rank}`,
-  crosshair: 'Position in the run: arrow keys move along all charts',
-  start: 'start',
-  epoch: (index: number) => `epoch ${index}`,
+  at: 'At',
+  crosshair: 'Position in the charts: arrow keys move along all of them',
   newest: 'newest',
-  step: (index: string) => `step ${index}`,
-  parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
-  highest: (duration: string) => `highest ${duration}`,
-  stepLabel: (wait: string, total: string) =>
-    `Stacked step time over the run: data wait ${wait} of ${total} at its end`,
-  queue: (gpus: number | null) => `Batches ready when the ${waiter(gpus)} asks`,
-  queueOf: (capacity: number) => `of ${capacity} prefetched`,
-  gpuBusy: 'GPU busy',
-  gpuBusyIdle: 'GPU busy, and idle for data',
-  gpuBusyDetail: (hasIdle: boolean) =>
-    `NVML; reads high, since it counts any kernel in the sample${hasIdle ? '; dashed: idle, by the device’s clock' : ''}`,
-  load: (workers: number | null) =>
-    workers === 0 ? 'Time the training process takes to load one batch' : 'Time a worker takes for one batch',
-  loadDetail: (gpus: number | null, limited: boolean) =>
-    limited
-      ? `darker is more batches; above the dashed line the ${waiter(gpus)} waits`
-      : 'darker is more batches',
-  loadLabel: (median: string, limit: string | null) =>
-    `Heat map of load time per batch: median ${median} at its end${limit ? `, limit ${limit}` : ''}`,
-  now: (value: string) => `${value} now`,
-  limit: (value: string) => `${value} limit`,
+  epoch: (index: number) => `epoch ${index}`,
   none: 'No steps yet.',
-  ready: (depth: string) => `${depth} ready`,
-  busy: (share: string) => `GPU busy ${share}`,
-  columns: {
-    at: 'At',
-    step: 'Step',
-    wait: 'Data wait',
-    copy: 'Copy',
-    compute: 'Compute',
-    total: 'Whole step',
-    ready: 'Batches ready',
-    busy: 'GPU busy',
-    idle: 'Idle for data',
-  },
   eventsTitle: 'What happened',
   eventColumns: ['At', 'What'],
   died: (workers: readonly number[]) => `worker${workers.length === 1 ? '' : 's'} ${workers.join(', ')} died`,
-  coarser: 'single steps given up before',
+  coarser: 'single steps deleted before',
   sharedHost: (others: number, host: string) =>
     `${others === 1 ? 'another job' : `${others} other jobs`} on ${host}`,
   sharedMount: (others: number, mount: string) =>
@@ -87,24 +45,7 @@ export const workers = {
   name: (worker: number | null) => (worker === null ? 'in training' : `worker ${worker}`),
   limit: (limit: string, gpus: number | null) => `Above ${limit} a batch the ${waiter(gpus)} waits.`,
   label: (count: number, low: string, high: string) =>
-    `Load time of ${plural(count, 'lane')}; medians ${low === high ? low : `${low} to ${high}`}`,
-  columns: {
-    worker: 'Worker',
-    batches: 'Batches',
-    p5: '5th',
-    p50: 'Median',
-    p95: '95th',
-    cpu: 'On a CPU',
-    runqueue: 'No CPU free',
-    blocked: 'Blocked',
-    read: 'Read',
-    memory: 'Memory',
-    own: 'Its own',
-    growth: 'Grows an hour',
-    threads: 'Threads',
-    died: 'Died',
-    raised: 'Raised',
-  },
+    `Load time of ${plural(count, 'worker')}; medians ${low === high ? low : `${low} to ${high}`}`,
   noBatch: 'no batch',
   above: (slow: readonly string[], all: number) =>
     slow.length === 0
@@ -142,7 +83,7 @@ export const gantt = {
   nextBatch: 'batch',
   stretch: (span: string, steps: number, wait: string, share: string, gpus: number | null) =>
     `In these ${span}: the ${waiter(gpus)} waits ${wait} (${share}); ${plural(steps, 'step')} ${steps === 1 ? 'begins' : 'begin'}. f shows all again.`,
-  more: (hidden: number) => `${plural(hidden, 'more worker')} not drawn.`,
+  more: (hidden: number) => `${plural(hidden, 'more worker')} not shown.`,
   pinned: (us: string) => `then pinned in ${us}`,
   idle: (us: string) => `the GPU idle for ${us} of it`,
   split: 'Within a bar: shares of its time, not their order.',
@@ -152,16 +93,5 @@ export const gantt = {
   step: (index: number, wait: string, step: string, idle: string | null) =>
     `step ${index}: waits ${wait} of ${step}${idle ? `, ${gantt.idle(idle)}` : ''}`,
   open: 'a step that is not over',
-  columns: {
-    batch: 'Batch',
-    worker: 'Worker',
-    start: 'Starts',
-    load: 'Load time',
-    cpu: 'On a CPU',
-    runqueue: 'No CPU free',
-    blocked: 'Blocked',
-    pin: 'Pinned in',
-    wait: 'Waited for it',
-  },
   what: 'The timeline',
 }

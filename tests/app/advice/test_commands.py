@@ -9,9 +9,9 @@ import pytest
 
 from tests.app.advice.made_case import altered, made_case, made_verdict
 from tests.app.made_facts import made_run
-from underfed.orders import make_parser
-from underfed.run import split
-from underfed.tunable import NAMES, check_settings, parse_settings
+from underfed.launcher.options import make_parser
+from underfed.launcher.run import split
+from underfed.trainer.settings.tunable import NAMES, check_settings, parse_settings
 from underfed_server.advice.advise import recommend
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.settings import SETTINGS

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
 from underfed_server.diagnose import Diagnoser
+from underfed_server.main import Application
 from underfed_server.model import Comparison
 from underfed_server.store.store import Store
 from underfed_server.store.team.keeping import Keeping
@@ -18,12 +19,23 @@ from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
 
 
-@pytest.fixture
-def three(store: Store) -> Store:
-    """Judged, as their windows say."""
+def judge_three(store: Store) -> None:
+    """As their windows say."""
     for seed, run_id in enumerate(("run-1", "run-2", "run-3")):
         post(store, made_stream(20, run_id=run_id, seed=seed))
         Diagnoser()(store, run_id)
+
+
+@pytest.fixture(scope="module")
+def shared_application(shared_application: Application) -> Application:
+    judge_three(shared_application.parts.store)
+    return shared_application
+
+
+@pytest.fixture
+def three(request: pytest.FixtureRequest, store: Store) -> Store:
+    if not request.node.get_closest_marker("reads"):
+        judge_three(store)
     return store
 
 
@@ -32,6 +44,7 @@ def ask(client: TestClient, *run_ids: str) -> Comparison:
 
 
 @pytest.mark.usefixtures("three")
+@pytest.mark.reads
 def test_runs_are_told_against_the_first(client: TestClient) -> None:
     found = ask(client, "run-2", "run-1", "run-3")
     assert [run.run.run_id for run in found.runs] == ["run-2", "run-1", "run-3"]
@@ -41,6 +54,7 @@ def test_runs_are_told_against_the_first(client: TestClient) -> None:
     assert [one.name for one in found.settings if one.differs] == []
 
 
+@pytest.mark.reads
 def test_the_figures_are_those_of_the_verdict_where_the_steps_are(client: TestClient, three: Store) -> None:
     told = ask(client, "run-1", "run-2").runs[0].anatomy
     verdict = three.diagnosis("run-1")
@@ -60,6 +74,7 @@ def test_the_figures_are_those_of_the_verdict_where_the_steps_are(client: TestCl
         ([f"run-{number}" for number in range(9)], 422, "invalid"),
     ],
 )
+@pytest.mark.reads
 def test_too_few_too_many_repeated_and_unknown_runs_are_refused(
     client: TestClient, asked: list[str], status: int, code: str
 ) -> None:

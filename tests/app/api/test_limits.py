@@ -28,16 +28,30 @@ class FakeClock:
 
 
 def limited(
-    directory: Path, *, token: str | None = ROOT, requests_per_s: float = 5.0, bytes_per_s: float = 1e9
+    directory: Path,
+    clock: FakeClock,
+    *,
+    token: str | None = ROOT,
+    requests_per_s: float = 4.0,
+    bytes_per_s: float = 1e9,
 ) -> Application:
     settings = settings_for(directory, token=token)
-    return create_app(replace(settings, requests_per_s=requests_per_s, bytes_per_s=bytes_per_s))
+    return create_app(replace(settings, requests_per_s=requests_per_s, bytes_per_s=bytes_per_s), clock=clock)
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> Iterator[Application]:
-    """Five requests a second, so twenty at once."""
-    opened = limited(tmp_path)
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+AT_ONCE = int(4 * BURST_S) + 1
+"""Requests of a token or address that has rested, before the first is refused."""
+
+
+@pytest.fixture
+def slow(tmp_path: Path, clock: FakeClock) -> Iterator[Application]:
+    """Four requests a second."""
+    opened = limited(tmp_path, clock)
     yield opened
     opened.close()
 
@@ -102,25 +116,26 @@ def test_whoever_may_choose_among_addresses_is_one(one: str, other: str, is_same
     assert (key_of(one) == key_of(other)) is is_same
 
 
-def test_one_token_that_sends_too_much_leaves_the_others_alone(slow: Application) -> None:
+def test_one_token_that_sends_too_much_leaves_the_others_alone(slow: Application, clock: FakeClock) -> None:
     eager, calm = (make_token(slow, "view")["token"] for _ in range(2))
-    answers = [visitor(slow, eager).get("/api/v1/runs") for _ in range(30)]
-    refused = [answer for answer in answers if answer.status_code == 429]
-    assert 0 < len(refused) < 30
-    assert refused[0].json()["error"]["code"] == "too_many_requests"
-    assert int(refused[0].headers["retry-after"]) >= 1
+    answers = [visitor(slow, eager).get("/api/v1/runs") for _ in range(AT_ONCE + 1)]
+    assert [answer.status_code for answer in answers] == [200] * AT_ONCE + [429]
+    assert answers[-1].json()["error"]["code"] == "too_many_requests"
+    assert answers[-1].headers["retry-after"] == "1"
     assert visitor(slow, calm).get("/api/v1/runs").status_code == 200
+    clock.now += 1.0
+    assert visitor(slow, eager).get("/api/v1/runs").status_code == 200
 
 
 def test_agents_are_told_to_come_later(slow: Application) -> None:
     sender = visitor(slow, make_token(slow, "ingest")["token"])
-    answers = [sender.post("/api/v1/ingest", content=posted(made_window(0)), headers=JSON) for _ in range(30)]
-    (refused,) = {answer.json()["error"]["code"] for answer in answers if answer.status_code != 200}
-    assert refused == "too_many_requests"
+    answers = [sender.post("/api/v1/ingest", content=posted(made_window(0)), headers=JSON) for _ in range(AT_ONCE + 1)]
+    assert [answer.status_code for answer in answers] == [200] * AT_ONCE + [429]
+    assert answers[-1].json()["error"]["code"] == "too_many_requests"
 
 
-def test_bytes_count_also_where_no_header_tells_them(tmp_path: Path) -> None:
-    opened = limited(tmp_path, requests_per_s=1e6, bytes_per_s=100_000.0)
+def test_bytes_count_also_where_no_header_tells_them(tmp_path: Path, clock: FakeClock) -> None:
+    opened = limited(tmp_path, clock, requests_per_s=1e6, bytes_per_s=100_000.0)
     sender = visitor(opened, ROOT)
     body = posted(made_window(0, note="x" * 450_000))
     assert sender.post("/api/v1/ingest", content=iter([body]), headers=JSON).status_code == 200
@@ -128,24 +143,26 @@ def test_bytes_count_also_where_no_header_tells_them(tmp_path: Path) -> None:
     opened.close()
 
 
-def test_where_nobody_has_a_token_addresses_are_told_apart(tmp_path: Path) -> None:
-    opened = limited(tmp_path, token=None)
+def test_where_nobody_has_a_token_addresses_are_told_apart(tmp_path: Path, clock: FakeClock) -> None:
+    opened = limited(tmp_path, clock, token=None)
     one, other = (
         TestClient(opened, base_url="http://127.0.0.1:7077", client=(address, 1)) for address in ("127.0.0.1", "::1")
     )
-    assert 429 in {one.get("/api/v1/service").status_code for _ in range(30)}
+    statuses = [one.get("/api/v1/service").status_code for _ in range(AT_ONCE + 1)]
+    assert statuses == [200] * AT_ONCE + [429]
     assert other.get("/api/v1/service").status_code == 200
     opened.close()
 
 
-def test_wrong_tokens_are_tried_ever_slower_and_a_right_one_waits_too(tmp_path: Path) -> None:
-    opened = limited(tmp_path, requests_per_s=1e6)
+def test_wrong_tokens_are_tried_ever_slower_and_a_right_one_waits_too(tmp_path: Path, clock: FakeClock) -> None:
+    opened = limited(tmp_path, clock, requests_per_s=1e6)
     guesser, colleague = (TestClient(opened, base_url=ORIGIN, client=(f"10.0.0.{n}", 1)) for n in (1, 2))
-    statuses = [guesser.post("/api/v1/session", json={"token": f"guess {n}"}).status_code for n in range(15)]
-    assert statuses[:10] == [401] * 10
-    assert statuses[-1] == 429
+    guesses = [guesser.post("/api/v1/session", json={"token": f"guess {n}"}).status_code for n in range(12)]
+    assert guesses == [401] * 11 + [429]
     later = guesser.post("/api/v1/session", json={"token": ROOT})
     assert (later.status_code, "set-cookie" in later.headers) == (429, False)
     assert colleague.post("/api/v1/session", json={"token": ROOT}).status_code == 204
     assert guesser.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200, "agents behind it go on"
+    clock.now += 5.0
+    assert guesser.post("/api/v1/session", json={"token": ROOT}).status_code == 204
     opened.close()

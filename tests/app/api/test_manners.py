@@ -11,6 +11,8 @@ from starlette.testclient import TestClient
 from underfed_server.main import Application
 from underfed_server.store.store import Store
 
+pytestmark = pytest.mark.reads
+
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1:7077", "127.0.0.1", "localhost:7077", "LOCALHOST", "[::1]:7077", "127.1.2.3", "a.localhost"]

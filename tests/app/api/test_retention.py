@@ -61,6 +61,7 @@ def test_what_a_project_says_is_kept_whole(client: TestClient) -> None:
         ("forever", True),
     ],
 )
+@pytest.mark.reads
 def test_a_slip_is_refused_by_name(client: TestClient, field: str, wish: object) -> None:
     response = client.put(PATH, json={field: wish})
     assert response.status_code == 422
@@ -94,6 +95,7 @@ def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: 
     assert client.get("/api/v1/runs/run-1/diagnosis").json() == before
 
 
+@pytest.mark.reads
 def test_percentiles_come_when_they_are_asked_for(client: TestClient, recorded: Store) -> None:
     asked = "/api/v1/runs/run-1/series?metric=step_us&metric=queue_depth&buckets=10"
     step, depth = client.get(f"{asked}&percentiles=true").json()["series"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
 from tests.app.api.granting import ORIGIN, ROOT, bearer, make_token, visitor
-from tests.app.conftest import on_postgresql_alone
+from tests.app.conftest import Opening, on_postgresql_alone
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import application_in, poll
 from tests.app.store.posting import post
@@ -23,12 +22,16 @@ from underfed_server.main import Application
 from underfed_server.store.team import secrets as kept
 
 
-@pytest.fixture
-def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
-    opened = application_in(tmp_path, token=ROOT, database_url=database_url)
-    post(opened.parts.store, made_stream(2))
-    yield opened
-    opened.close()
+@pytest.fixture(scope="module")
+def opening(tmp_path_factory: pytest.TempPathFactory) -> Opening:
+    directory = tmp_path_factory.mktemp("service")
+
+    def opened(url: str) -> Application:
+        application = application_in(directory, token=ROOT, database_url=url)
+        post(application.parts.store, made_stream(2))
+        return application
+
+    return opened
 
 
 def statuses(application: Application, token: str) -> tuple[int, int, int]:
@@ -56,6 +59,7 @@ def test_a_token_does_what_its_scopes_say_and_admin_does_all(
     assert statuses(application, make_token(application, *scopes)["token"]) == expected
 
 
+@pytest.mark.reads
 def test_a_scope_that_is_missing_is_named(application: Application) -> None:
     client = visitor(application, make_token(application, "view")["token"])
     refused = client.delete("/api/v1/runs/run-1").json()["error"]
@@ -65,6 +69,7 @@ def test_a_scope_that_is_missing_is_named(application: Application) -> None:
     assert (refused["code"], refused["field"]) == ("forbidden", "ingest")
 
 
+@pytest.mark.reads
 def test_who_may_not_administrate_is_not_even_told_of_tokens(application: Application) -> None:
     client = visitor(application, make_token(application, "ingest", "view")["token"])
     for method, path in (("GET", ""), ("POST", ""), ("DELETE", "/abc")):
@@ -121,6 +126,7 @@ def test_a_token_ends_when_it_was_said_to(application: Application, monkeypatch:
         ({"secret": "mine"}, "secret"),
     ],
 )
+@pytest.mark.reads
 def test_a_token_that_cannot_be_is_refused_by_name(application: Application, asked: dict[str, Any], field: str) -> None:
     refused = visitor(application, ROOT).post("/api/v1/tokens", json={"name": "x", "scopes": ["view"]} | asked)
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, field)
@@ -161,6 +167,7 @@ def test_a_token_keeps_a_bounded_number_of_sessions(application: Application, mo
     assert statuses == [401, 401, 200, 200, 200], "the newest stay"
 
 
+@pytest.mark.reads
 def test_a_token_that_only_sends_opens_no_page(application: Application) -> None:
     made = make_token(application, "ingest")
     refused = visitor(application).post("/api/v1/session", json={"token": made["token"]})
@@ -256,6 +263,7 @@ def test_tables_that_cannot_be_read_let_nobody_in_and_shut_nobody_out(
 
 
 @pytest.mark.parametrize("sent", [{"Authorization": "Bearer "}, {"Authorization": "Bearer"}, {"Cookie": COOKIE + "="}])
+@pytest.mark.reads
 def test_an_empty_secret_is_nobodys(application: Application, sent: dict[str, str]) -> None:
     assert visitor(application).get("/api/v1/runs", headers=sent).status_code == 401
 

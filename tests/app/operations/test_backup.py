@@ -60,7 +60,15 @@ def test_a_copy_made_while_windows_pour_in_is_one_that_a_service_starts_on(servi
     assert posting.has_begun.wait(60)
     before, target = posting.acknowledged, tmp_path / "copy" / "underfed.db"
     target.parent.mkdir()
-    command = [sys.executable, "-m", "underfed.cli", "backup", str(target), "--db", f"sqlite:///{service.database}"]
+    command = [
+        sys.executable,
+        "-m",
+        "underfed.commands.cli",
+        "backup",
+        str(target),
+        "--db",
+        f"sqlite:///{service.database}",
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environment())
     during = posting.acknowledged
     posting.is_over.set()

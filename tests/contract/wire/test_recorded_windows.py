@@ -22,6 +22,7 @@ import underfed
 from tests.fakes.datasets import Busy, Failing, Unsharded
 from tests.fakes.service import Service, Window, wait_until
 from underfed.collector.wire import (
+    Batches,
     Device,
     GpuSamples,
     HostFacts,
@@ -35,7 +36,7 @@ from underfed.collector.wire import (
     encode,
 )
 from underfed.collector.wire import Window as WireWindow
-from underfed.facts import RunFacts
+from underfed.exchange.facts import RunFacts
 
 pytestmark = pytest.mark.alone
 
@@ -206,9 +207,11 @@ def test_devices_and_their_samples_are_written_as_by_hand() -> None:
     assert shape(made["run"]["devices"]) == shape(by_hand[0]["run"]["devices"])
 
 
-@pytest.mark.parametrize(("kind", "key"), [(Steps, "steps"), (Storage, "storage"), (Worker, "workers")])
+@pytest.mark.parametrize(
+    ("kind", "key"), [(Steps, "steps"), (Batches, "batches"), (Storage, "storage"), (Worker, "workers")]
+)
 def test_what_this_machine_may_not_have_is_written_as_by_hand(kind: type[Any], key: str) -> None:
-    """A timed device, disks, a worker that was killed: the keys are those of the agent's own records."""
+    """A timed device, pinned batches, disks, a killed worker: the keys are those of the agent's own records."""
     (by_hand,) = read("gpus")
     for part in by_hand[key]:
         unsaid = {each.name for each in fields(kind) if each.default is MISSING} - part.keys()

@@ -12,53 +12,23 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import (
+    COMPUTE,
+    COMPUTED,
+    MEASURES,
+    OWN_CORES,
+    RATES,
+    STALL,
+    STALL_FRACTION,
+    Column,
+    Columns,
+)
 from underfed_server.store.columns.histograms import Bins, bins_of, merged
 from underfed_server.store.columns.lanes import instant_of, kind_of, length
 from underfed_server.store.columns.stall import stall_us
 
 TIER_ROWS = 256
 """Rows of a tier's bucket. Finer buckets are made from a chunk's rows: for N of them that is at most 256 × N rows."""
-
-COMPUTE, STALL, STALL_FRACTION = "compute_us", "stall_us", "data_stall_fraction"
-OWN_CORES = "own_cores"
-RATES = {
-    "disk_read_bytes_per_s": "disk_read_bytes",
-    "disk_written_bytes_per_s": "disk_written_bytes",
-    "network_received_bytes_per_s": "network_received_bytes",
-    "network_sent_bytes_per_s": "network_sent_bytes",
-}
-"""Measures of a host, with the columns that they are the growth of."""
-MEASURES = {
-    "steps": (
-        "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us",
-        "h2d_exposed_us", COMPUTE, STALL, STALL_FRACTION,
-    ),
-    "batches": ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us", "read_bytes"),
-    "process": ("rss_bytes", "workers_rss_bytes", "threads", "open_files", "swap_bytes", OWN_CORES),
-    "host": (
-        "busy_cores", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes",
-        *RATES,
-    ),
-    "worker": ("rss_bytes", "pss_bytes", "threads"),
-    "gpu": ("util_fraction", "memory_used_bytes", "power_w", "own_process"),
-}  # fmt: skip
-"""By kind of lane. Roll-ups on disk hold them in this order: new ones come last."""
-
-BINNED = {
-    "steps": ("step_us", "data_wait_us", COMPUTE, "gpu_idle_us", "h2d_us", "h2d_exposed_us"),
-    "batches": ("load_us",),
-}
-"""The measures whose roll-ups have a histogram beside them, for percentiles."""
-
-_OF_STEPS = ("step_us", "data_wait_us", "gpu_idle_us", "queue_depth")
-_OF_PROCESSES = ("process_cpu_us", "workers_cpu_us", "at_us")
-DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys((COMPUTE, STALL, STALL_FRACTION), _OF_STEPS),
-    OWN_CORES: _OF_PROCESSES,
-    **{rate: (total_, "at_us") for rate, total_ in RATES.items()},
-}
-"""The columns that a measure which no column holds is made of."""
 
 Starts = Sequence[int] | NDArray[np.intp]
 Figures = NDArray[np.float64]
@@ -109,7 +79,7 @@ class Rollup:
 def summarise(lane: str, columns: Columns, index: Column, starts: Starts, binned: Sequence[str] = ()) -> Rollup:
     """Rows of ``lane`` in buckets that begin at the rows ``starts``. ``index``: of each row.
 
-    ``columns`` come from :func:`with_derived` where derived measures are wanted; the others' are left out.
+    ``columns`` come from :func:`with_computed` where computed measures are wanted; the others' are left out.
     """
     at = np.asarray(starts, dtype=np.intp)
     rows = np.diff(at, append=length(columns)).astype(np.float64)
@@ -176,34 +146,31 @@ def with_names(rollup: Rollup, names: tuple[str, ...]) -> Rollup:
     )  # fmt: skip
 
 
-def explained_by(measure: str) -> str | None:
-    """The fact under which an agent says why there is no such rate; ``None``: it is no rate."""
-    if measure not in RATES:
-        return None
-    return "disks" if measure.startswith("disk") else "networks"
-
-
 def tier_of(lane: str, columns: Columns, index: Column) -> Rollup:
-    """What a chunk of these rows, :func:`with_derived`, has beside it."""
+    """What a chunk of these rows, :func:`with_computed`, has beside it."""
     return summarise(lane, columns, index, range(0, length(columns), TIER_ROWS))
 
 
-def with_derived(lane: str, columns: Columns) -> Columns:
-    """With the measures that are made of several columns, where all of these are there.
+def with_computed(lane: str, columns: Columns) -> Columns:
+    """With the measures that are computed from several columns, where all of these are there.
 
     What was lost in steps that were not timed is estimated from the others, and what grows is told by the row before:
     give a whole chunk, not a cut of it.
     """
     kind = kind_of(lane)
+    computed = COMPUTED.get(kind, {})
+    wanted = [name for name, each in computed.items() if columns.keys() >= set(each.made_of)]
     if kind == "steps":
-        return columns | _of_steps(columns) if columns.keys() >= set(_OF_STEPS) else columns
-    if kind == "host":
-        grown = {rate: columns[total_] for rate, total_ in RATES.items() if {total_, "at_us"} <= columns.keys()}
-        return columns | {rate: _per_us(column, columns["at_us"]) * 1e6 for rate, column in grown.items()}
-    if kind == "process" and columns.keys() >= set(_OF_PROCESSES):
-        cpu_us = columns["process_cpu_us"] + columns["workers_cpu_us"]
-        return columns | {OWN_CORES: _per_us(cpu_us, columns["at_us"])}
-    return columns
+        return columns | _of_steps(columns) if wanted else columns
+    return columns | {name: _growth_per_s(columns, name) for name in wanted}
+
+
+def _growth_per_s(columns: Columns, rate: str) -> Column:
+    """Not known of the first row, and where a counter began anew."""
+    if rate == OWN_CORES:
+        # Microseconds of CPU time a microsecond.
+        return _per_us(columns["process_cpu_us"] + columns["workers_cpu_us"], columns["at_us"])
+    return _per_us(columns[RATES[rate]], columns["at_us"]) * 1e6
 
 
 def _of_steps(columns: Columns) -> Columns:
@@ -216,7 +183,7 @@ def _of_steps(columns: Columns) -> Columns:
 
 
 def _per_us(grown: Column, at_us: Column) -> Column:
-    """How much it grew since the row before. Not known of the first row, and where a counter began anew."""
+    """How much it grew since the row before."""
     by, within_us = np.diff(grown, prepend=np.nan), np.diff(at_us, prepend=np.nan)
     rate = np.full(len(grown), np.nan)
     return np.asarray(np.divide(by, within_us, out=rate, where=(by >= 0) & (within_us > 0)))

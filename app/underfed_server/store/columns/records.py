@@ -13,8 +13,9 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from underfed_server.measurements import MEASURES
 from underfed_server.store.columns.chunks import compressor, decompressor
-from underfed_server.store.columns.ladder import MEASURES, Rollup, joined, with_names
+from underfed_server.store.columns.ladder import Rollup, joined, with_names
 from underfed_server.store.columns.lanes import kind_of
 
 HEAD = 3
@@ -52,7 +53,7 @@ def nodes_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -
 
 
 def _matrix(lane: str, rollup: Rollup) -> Matrix:
-    whole = with_names(rollup, MEASURES[kind_of(lane)])
+    whole = with_names(rollup, tuple(MEASURES[kind_of(lane)]))
     heads = np.stack((whole.rows, whole.first_index, whole.first_us))
     return np.concatenate((heads, whole.count, whole.sum, whole.min, whole.max)).astype("<f8")
 
@@ -83,7 +84,7 @@ def _nodes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
 
 def _rows(lane: str, figures: int, names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """The measures of a record that are asked for, and where its head and their figures are."""
-    known = MEASURES[kind_of(lane)][: (figures - HEAD) // PARTS]
+    known = tuple(MEASURES[kind_of(lane)])[: (figures - HEAD) // PARTS]
     wanted = tuple(name for name in known if name in names)
     places = [HEAD + part * len(known) + known.index(name) for part in range(PARTS) for name in wanted]
     return wanted, np.array([*range(HEAD), *places], dtype=np.intp)

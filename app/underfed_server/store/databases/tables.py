@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     JSON,
     BigInteger,
     Boolean,
@@ -24,7 +25,10 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    event,
 )
+
+from underfed_server.measurements import RATES
 
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)
@@ -135,7 +139,7 @@ diagnosis = Table(
     Column("body", Text, nullable=False),
     Column("judged_at", Instant, nullable=False),
     # When it last began to say something else.
-    Column("changed_at", Instant),
+    Column("changed_at", Instant, nullable=False),
 )
 
 tag = Table(
@@ -198,8 +202,8 @@ stream = Table(
     Column("overhead_us_total", Float, nullable=False),
     Column("overhead_steps", BigInteger, nullable=False),
     # What lies in ``hot`` and waits to be made into a chunk.
-    Column("hot_rows", BigInteger, nullable=False, server_default="0"),
-    Column("hot_windows", BigInteger, nullable=False, server_default="0"),
+    Column("hot_rows", BigInteger, nullable=False),
+    Column("hot_windows", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 Index(
@@ -221,12 +225,12 @@ track = Table(
     Column("chunks", Integer, nullable=False),
     Column("chunk_rows", BigInteger, nullable=False),
     # Of the chunks' rows, without their roll-ups; retention gives them up from the oldest on.
-    Column("chunk_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("chunk_bytes", BigInteger, nullable=False),
     # The first so many chunks have only their roll-ups left.
-    Column("dropped_chunks", Integer, nullable=False, server_default="0"),
+    Column("dropped_chunks", Integer, nullable=False),
     Column("dropped_at", Instant),
     # Of the chunks' tiers and what is rolled up above them: kept as long as the run.
-    Column("ladder_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("ladder_bytes", BigInteger, nullable=False),
     # Significant bits of the durations in the chunk that was rounded most; null: all are exact.
     Column("precision_bits", Integer),
     sqlite_with_rowid=False,
@@ -290,10 +294,7 @@ peak = Table(
     # The most in a second that a rank saw of the host that it samples.
     _key("run_id", Text),
     _key("rank", Integer),
-    Column("disk_read_bytes_per_s", Float),
-    Column("disk_written_bytes_per_s", Float),
-    Column("network_received_bytes_per_s", Float),
-    Column("network_sent_bytes_per_s", Float),
+    *(Column(rate, Float) for rate in RATES),
     sqlite_with_rowid=False,
 )
 
@@ -391,6 +392,11 @@ project = Table(
     Column("max_bytes", BigInteger),
     Column("precision_bits", Integer),
 )
+
+for _table, _column in ((chunk, "tier"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
+    # PostgreSQL would try to compress again what is compressed already.
+    _external = DDL(f"ALTER TABLE {_table.name} ALTER COLUMN {_column} SET STORAGE EXTERNAL")  # type: ignore[no-untyped-call]
+    event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))
 
 RUN_TABLES = tuple(table for table in metadata.sorted_tables if "run_id" in table.c)
 """Where a run leaves rows."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sqlalchemy import select
 
-from underfed_server.store.columns.chunks import Columns
+from underfed_server.measurements import Columns
 from underfed_server.store.columns.lanes import instant_of
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.tracks import Reader, Track

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, and_, select
 
 from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples
-from underfed_server.store.columns.ladder import RATES
+from underfed_server.measurements import RATES
 from underfed_server.store.databases import tables
 
 WINDOWS = 4

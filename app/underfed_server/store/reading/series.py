@@ -14,17 +14,15 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import COMPUTED, MEASURES, Column, Columns
 from underfed_server.store.columns.histograms import exact_percentiles, percentiles_of
 from underfed_server.store.columns.ladder import (
-    BINNED,
-    DERIVED_FROM,
     TIER_ROWS,
     Rollup,
     joined,
     merge,
     summarise,
-    with_derived,
+    with_computed,
 )
 from underfed_server.store.columns.lanes import instant_of, kind_of
 from underfed_server.store.columns.lanes import joined as joined_rows
@@ -96,7 +94,8 @@ def read_series(
     if not spans:
         return None
     size = bucket_size(min(span.low for span in spans), max(span.high for span in spans), buckets)
-    asked = [name for name in names if percentiles and name in BINNED.get(kind_of(lane), ())]
+    measures = MEASURES[kind_of(lane)]
+    asked = [name for name in names if percentiles and measures[name].has_histogram]
     ordinals = [span.chunks(reader) for span in spans]
     if (asked or binned) and _needs_histograms(spans, ordinals):
         binned = list(dict.fromkeys([*binned, *asked]))
@@ -210,8 +209,8 @@ def _rows(reader: Reader, span: _Span, chunks: range, names: Sequence[str]) -> I
     hot = reader.hot_rows(span.track)
     wanted = {*names, instant_of(span.track.lane), "row"}
     for part in [*reader.chunk_rows(span.track, chunks, columns), *([] if hot is None else [hot])]:
-        derived = with_derived(span.track.lane, part)
-        found = cut({name: derived[name] for name in derived if name in wanted}, span.first, span.last)
+        known = with_computed(span.track.lane, part)
+        found = cut({name: known[name] for name in known if name in wanted}, span.first, span.last)
         if len(found["row"]):
             yield found
 
@@ -320,7 +319,7 @@ def _trailing_zeros(number: int, most: int) -> int:
 def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> Iterator[Rollup]:
     track = span.track
     for part in parts:
-        columns = cut(with_derived(track.lane, part), span.first, span.last)
+        columns = cut(with_computed(track.lane, part), span.first, span.last)
         if len(columns["row"]):
             # Buckets are aligned to the count through all incarnations.
             index = columns["row"] + track.shift_index
@@ -330,7 +329,10 @@ def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> It
 
 def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
     """The columns that the measures ``names`` are made of."""
-    wanted = {instant_of(track.lane)}.union(*(DERIVED_FROM.get(name, (name,)) for name in names))
+    computed = COMPUTED.get(kind_of(track.lane), {})
+    wanted = {instant_of(track.lane)}.union(
+        *(computed[name].made_of if name in computed else (name,) for name in names)
+    )
     return sorted(wanted)
 
 

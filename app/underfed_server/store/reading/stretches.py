@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.store.columns.chunks import Columns
+from underfed_server.measurements import Columns
 from underfed_server.store.columns.lanes import joined, length
 from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 

@@ -13,9 +13,10 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
 
-from underfed_server.store.columns.chunks import Column, Columns, decode
+from underfed_server.measurements import Column, Columns, names_of
+from underfed_server.store.columns.chunks import decode
 from underfed_server.store.columns.ladder import Rollup
-from underfed_server.store.columns.lanes import index_of, length, stored_names, unpacked
+from underfed_server.store.columns.lanes import index_of, kind_of, length, stored_names, unpacked
 from underfed_server.store.columns.records import tiers_from_bytes
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.streams import StreamKey
@@ -208,7 +209,7 @@ def place_of(track: Track) -> dict[str, object]:
 def shifted(track: Track, columns: Columns) -> Columns:
     """On the run's clock, and with steps counted through all incarnations."""
     by = {"row": track.shift_index, "step_index": track.shift_index}
-    by |= dict.fromkeys(("start_us", "at_us", "received_us"), track.shift_us)
+    by |= dict.fromkeys(names_of(kind_of(track.lane), "instant"), track.shift_us)
     return {name: column + by[name] if by.get(name) else column for name, column in columns.items()}
 
 

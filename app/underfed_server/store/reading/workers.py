@@ -10,10 +10,11 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, and_, func, select
 
+from underfed_server.measurements import WorkerRows
 from underfed_server.model import DiedWorker, WorkerLife
 from underfed_server.store.columns.lanes import worker_lane, worker_of
 from underfed_server.store.databases import tables
-from underfed_server.store.reading.rows import WorkerRows, read_rows
+from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import Reader
 
 NEWEST_LIVES = 2_000

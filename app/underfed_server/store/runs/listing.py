@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from underfed_server.errors import InvalidError
 from underfed_server.model import Bound, RunSummary, Status, StatusCounts
+from underfed_server.search.expression import Comparison, Expression, Term
 from underfed_server.search.parse import parse
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.bytewise import bytewise
@@ -33,7 +34,7 @@ from underfed_server.store.runs.lines import Lines, line_columns
 from underfed_server.store.runs.searching import NAME, conditions
 from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import run_row, summaries
-from underfed_server.store.runs.tags import has_tag, index_tags
+from underfed_server.store.runs.tags import index_tags
 
 _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": bytewise(NAME),
@@ -104,9 +105,7 @@ def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[A
     if key is _COLUMNS["started_at"] and asked.limit > MOST_LOOKED_UP:
         key = key + 0  # No index has that.
     statement = select(*line_columns(now), key.label("sorted_by"), _STARTED_US.label("started_us"))
-    statement = statement.where(*_conditions(asked, now))
-    if asked.status is not None:
-        statement = statement.where(status_column(now) == asked.status)
+    statement = statement.where(*_conditions(asked, now, asked.status))
     if asked.cursor is not None:
         statement = statement.where(_after(read_cursor(asked.cursor, asked.sort), key))
     return connection.execute(statement.order_by(*_order(asked.sort, key)).limit(asked.limit + 1)).all()
@@ -174,18 +173,16 @@ def _same_job(row: RowMapping) -> ColumnElement[bool]:
     return and_(run.job == row["job"], run.project == row["project"], run.job != "", run.deleted_at.is_(None))
 
 
-def _conditions(asked: RunFilter, now: datetime) -> list[ColumnElement[bool]]:
-    """All of the filter but the status, which the counts are not limited to."""
+def _conditions(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:
+    """All of the filter but its status, which the counts are not limited to: that is given as ``status``."""
     run, expression = tables.run.c, parse(asked.q or "")
-    found = [run.deleted_at.is_(None), *conditions(expression, now)]
+    named = (("project", asked.project), ("project", asked.within), ("bound", asked.bound), ("tag", asked.tag),
+             ("status", status))  # fmt: skip
+    terms = [Term(Comparison(key, "=", (value,))) for key, value in named if value is not None]
+    found = [run.deleted_at.is_(None), *conditions(Expression((*expression.terms, *terms)), now)]
     archived = asked.archived or ("any" if expression.speaks_of_archived else "false")
     if archived != "any":
         found.append(run.archived_at.is_not(None) if archived == "true" else run.archived_at.is_(None))
-    found += [run.project == project for project in (asked.project, asked.within) if project is not None]
-    if asked.bound is not None:
-        found.append(run.bound == asked.bound)
-    if asked.tag is not None:
-        found.append(has_tag(asked.tag))
     return found
 
 

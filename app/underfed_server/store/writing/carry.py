@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, and_, insert, select, update
 
+from underfed_server.measurements import MEASURES, Columns, names_of
 from underfed_server.store.columns import histograms
-from underfed_server.store.columns.chunks import Columns, encode
+from underfed_server.store.columns.chunks import encode
 from underfed_server.store.columns.histograms import Counts
-from underfed_server.store.columns.ladder import BINNED, MEASURES, Rollup, joined, tier_of, total, with_derived
+from underfed_server.store.columns.ladder import Rollup, joined, tier_of, total, with_computed
 from underfed_server.store.columns.lanes import HOST, index_of, instant_of, kind_of, length, packed
 from underfed_server.store.columns.records import node_to_bytes, nodes_from_bytes, tier_to_bytes, tiers_from_bytes
-from underfed_server.store.columns.rounding import DURATIONS, rounded
+from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.peaks import note_peaks
 from underfed_server.store.writing.streams import StreamKey
@@ -32,8 +33,8 @@ def add_chunk(
     is_ours = and_(belongs_to(tables.track, key), track.lane == lane)
     so_far = connection.execute(select(tables.track).where(is_ours).with_for_update()).one()
     index = index_of(columns, so_far.chunk_rows)
-    derived = with_derived(lane, columns)
-    tier = tier_of(lane, derived, index)
+    columns_with_computed = with_computed(lane, columns)
+    tier = tier_of(lane, columns_with_computed, index)
     row = {
         **key._asdict(),
         "lane": lane,
@@ -44,12 +45,12 @@ def add_chunk(
         "tier": tier_to_bytes(lane, tier),
         "body": encode(packed(lane, rounded(lane, columns, precision_bits))),
     }
-    told_bits = precision_bits if kind_of(lane) in DURATIONS else None
+    told_bits = precision_bits if names_of(kind_of(lane), "duration") else None
     connection.execute(insert(tables.chunk), row)
     if lane == HOST:
         note_peaks(connection, key, tier)
     above = _climb(connection, key, lane, so_far.chunks, total(tier))
-    above += _climb_binned(connection, key, lane, so_far.chunks, _histograms(lane, derived))
+    above += _climb_binned(connection, key, lane, so_far.chunks, _histograms(lane, columns_with_computed))
     bits = [each for each in (so_far.precision_bits, told_bits) if each is not None]
     grown = {
         "chunks": so_far.chunks + 1,
@@ -78,7 +79,7 @@ def _climb_binned(
 ) -> int:
     """Add the histograms of chunk ``ordinal``, and those that it completes. Returns their bytes."""
     rows = _histogram_rows(key, lane, 0, ordinal, counted)
-    for level, place in _completed(ordinal) if kind_of(lane) in BINNED else ():
+    for level, place in _completed(ordinal) if _binned(lane) else ():
         left = _left_histograms(connection, key, lane, level, place)
         nothing = np.zeros(histograms.BINS, np.int64)
         counted = {name: left.get(name, nothing) + counted.get(name, nothing) for name in {**left, **counted}}
@@ -95,7 +96,7 @@ def _completed(ordinal: int) -> list[tuple[int, int]]:
 
 
 def _left_half(connection: Connection, key: StreamKey, lane: str, level: int, place: int) -> Rollup:
-    names = MEASURES[kind_of(lane)]
+    names = tuple(MEASURES[kind_of(lane)])
     if level == 1:
         chunk = tables.chunk.c
         statement = select(chunk.tier).where(belongs_to(tables.chunk, key), chunk.lane == lane)
@@ -107,9 +108,14 @@ def _left_half(connection: Connection, key: StreamKey, lane: str, level: int, pl
     return nodes_from_bytes(lane, [connection.execute(statement).scalar_one()], names)
 
 
+def _binned(lane: str) -> list[str]:
+    """The measures that have a histogram."""
+    return [name for name, each in MEASURES[kind_of(lane)].items() if each.has_histogram]
+
+
 def _histograms(lane: str, columns: Columns) -> dict[str, Counts]:
     """Of what was measured."""
-    measured = {name: columns[name] for name in BINNED.get(kind_of(lane), ()) if name in columns}
+    measured = {name: columns[name] for name in _binned(lane) if name in columns}
     return {name: histograms.counts_of(column) for name, column in measured.items() if np.isfinite(column).any()}
 
 
@@ -125,7 +131,7 @@ def _left_histograms(connection: Connection, key: StreamKey, lane: str, level: i
     statement = select(histogram.measure, histogram.body).where(
         belongs_to(tables.histogram, key),
         histogram.lane == lane,
-        histogram.measure.in_(BINNED[kind_of(lane)]),
+        histogram.measure.in_(_binned(lane)),
         histogram.level == level - 1,
         histogram.ordinal == 2 * place,
     )

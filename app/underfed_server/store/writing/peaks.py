@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from underfed_server.store.columns.ladder import RATES, Rollup
+from underfed_server.measurements import RATES
+from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.upsert import upsert
 from underfed_server.store.writing.streams import StreamKey

@@ -47,6 +47,7 @@ class _Changes:
 
 # Made once: putting a statement together costs more than running it.
 _ADD_HOT = insert(tables.hot)
+_OF_RUN = tuple(name for name in Run.__struct_fields__ if name in tables.run.c)
 _OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes")
 _TOUCH_RUN = (
     update(tables.run)
@@ -247,14 +248,9 @@ def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
 
 
 def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
-    same = (
-        "project", "job", "tags", "command", "script", "config", "overrides", "advice_of", "agent_version",
-        "python_version", "torch_version", "cuda_version", "hip_version", "cudnn_version", "started_by", "launcher",
-        "restart_count", "world_size",
-    )  # fmt: skip
     replay = None if run.replay is None else msgspec.to_builtins(run.replay)
     named = {"name": run.name or run_id, "user": run.user or "", "replay": replay}
-    return {name: getattr(run, name) for name in same} | named
+    return {name: getattr(run, name) for name in _OF_RUN} | named
 
 
 def _rank_row(window: Window, run: Run) -> dict[str, Any]:

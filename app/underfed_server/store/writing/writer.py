@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from underfed_server.errors import RequestError, TryLaterError
+from underfed_server.counters import Counters
+from underfed_server.errors import OutOfOrderError, RequestError, TryLaterError
 from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.store.databases.health import prove_writable
 from underfed_server.store.databases.trouble import Complaint, trouble_of
 from underfed_server.store.writing.compact import Piles, compact
 from underfed_server.store.writing.streams import StreamKey
-from underfed_server.store.writing.tally import WriterTally
 from underfed_server.store.writing.windows import Appender, stream_of
 
 log = logging.getLogger("underfed.store")
@@ -66,7 +66,13 @@ class Writer:
     """Starts with :meth:`start`, ends with :meth:`close`. Any thread may submit and call."""
 
     def __init__(
-        self, engine: Engine, appender: Appender, on_stored: Callable[[set[str]], None], *, is_shared: bool
+        self,
+        engine: Engine,
+        appender: Appender,
+        on_stored: Callable[[set[str]], None],
+        counters: Counters,
+        *,
+        is_shared: bool,
     ) -> None:
         """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block.
 
@@ -78,7 +84,7 @@ class Writer:
         self._appender = appender
         self._on_stored = on_stored
         self._piles = Piles()
-        self.tally = WriterTally()
+        self._counters = counters
         self._complaint = Complaint()
         self._written_at = -math.inf
         self._proving = threading.Lock()
@@ -200,7 +206,7 @@ class Writer:
         try:
             results = self._begun(lambda connection: self._perform(connection, group))
         except Exception as error:
-            self.tally.failures += 1
+            self._counters.writer_failures.inc()
             self._commit_apart(group, error)
             return
         self._note_written(len(group), begun)
@@ -214,8 +220,8 @@ class Writer:
     def _note_written(self, size: int, begun: float) -> None:
         self._written_at = time.monotonic()
         self._complaint.note(None)
-        self.tally.group_sizes.add(size)
-        self.tally.commit_seconds.add(self._written_at - begun)
+        self._counters.group_size.observe(size)
+        self._counters.commit_seconds.observe(self._written_at - begun)
 
     def _begun(self, work: Callable[[Connection], T]) -> T:
         """``work`` in a transaction of its own, begun anew where it collided with another process's."""
@@ -266,13 +272,24 @@ class Writer:
         for each, outcome in zip(group, results, strict=True):
             if not isinstance(each, _Post):
                 continue
-            self.tally.note(each.arrival, outcome)
+            self._count(each.arrival, outcome)
             if isinstance(outcome, Ack) and outcome.is_new:
                 key = stream_of(each.arrival.window)
                 self._piles.note(key, *self._appender.hot_of(key), has_ended=each.arrival.window.end is not None)
                 runs.add(key.run_id)
         if runs:
             self._on_stored(runs)
+
+    def _count(self, arrival: Arrival, outcome: Outcome) -> None:
+        counters = self._counters
+        if isinstance(outcome, OutOfOrderError):
+            counters.out_of_order.inc()
+        elif isinstance(outcome, Ack) and outcome.is_new:
+            counters.windows.inc()
+            counters.steps.inc(arrival.window.step_count)
+            counters.bytes.inc(len(arrival.body))
+        elif isinstance(outcome, Ack):
+            counters.repeats.inc()
 
     def _compact(self, key: StreamKey | None) -> None:
         if key is None:

@@ -10,7 +10,7 @@ import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
 import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
-import { SpeedTable, speedFigures } from './SpeedTable'
+import { speedFigures } from './speedFigures'
 
 interface ComparedRunsProps {
   comparison: Comparison
@@ -27,8 +27,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
       title={say.step[per]}
       name="speed"
       detail={say.basis[basis]}
-      table={() => <SpeedTable runs={runs} />}
-      csv={() => speedFigures(runs)}
+      figures={speedFigures(runs)}
       class="compared-runs"
     >
       <ol class="run-lines">

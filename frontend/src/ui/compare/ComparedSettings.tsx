@@ -34,13 +34,15 @@ export function ComparedSettings({ runs, settings }: Comparison) {
           </button>
         )
       }
-      csv={() => ({
-        columns: [say.setting, ...runs.map(run => run.run.run_id)],
-        rows: settings.map(one => [
-          one.name,
-          ...one.values.map(value => (value === null ? null : String(value))),
-        ]),
-      })}
+      figures={{
+        file: () => ({
+          columns: [say.setting, ...runs.map(run => run.run.run_id)],
+          rows: settings.map(one => [
+            one.name,
+            ...one.values.map(value => (value === null ? null : String(value))),
+          ]),
+        }),
+      }}
     >
       {shown.length === 0 ? (
         <p class="missing">{say.settingsNone}</p>

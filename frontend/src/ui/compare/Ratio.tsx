@@ -1,6 +1,6 @@
 /** How many times as fast a run is, with its interval, on a line that all compared runs share. */
 import type { ComparedRun } from '../../api/names'
-import { RUN_COLOURS } from '../../charts/overlay'
+import { runStyle } from '../../charts/declared/compare'
 import { formatFactor, plainFactor } from '../../format'
 import { compare as say } from '../../text'
 
@@ -19,7 +19,7 @@ export function Ratio({ run: { speed, label, why_not }, place, runs }: RatioProp
   if (!speed) return null
   const factor = formatFactor(speed.factor)
   const [low, high] = [plainFactor(speed.low), plainFactor(speed.high)]
-  const colour = `var(--${RUN_COLOURS[place] ?? 'ink'})`
+  const colour = `var(--${runStyle(place).colour})`
   return (
     <>
       <div class="ratio" role="img" aria-label={`${label}: ${say.range(factor, low, high)}`}>

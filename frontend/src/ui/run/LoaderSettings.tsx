@@ -30,13 +30,15 @@ export function LoaderSettings({ run, previous, diagnosis, chosen }: LoaderSetti
       title={say.title}
       name="settings"
       detail={`${loader.loader}, ${say.detail}`}
-      csv={() => ({
-        columns: ['setting', 'value'],
-        rows: [...Object.entries(loader.settings), ...described].map(([key, value]) => [
-          key,
-          formatSetting(value),
-        ]),
-      })}
+      figures={{
+        file: () => ({
+          columns: ['setting', 'value'],
+          rows: [...Object.entries(loader.settings), ...described].map(([key, value]) => [
+            key,
+            formatSetting(value),
+          ]),
+        }),
+      }}
     >
       <dl class="settings">
         {Object.entries(loader.settings).map(([key, value]) => (

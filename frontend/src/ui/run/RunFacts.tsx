@@ -29,7 +29,7 @@ export function RunFacts({ run, previous }: { run: Still; previous: Run | null }
           </>
         )
       }
-      csv={() => ({ columns: ['fact', 'value'], rows: [['command', command], ...rows] })}
+      figures={{ file: () => ({ columns: ['fact', 'value'], rows: [['command', command], ...rows] }) }}
     >
       {command && (
         <div class="snippet">

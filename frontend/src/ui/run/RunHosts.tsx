@@ -49,7 +49,7 @@ function OneHost({ store, run, hostname, choose }: OneHostProps) {
   const history = useSignal<HostHistory | null>(null)
   const trouble = useSignal<ServiceError | null>(null)
   const startMs = Date.parse(run.started_at)
-  const axis = useMemo(() => ({ originMs: startMs }), [startMs])
+  const clock = useMemo(() => ({ originMs: startMs }), [startMs])
   const page = store.series.value
   // As often as the other panels are read, and for the same stretch.
   useEffect(() => {
@@ -76,7 +76,7 @@ function OneHost({ store, run, hostname, choose }: OneHostProps) {
   return (
     <HostPanels
       history={history.value}
-      axis={axis}
+      clock={clock}
       title={hostname}
       onZoom={store.zoom}
       controls={

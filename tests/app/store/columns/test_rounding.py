@@ -7,9 +7,10 @@ import pytest
 
 from tests.app.made_windows import RUN, made_stream
 from tests.app.store.posting import KEY, post, post_split, settle
+from underfed_server.measurements import RECORDED, names_of
 from underfed_server.store.columns.chunks import encode
-from underfed_server.store.columns.lanes import BATCH_COLUMNS, STEP_COLUMNS, packed
-from underfed_server.store.columns.rounding import DURATIONS, rounded
+from underfed_server.store.columns.lanes import packed
+from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.store import Store
 from underfed_server.store.team.keeping import Keeping
 from underfed_server.store.writing.compact import compact
@@ -31,13 +32,10 @@ def test_durations_are_off_by_no_more_than_their_bits_allow(store: Store, bits: 
     post(store, again)
     store.write(lambda connection: compact(connection, KEY._replace(run_id="run-2")))
     steps, batches = store.steps("run-2", 0, "train"), store.batches("run-2", 0, "train")
-    for kind, exact, found, names in (
-        ("steps", exact_steps, steps, STEP_COLUMNS),
-        ("batches", exact_batches, batches, BATCH_COLUMNS),
-    ):
-        for name in names:
+    for kind, exact, found in (("steps", exact_steps, steps), ("batches", exact_batches, batches)):
+        for name in RECORDED[kind]:
             true, kept = getattr(exact, name), getattr(found, name)
-            if name in DURATIONS[kind]:
+            if name in names_of(kind, "duration"):
                 assert kept == pytest.approx(true, rel=most, nan_ok=True), name
             elif (kind, name) != ("steps", "start_us"):
                 assert np.array_equal(kept, true, equal_nan=True), name
@@ -77,7 +75,7 @@ def test_everything_is_exact_unless_a_project_says_otherwise(store: Store) -> No
 def test_fewer_bits_take_fewer_bytes() -> None:
     figures = np.random.default_rng(1)
     step_us = np.round(figures.lognormal(11, 0.3, 4_096))
-    columns = dict.fromkeys(STEP_COLUMNS, np.full(4_096, np.nan)) | {
+    columns = dict.fromkeys(RECORDED["steps"], np.full(4_096, np.nan)) | {
         "step_us": step_us,
         "data_wait_us": np.round(figures.lognormal(9.5, 0.7, 4_096)),
         "start_us": np.cumsum(step_us) - step_us,

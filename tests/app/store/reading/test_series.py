@@ -11,9 +11,9 @@ import pytest
 
 from tests.app.made_windows import STARTED_AT, made_stream
 from tests.app.store.posting import KEY, post, post_split
-from underfed_server.store.columns.chunks import Column
+from underfed_server.measurements import COMPUTE, STALL, STALL_FRACTION, Column
 from underfed_server.store.columns.histograms import BINS, BINS_PER_OCTAVE
-from underfed_server.store.columns.ladder import COMPUTE, STALL, STALL_FRACTION, Rollup
+from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.records import nodes_from_bytes
 from underfed_server.store.reading import nodes, series
 from underfed_server.store.reading.series import read_series, read_series_between

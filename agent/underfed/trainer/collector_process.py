@@ -1,0 +1,157 @@
+"""Starts a run's collector so that the training process neither waits for it nor owns it.
+
+It is no child of the trainer (a user's ``os.wait()`` must not see it), in a session of its own (Ctrl-C and a
+closed terminal do not reach it), holds none of the trainer's files (whoever reads the trainer's pipes must see
+them close), and imports nothing from the user's directories.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from underfed.exchange import run_files
+from underfed.exchange.guard import Guard
+from underfed.exchange.launch import collector_words
+from underfed.host.clock import now_ns
+from underfed.host.lock import is_held
+
+DETACH = '"$@" </dev/null >/dev/null 2>>"$0" &'
+"""The shell ends at once, so the collector belongs to init. In the background it ignores Ctrl-C."""
+
+START = (
+    "import sys; sys.path += sys.argv[2:]; from underfed.collector.__main__ import main; sys.exit(main(sys.argv[1]))"
+)
+"""With ``-I -S``: no current directory, no PYTHONPATH, no site, no .pth file of anyone. The places of our own
+packages are given instead."""
+
+PACKAGES = ("underfed", "psutil", "pynvml")
+
+STARTING_S = 5.0
+"""A collector that does not hold its lock by then has failed to start."""
+
+LOOK_S = 1.0
+"""Between two looks whether it is there: one costs 10 µs, and an epoch may be as short as that."""
+
+PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
+"""Between two starts, twice as long each time: where none stays, they must not take 5 ms of the training each time."""
+
+STAYED_S = 60.0
+"""One that served so long did not fail at its start."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """When this process last saw to the collector of a run."""
+
+    started_ns: int = 0
+    look_ns: int = 0
+    """Not again before."""
+    is_seen: bool = False
+    """The one started last has served."""
+    starts: int = 0
+    """Since one stayed."""
+
+    @property
+    def pause_s(self) -> float:
+        return min(LONGEST_PAUSE_S, PAUSE_S * 2.0 ** (min(self.starts, 16) - 1))
+
+    def is_starting(self, now: int) -> bool:
+        return not self.is_seen and now - self.started_ns < STARTING_S * 1e9
+
+    def see(self, now: int) -> None:
+        self.is_seen = True
+        if now - self.started_ns > STAYED_S * 1e9:
+            self.starts = 0
+
+    def may_start(self, now: int, is_end: bool) -> bool:
+        if is_end:
+            return not self.is_starting(now)
+        return now - self.started_ns > self.pause_s * 1e9
+
+    def start(self, now: int) -> None:
+        self.started_ns = now
+        self.is_seen = False
+        self.starts += 1
+
+
+_watches: dict[Path, Watch] = {}
+"""By run directory: a process may record one run after another."""
+
+
+def start_collector(run_directory: Path, guard: Guard) -> None:
+    """At the beginning of a recording. One that serves another rank of the run already takes this one on. One that
+    cannot be started is counted as a failure."""
+    watch = _watches[run_directory] = Watch()
+    if is_held(run_directory):
+        watch.see(now_ns())
+    else:
+        watch.start(now_ns())
+        _start(run_directory, guard)
+
+
+def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) -> None:
+    """Start another collector where this run's was killed. Where one serves the run this takes about 10 µs, and
+    nothing within ``LOOK_S`` after the last look.
+
+    ``is_end``: there is no later occasion, so it is looked in any case.
+    """
+    watch, now = _watches.setdefault(run_directory, Watch()), now_ns()
+    if now < watch.look_ns and not is_end:
+        return
+    watch.look_ns = now + int(LOOK_S * 1e9)
+    if is_held(run_directory):
+        watch.see(now)
+    elif not run_directory.exists():
+        return  # somebody removed the rings: what they hold is read by whoever has them open
+    elif watch.may_start(now, is_end):
+        watch.start(now)
+        _start(run_directory, guard)
+
+
+def is_served(run_directory: Path) -> bool:
+    """Whether a collector reads this run's rings, or was started so lately by this process that it may yet."""
+    watch = _watches.get(run_directory)
+    return (watch is not None and watch.is_starting(now_ns())) or is_held(run_directory)
+
+
+def _start(run_directory: Path, guard: Guard) -> None:
+    try:
+        start_process(run_directory)
+    except OSError as error:
+        guard.failed("collector start", error)
+
+
+def start_process(run_directory: Path) -> None:
+    """Takes about 5 ms.
+
+    Raises:
+        OSError: it could not be started.
+    """
+    import subprocess
+
+    if not sys.executable:
+        raise OSError("an embedded Python does not say where its interpreter is")
+    interpreter, *places = collector_words() or [sys.executable, *package_paths()]
+    command = [interpreter, "-I", "-S", "-c", START, str(run_directory), *places]
+    subprocess.run(
+        ["/bin/sh", "-c", DETACH, str(run_directory / run_files.LOG), *command],
+        cwd="/",
+        env={**os.environ, "UNDERFED_DISABLED": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        close_fds=True,
+        start_new_session=True,
+        check=False,
+    )
+
+
+def package_paths() -> list[str]:
+    """Directories that the collector's packages are imported from, found without importing them."""
+    origins = [Path(spec.origin) for name in PACKAGES if (spec := find_spec(name)) is not None and spec.origin]
+    homes = [origin.parents[1] if origin.stem == "__init__" else origin.parent for origin in origins]
+    return list(dict.fromkeys(str(home) for home in homes))

@@ -1,0 +1,204 @@
+"""The changes to torch's DataLoader: put in, checked against what this torch has, and taken out again."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from underfed.trainer.hooks.callbacks import KEY, Callbacks, OpenSession, Replaying, Settings
+from underfed.trainer.loading.collate import splice_fetchers
+from underfed.trainer.loading.worker import ARGUMENTS, WorkerEntry, parameter_names
+from underfed.trainer.splice import Around, AtCall, Spliced, splice
+
+STEP_FACTS = ("data_wait_us", "step_us")
+LOAD_FACTS = ("load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples")
+WORKER_FACTS = (*LOAD_FACTS, "collate_us")
+PROC_FACTS = ("runqueue_us", "blocked_us", "asked_bytes", "read_bytes")
+
+NEXT = Around(("self",), "entered", "left", "stopped")
+INIT = Around(("self", "loader"), "constructing", "constructed", "not_constructed")
+RESET = Around(("self",), "resetting", "reset", "not_reset")
+RECEIVE = Around(("self",), "receiving", "received")
+DRAW = Around(("self",), "drawing", "drawn", "not_drawn")
+ITERATE = Around(("self",), "iterating")
+PIN_HERE = AtCall("_utils.pin_memory.pin_memory", ("self",), "pinning_here", "pinned")
+PIN_THREAD = AtCall("pin_memory", ("in_queue", "idx"), "pinning", "pinned")
+
+WITH_ITERATOR: tuple[tuple[str, str, Around | AtCall, tuple[str, ...]], ...] = (
+    ("_BaseDataLoaderIter", "__next__", NEXT, STEP_FACTS),
+    ("_BaseDataLoaderIter", "_next_index", DRAW, ("sampler_us",)),
+    ("_SingleProcessDataLoaderIter", "__init__", INIT, STEP_FACTS),
+    ("_SingleProcessDataLoaderIter", "_next_data", PIN_HERE, ("pin_us",)),
+    ("_MultiProcessingDataLoaderIter", "__init__", INIT, STEP_FACTS),
+    ("_MultiProcessingDataLoaderIter", "_reset", RESET, ("epochs",)),
+    ("_MultiProcessingDataLoaderIter", "_get_data", RECEIVE, ("received_us", "queue_depth")),
+)
+"""Class in torch.utils.data.dataloader, its method, what is put in, and the facts that go without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A module's attribute with ours in its place, until ``undo()``."""
+
+    owner: ModuleType
+    name: str
+    original: Any
+    replacement: Any
+
+    def undo(self) -> None:
+        """Not where someone has put theirs on top of ours: ours below it passes through."""
+        if vars(self.owner).get(self.name) is self.replacement:
+            setattr(self.owner, self.name, self.original)
+
+
+class Hooks:
+    """In torch while anything may be recorded. Only iterators for whose loader ``open_session`` gives one have a
+    session."""
+
+    def __init__(
+        self, open_session: OpenSession, settings: Settings | None = None, replay: Replaying | None = None
+    ) -> None:
+        self.not_measured: dict[str, str] = {}
+        """What this torch or system cannot tell, with the reason."""
+        self.is_installed = False
+        self._edges = Callbacks(open_session, settings, replay)
+        self._changes_loaders = settings is not None or replay is not None
+        self._next = NEXT if replay is None else replace(NEXT, instead="instead")
+        self._changes: list[Spliced | Replaced] = []
+        self._covered: set[str] = set()
+
+    def install(self) -> None:
+        """Raises nothing for a torch that lacks something: that becomes a reason in ``not_measured``."""
+        from torch.utils.data import dataloader
+        from torch.utils.data._utils import pin_memory, worker
+
+        self.is_installed = True
+        self.not_measured = system_limits()
+        self._covered.add(dataloader.__name__)
+        for kind, method, seam, facts in WITH_ITERATOR:
+            self._splice(getattr(dataloader, kind, None), method, self._next if seam is NEXT else seam, facts)
+        self._edges.sees_arrivals = "received_us" not in self.not_measured
+        self._splice(pin_memory, "_pin_memory_loop", PIN_THREAD, ("pin_us",))
+        fetchers = splice_fetchers()
+        self._changes += fetchers
+        if len(fetchers) < 2:
+            self._lacks("its fetchers", ("collate_us", "samples"))
+        if not self._replace_loop(worker):
+            self._lacks("_worker_loop", WORKER_FACTS)
+        if self._changes_loaders:
+            self._splice(dataloader.DataLoader, "__iter__", ITERATE, ("overrides",))
+
+    def cover(self, module: ModuleType) -> None:
+        """Iterators of another package's own, such as torchdata's: classes of this module derived from torch's."""
+        if module.__name__ in self._covered:
+            return
+        self._covered.add(module.__name__)
+        for kind in list(vars(module).values()):
+            if not isinstance(kind, type) or kind.__module__ != module.__name__:
+                continue
+            for method, seam in cut_of(kind, self._changes_loaders):
+                if method in vars(kind):
+                    self._splice(kind, method, seam, ())
+        if "_worker_loop" in vars(module):
+            self._replace_loop(module)
+
+    def cover_kind(self, loader: Any) -> None:
+        """What the loader's own classes are defined beside."""
+        for kind in type(loader).__mro__:
+            if issubclass(kind, _torch("DataLoader")) and not kind.__module__.startswith("torch."):
+                module = sys.modules.get(kind.__module__)
+                if module is not None and module.__name__ != "__main__":
+                    self.cover(module)
+
+    def reasons(self, loader: Any) -> dict[str, str]:
+        """What will not be measured of this loader, and why."""
+        kind = type(loader)
+        maker = getattr(kind, "_get_iterator", None)
+        is_known = maker is _torch("DataLoader")._get_iterator or getattr(maker, "__module__", "") in self._covered
+        foreign = f"{kind.__name__} may make iterators that are not torch's own"
+        return {**self.not_measured, **({} if is_known else dict.fromkeys(STEP_FACTS, foreign))}
+
+    def adopt(self, loader: Any) -> bool:
+        """Record the iterators that the loader keeps already, from now on. Whether it has some with workers."""
+        kept = [each for each in vars(loader).values() if isinstance(each, _torch("_BaseDataLoaderIter"))]
+        unknown = [iterator for iterator in kept if KEY not in iterator.__dict__]
+        for iterator in unknown:
+            self._edges.adopt(iterator, loader)
+        return any(KEY in iterator.__dict__ and iterator._num_workers > 0 for iterator in unknown)
+
+    def remove(self) -> None:
+        """Everything as it was; live iterators go on unrecorded."""
+        for change in reversed(self._changes):
+            change.undo()
+        self._changes.clear()
+        self._covered.clear()
+        self.is_installed = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Iterators that live are recorded no more."""
+        self._edges.forget()
+
+    def keep_worker_loop(self) -> None:
+        """litdata puts a loop of its own into torch's module whenever it constructs an iterator: ours goes around
+        it."""
+        from torch.utils.data._utils import worker
+
+        if self.is_installed and not isinstance(vars(worker).get("_worker_loop"), WorkerEntry):
+            self._replace_loop(worker)
+
+    def _splice(self, owner: Any, name: str, seam: Around | AtCall, facts: tuple[str, ...]) -> None:
+        function = vars(owner).get(name) if owner is not None else None
+        spliced = splice(function, seam, self._edges)
+        if spliced is not None:
+            self._changes.append(spliced)
+        elif facts:
+            self._lacks(name, facts)
+
+    def _replace_loop(self, module: ModuleType) -> bool:
+        original = vars(module).get("_worker_loop")
+        if not callable(original) or not set(ARGUMENTS) <= set(parameter_names(original)):
+            return False
+        entry = original if isinstance(original, WorkerEntry) else WorkerEntry(original)
+        module._worker_loop = entry  # type: ignore[attr-defined]
+        self._changes.append(Replaced(module, "_worker_loop", original, entry))
+        return True
+
+    def _lacks(self, name: str, facts: tuple[str, ...]) -> None:
+        import torch
+
+        self.not_measured |= dict.fromkeys(facts, f"torch {torch.__version__} has no {name} as we know it")
+
+
+def cut_of(kind: type, changes_loaders: bool) -> Iterator[tuple[str, Around | AtCall]]:
+    """What is put into which methods of a class that another package derived from torch's."""
+    if issubclass(kind, _torch("_BaseDataLoaderIter")):
+        # Within it litdata puts a loop of its own in torch's place: where torch's own follows, we come after that.
+        if not issubclass(kind, (_torch("_SingleProcessDataLoaderIter"), _torch("_MultiProcessingDataLoaderIter"))):
+            yield "__init__", INIT
+        yield "_reset", RESET
+        yield "_get_data", RECEIVE
+        yield "_next_data", PIN_HERE
+    elif issubclass(kind, _torch("DataLoader")) and changes_loaders:
+        yield "__iter__", ITERATE
+
+
+def system_limits() -> dict[str, str]:
+    """What this operating system does not tell, whatever torch has."""
+    limits: dict[str, str] = {}
+    if not Path("/proc/thread-self/schedstat").exists():
+        limits |= dict.fromkeys(PROC_FACTS, f"{platform.system()} has no /proc to read it from")
+    if platform.system() == "Darwin":
+        limits["queue_depth"] = "macOS cannot count the items of a queue"
+    return limits
+
+
+def _torch(name: str) -> Any:
+    from torch.utils.data import dataloader
+
+    return getattr(dataloader, name)
