@@ -390,7 +390,7 @@ class RunsPage(Model):
     week: Week
 
 
-class Handover(Model):
+class HandoverCosts(Model):
     """Microseconds of handing a batch to another process of the host, as measured there before training."""
 
     receive_us: float
@@ -420,7 +420,7 @@ class HostFacts(Model):
     gpu_driver: str | None
     """Version of NVIDIA's."""
     cpu_slowdown: list[tuple[float, float]] | None
-    handover: Handover | None = None
+    handover: HandoverCosts | None = None
 
 
 class Device(Model):

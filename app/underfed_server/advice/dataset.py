@@ -6,18 +6,18 @@ from underfed_server.advice.case import Case
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.storage import KINDS, storage_place
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import StorageFacts
+from underfed_server.model import StoragePlace
 
 LEAST_READ_BYTES = 64 << 10
 """For one batch, from which a loader reads its data from files: less are the pipes that its indices come by."""
 
 
-def main_place(case: Case) -> StorageFacts | None:
+def main_place(case: Case) -> StoragePlace | None:
     """Where most of its files were seen; ``None``: none was."""
     return storage_place(case.facts, case.rank)
 
 
-def describe(place: StorageFacts) -> str:
+def describe(place: StoragePlace) -> str:
     """``"an NVMe drive (/data: nvme0n1, ext4)"``"""
     details = ", ".join(word for word in (place.device, place.file_system) if word)
     return f"{KINDS[place.kind]} ({place.mount}{': ' if details else ''}{details})"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from underfed_server.advice.proof.pace import BLOCKS, T_95
-from underfed_server.facts.record import Column
+from underfed_server.measurements import Column
 
 MOST_SHARE = 0.99
 """A share of nearly all would give a factor that no measurement carries."""

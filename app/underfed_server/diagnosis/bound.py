@@ -8,7 +8,7 @@ import numpy as np
 
 from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import RankFacts
+from underfed_server.facts.record import RankFacts, epoch_starts
 from underfed_server.model import Bound, Level
 
 HOST_IDLE_FRACTION = 0.20
@@ -96,7 +96,7 @@ def _host_idle(rank: RankFacts, transfer: float) -> float | None:
 def _lasting(rank: RankFacts, hiccups: int) -> float:
     """An epoch's first step waits by its nature; any other wait that does not come back is an event."""
     steps = rank.steps
-    within = np.where(steps.is_epoch_start, 0.0, steps.data_wait_us)
+    within = np.where(epoch_starts(steps), 0.0, steps.data_wait_us)
     longest = np.argsort(within)[-hiccups:]
     rest_us = float(np.sum(steps.data_wait_us)) - float(np.sum(within[longest]))
     share = rank.stall_us / rank.data_wait_us if rank.data_wait_us > 0 else 0.0

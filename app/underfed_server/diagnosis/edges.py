@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.facts.record import Column, LoaderFacts, RankFacts
+from underfed_server.facts.record import LoaderFacts, RankFacts, epoch_starts
+from underfed_server.measurements import Column
 
 
 def startup_us(rank: RankFacts, loader: LoaderFacts | None) -> Column:
@@ -13,7 +14,7 @@ def startup_us(rank: RankFacts, loader: LoaderFacts | None) -> Column:
     Without workers the first batch is loaded like any other, and only constructing the iterator is start-up.
     """
     steps = rank.steps
-    wait, is_first = steps.data_wait_us, steps.is_epoch_start
+    wait, is_first = steps.data_wait_us, epoch_starts(steps)
     excess: Column = np.where(is_first, np.maximum(0.0, wait - _typical_wait_us(rank)), 0.0)
     if not loader or not loader.num_workers:
         constructing = {epoch.epoch_index: float(epoch.iterator_us or 0) for epoch in rank.epochs}
@@ -24,7 +25,7 @@ def startup_us(rank: RankFacts, loader: LoaderFacts | None) -> Column:
 
 def _typical_wait_us(rank: RankFacts) -> float:
     """Of a step within an epoch; where each epoch is a single step, of a load."""
-    within = rank.steps.data_wait_us[~rank.steps.is_epoch_start]
+    within = rank.steps.data_wait_us[~epoch_starts(rank.steps)]
     if len(within):
         return float(np.mean(within))
     loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
@@ -44,7 +45,7 @@ def lasting_share(rank: RankFacts, loader: LoaderFacts | None) -> float:
 
 def epochs_begun(rank: RankFacts) -> int:
     """Within the judged steps."""
-    return int(np.count_nonzero(rank.steps.is_epoch_start))
+    return int(np.count_nonzero(epoch_starts(rank.steps)))
 
 
 def mean_startup_us(rank: RankFacts, loader: LoaderFacts | None) -> float | None:
@@ -55,7 +56,7 @@ def mean_startup_us(rank: RankFacts, loader: LoaderFacts | None) -> float | None
 
 def mean_iterator_us(rank: RankFacts) -> float | None:
     """Constructing the iterator, starting workers included; ``None``: it was kept, or not measured."""
-    judged = set(np.unique(rank.steps.epoch_index[rank.steps.is_epoch_start]))
+    judged = set(np.unique(rank.steps.epoch_index[epoch_starts(rank.steps)]))
     constructed = [
         each.iterator_us for each in rank.epochs if each.iterator_us is not None and each.epoch_index in judged
     ]

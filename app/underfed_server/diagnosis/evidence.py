@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.diagnosis import measures
-from underfed_server.facts.record import Column, HostShare, LoaderFacts, RankFacts
+from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
+from underfed_server.measurements import Column
 from underfed_server.model import Evidence
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from underfed_server.diagnosis.storage import storage_place, storage_us
 from underfed_server.diagnosis.wait import Wait, split_wait
-from underfed_server.facts.record import Column, LoaderFacts, RankFacts, RunFacts
+from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
+from underfed_server.measurements import Column
 from underfed_server.model import Bound
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from underfed_server.diagnosis.measures import pressure_fraction
 from underfed_server.facts.growth import growth_per_hour, is_growing
-from underfed_server.facts.record import Column, HostShare, RankFacts
+from underfed_server.facts.record import HostShare, RankFacts
+from underfed_server.measurements import Column
 
 NEAR_FULL_FRACTION = 0.10
 """Of memory, its limit or /dev/shm left, below which a longer queue or larger samples fill it."""

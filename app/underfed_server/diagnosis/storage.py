@@ -6,7 +6,9 @@ import numpy as np
 
 from underfed_server.diagnosis.measures import pressure_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import BatchColumns, Column, LoaderFacts, Mask, RankFacts, RunFacts, StorageFacts
+from underfed_server.facts.record import LoaderFacts, Mask, RankFacts, RunFacts
+from underfed_server.measurements import BatchRows, Column
+from underfed_server.model import StoragePlace
 
 KINDS = {
     "nvme": "an NVMe drive",
@@ -31,18 +33,18 @@ COLD_EPOCH_FACTOR = 3.0
 an epoch's mean by far less, and memory is faster than any disk by far more."""
 
 
-def storage_place(facts: RunFacts, rank: RankFacts) -> StorageFacts | None:
+def storage_place(facts: RunFacts, rank: RankFacts) -> StoragePlace | None:
     """Where most of the data set's files lie; ``None``: not seen."""
     here = [each for each in facts.storage if rank.hostname in (None, each.hostname) or each.hostname is None]
     return max(here, key=lambda each: each.files_seen, default=None)
 
 
-def describe(place: StorageFacts | None) -> str:
+def describe(place: StoragePlace | None) -> str:
     """``an NVMe drive (/data)``."""
     return f"{KINDS[place.kind]} ({place.mount})" if place else "storage"
 
 
-def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts | None) -> Column:
+def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StoragePlace | None) -> Column:
     """Of each batch's load, what storage takes; NaN: not measured.
 
     At least the time blocked on reads that reach it, but no more than twice what the host's tasks together waited for
@@ -66,7 +68,7 @@ def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StorageFacts 
     return np.fmax(blocked, _longer_than_cached(batches, reaches))
 
 
-def _longer_than_cached(batches: BatchColumns, reaches: Mask) -> Column:
+def _longer_than_cached(batches: BatchRows, reaches: Mask) -> Column:
     """0 for batches that the page cache served, and where they were too few; NaN where blocking was not measured."""
     cached = batches.load_us[~reaches & np.isfinite(batches.read_bytes) & np.isfinite(batches.load_us)]
     usual = float(np.median(cached)) if len(cached) >= max(CACHED_BATCHES, len(batches) // 10) else np.inf

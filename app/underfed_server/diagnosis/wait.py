@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.diagnosis.edges import startup_us
-from underfed_server.facts.record import Column, LoaderFacts, RankFacts
+from underfed_server.facts.record import LoaderFacts, RankFacts, epoch_starts
+from underfed_server.measurements import Column
 
 BUSY_PIN_FRACTION = 0.85
 """Share of the time from which the pin thread has no reserve: batches that it has not begun then wait as well."""
@@ -99,7 +100,7 @@ def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column
     startup = startup_us(rank, loader)
     at_begin = {epoch.epoch_index: float(epoch.sampler_us or 0) for epoch in rank.epochs}
     begun = np.array([at_begin.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
-    begun = np.minimum(startup, np.where(steps.is_epoch_start, begun, 0.0))
+    begun = np.minimum(startup, np.where(epoch_starts(steps), begun, 0.0))
     startup = startup - begun
     sampler = begun + np.nan_to_num(steps.sampler_us)
     return startup, np.minimum(sampler, steps.data_wait_us - startup)

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 bef87f4860b8fc1d3db396ca1eb71e0abe3b6d7f3463e863c2ea3b27d10d15a7. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 22ad2c371c58c17871e6a449f71bee4501b980af3561b3305f638e2eda379dd5. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -917,10 +917,10 @@ export interface components {
             search: string | null;
         };
         /**
-         * Handover
+         * HandoverCosts
          * @description Microseconds of handing a batch to another process of the host, as measured there before training.
          */
-        Handover: {
+        HandoverCosts: {
             /** Free Mb Us */
             free_mb_us: number;
             /** Receive Us */
@@ -1041,7 +1041,7 @@ export interface components {
             ][] | null;
             /** Gpu Driver */
             gpu_driver: string | null;
-            handover?: components["schemas"]["Handover"] | null;
+            handover?: components["schemas"]["HandoverCosts"] | null;
             /** Hostname */
             hostname: string;
             /** Memory Available Bytes */

@@ -15,7 +15,8 @@ from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.diagnosis.judge import Verdict
-from underfed_server.facts.record import BatchColumns, RunFacts, StepColumns
+from underfed_server.facts.record import RunFacts
+from underfed_server.measurements import BatchRows, StepRows
 from underfed_server.model import Advice, Bound, CauseFinding, RankDiagnosis, Refusal
 from underfed_server.names import ChangeName
 
@@ -49,7 +50,7 @@ def altered(
     return replace(facts, loader=new_loader, host=replace(facts.host, **(host or {})), ranks=(new_rank,), **run)
 
 
-def _columns(old: StepColumns | BatchColumns, changes: Changes | None) -> dict[str, Any]:
+def _columns(old: StepRows | BatchRows, changes: Changes | None) -> dict[str, Any]:
     def column(name: str, value: Any) -> Any:
         return np.resize(np.asarray(value, dtype=getattr(old, name).dtype), len(old))
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.app.made_diagnosis import made_advice
-from tests.app.made_facts import made_run
+from tests.app.made_facts import made_place, made_run
 from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
 from underfed_server.advice.proof.traits import Machine, Traits, traits_of
-from underfed_server.facts.record import RunFacts, StorageFacts
+from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Setting, StorageKind
 from underfed_server.names import ChangeName
 
@@ -23,7 +23,7 @@ def advised(change: ChangeName, to: Setting = None, **settings: Setting) -> Advi
 def run(*, overrides: dict[str, Setting] | None = None, storage: StorageKind | None = None, **settings: Setting) -> Any:
     made = made_run(num_workers=1)
     assert made.loader is not None
-    places = (StorageFacts("/data", "xfs", None, storage, 3),) if storage else ()
+    places = (made_place(storage, file_system="xfs"),) if storage else ()
     loader = replace(made.loader, settings={**made.loader.settings, **settings})
     return replace(made, loader=loader, overrides=overrides or {}, storage=places)
 

@@ -81,8 +81,8 @@ def in_epochs(of: int, start_ms: float, run_id: str = "made-2") -> RunFacts:
     """Steps of 50 ms, and ``start_ms`` more for the first of each epoch."""
     made = made_run(wait_ms=[start_ms] + [0.0] * (of - 1), run_id=run_id)
     steps = made.ranks[0].steps
-    first = np.arange(len(steps)) % of == 0
-    return replace(made, ranks=(replace(made.ranks[0], steps=replace(steps, is_epoch_start=first)),))
+    place = np.arange(len(steps), dtype=np.float64) % of
+    return replace(made, ranks=(replace(made.ranks[0], steps=replace(steps, batch_index=place)),))
 
 
 def test_the_start_of_an_epoch_counts_where_both_runs_have_whole_epochs() -> None:

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from tests.app.advice.made_case import GIB, altered, changes, made_case, made_verdict, of, recommended, refused
-from tests.app.made_facts import made_run
+from tests.app.made_facts import made_epoch, made_place, made_run
 from underfed_server.advice.advise import Recommendation, recommend
-from underfed_server.facts.record import EpochFacts, RunFacts, StorageFacts, WorkerFacts
-from underfed_server.model import Advice, StorageKind
+from underfed_server.facts.record import RunFacts, WorkerFacts
+from underfed_server.model import Advice, StorageKind, StoragePlace
 
 
-def place(kind: StorageKind = "nvme", file_system: str = "ext4") -> StorageFacts:
-    return StorageFacts("/data", file_system, "nvme0n1", kind, files_seen=90, example="/data/my photos/cat/1.jpg")
+def place(kind: StorageKind = "nvme", file_system: str = "ext4") -> StoragePlace:
+    example = "/data/my photos/cat/1.jpg"
+    return made_place(kind, file_system=file_system, device="nvme0n1", files_seen=90, example=example)
 
 
 def reading(**changes: Any) -> RunFacts:
@@ -59,7 +60,7 @@ def test_the_kind_of_storage_is_named(kind: StorageKind, name: str) -> None:
 
 
 def test_where_most_files_lie_counts() -> None:
-    few = StorageFacts("/", "overlay", None, "overlay", files_seen=2)
+    few = made_place("overlay", "/", file_system="overlay", files_seen=2)
     assert offered(reading(storage=(few, place()))).from_ == "/data"
 
 
@@ -103,8 +104,8 @@ def test_the_workers_own_memory_stands_beside_the_size_of_the_data_set() -> None
 
 def test_an_iterable_data_set_is_as_large_as_an_epoch_that_was_read_to_its_end() -> None:
     loader = {"dataset_length": None, "is_iterable": True}
-    read = EpochFacts(0, 0, steps=5_000, ended="exhausted")
-    broken_off = EpochFacts(1, 0, steps=50_000, ended="broken_off")
+    read = made_epoch(0, steps=5_000, ended="exhausted")
+    broken_off = made_epoch(1, steps=50_000, ended="broken_off")
     best = offered(reading(loader=loader, rank={"epochs": (read, broken_off)}))
     assert next(one.value for one in best.evidence if one.what.startswith("Size")) == 5_000_000_000
 

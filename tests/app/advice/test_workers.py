@@ -18,10 +18,10 @@ from tests.app.advice.made_case import (
     recommended,
     refused,
 )
-from tests.app.made_facts import made_run, starved
+from tests.app.made_facts import made_epoch, made_run, starved
 from underfed_server.advice.advise import Recommendation, recommend
 from underfed_server.advice.prediction.simulate import SimulatedSetting
-from underfed_server.facts.record import EpochFacts, RunFacts, WorkerFacts
+from underfed_server.facts.record import RunFacts, WorkerFacts
 from underfed_server.model import Bound
 
 
@@ -271,7 +271,7 @@ def test_a_longer_queue_is_refused_where_it_has_no_room() -> None:
 
 
 def test_kept_workers_are_advised_for_epochs_that_wait_for_new_ones() -> None:
-    epochs = (EpochFacts(0, 0, iterator_us=90_000, startup_us=400_000, steps=20),)
+    epochs = (made_epoch(0, iterator_us=90_000, startup_us=400_000, steps=20),)
     facts = altered(two_workers(), rank={"epochs": epochs}, settings={"multiprocessing_context": "spawn"})
     case = made_case(facts, made_verdict(worker_startup=0.2), lambda one: 1.25 if one.persistent_workers else 1.0)
     best = of("persistent_workers", recommend(case))
@@ -372,13 +372,13 @@ def test_a_sampler_that_draws_at_once_gains_what_drawing_costs() -> None:
 def test_a_sampler_that_is_slow_as_an_epoch_begins_gains_that() -> None:
     is_first = np.arange(300) % 20 == 0
     steps = {
-        "is_epoch_start": is_first,
+        "batch_index": np.arange(300) % 20,
         "epoch_index": np.arange(300) // 20,
         "sampler_us": np.nan,
         "data_wait_us": np.where(is_first, 230_000.0, 30_000.0),
         "step_us": np.where(is_first, 250_000.0, 50_000.0),
     }
-    epochs = tuple(EpochFacts(number, 0, sampler_us=200_000) for number in range(15))
+    epochs = tuple(made_epoch(number, sampler_us=200_000) for number in range(15))
     facts = altered(two_workers(), steps=steps, rank={"epochs": epochs})
     # 200 ms of 1,200 for an epoch of 20 steps.
     assert of("faster_sampler", recommended(facts, slow_sampler=0.3)).predicted_speedup == pytest.approx(1.2)

@@ -10,7 +10,8 @@ from underfed_server.advice.offer import Offer, offer_computed
 from underfed_server.advice.proof.traits import halved
 from underfed_server.advice.shares import gain_without
 from underfed_server.diagnosis import evidence
-from underfed_server.facts.record import Column, RankFacts
+from underfed_server.facts.record import RankFacts, epoch_starts
+from underfed_server.measurements import Column
 from underfed_server.model import Evidence
 
 DIFF = """\
@@ -36,7 +37,7 @@ def sampler_us(rank: RankFacts) -> Column:
     steps = rank.steps
     at_begin = {epoch.epoch_index: float(epoch.sampler_us) for epoch in rank.epochs if epoch.sampler_us is not None}
     begun = np.array([at_begin.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
-    begun = np.where(steps.is_epoch_start, begun, 0.0)
+    begun = np.where(epoch_starts(steps), begun, 0.0)
     own = np.nan_to_num(steps.sampler_us) if at_begin else steps.sampler_us
     return np.minimum(begun + own, steps.data_wait_us)
 

@@ -9,7 +9,7 @@ from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.copies import ceiling, copy_evidence, is_exposed, is_pinned, waits_for_input
 from underfed_server.advice.offer import Offer, offer_computed
 from underfed_server.advice.shares import gain_without
-from underfed_server.facts.record import Column
+from underfed_server.measurements import Column
 
 DIFF = """\
 +import underfed

@@ -13,7 +13,9 @@ import numpy as np
 
 from underfed_server.advice.prediction.simulate import Handover
 from underfed_server.diagnosis.measures import mean
-from underfed_server.facts.record import Column, HandoverCosts, HostShare, LoaderFacts, Mask, RankFacts
+from underfed_server.facts.record import HostShare, LoaderFacts, Mask, RankFacts
+from underfed_server.measurements import Column
+from underfed_server.model import HandoverCosts
 
 FEED_US = 250.0
 FEED_WAIT_US = 200.0

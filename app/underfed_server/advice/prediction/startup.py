@@ -8,7 +8,7 @@ import numpy as np
 
 from underfed_server.advice.prediction.simulate import Handover, SimulatedSetting
 from underfed_server.diagnosis.measures import mean
-from underfed_server.facts.record import RankFacts
+from underfed_server.facts.record import RankFacts, epoch_starts
 
 START_US = 38_000.0
 START_WORKER_US = 15_000.0
@@ -55,7 +55,7 @@ class Epochs:
 
 def read_epochs(rank: RankFacts, recorded: SimulatedSetting, handover: Handover) -> Epochs:
     steps = rank.steps
-    first = steps.is_epoch_start
+    first = epoch_starts(steps)
     if np.count_nonzero(first) < FEWEST_EPOCHS:
         return Epochs(None, 0.0, 0.0, recorded)
     lengths = [epoch.steps for epoch in rank.epochs if epoch.steps and epoch.ended == "exhausted"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from underfed_server.advice.prediction.handover import read_handover
 from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
 from underfed_server.advice.prediction.slowdown import LIKELY_FULL, WORST_FULL, assumed_curve, curve_through
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
-from underfed_server.facts.record import Column, HostShare, LoaderFacts, ProcessShare, RankFacts, StepColumns
+from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, chosen, epoch_starts
+from underfed_server.measurements import Column, StepRows
 
 MANY_THREADS_CORES = 1.3
 """A training process that uses more than this has a thread team (OpenMP, MKL): beyond one thread and the
@@ -98,14 +99,10 @@ def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Work
     )
 
 
-def steady(steps: StepColumns) -> StepColumns:
+def steady(steps: StepRows) -> StepRows:
     """Without the first of each epoch, in which workers are started."""
-    keep = ~steps.is_epoch_start
-    return (
-        steps
-        if keep.all() or not keep.any()
-        else StepColumns(**{each.name: getattr(steps, each.name)[keep] for each in fields(StepColumns)})
-    )
+    keep = ~epoch_starts(steps)
+    return chosen(steps, keep) if keep.any() else steps
 
 
 def recorded_setting(loader: LoaderFacts) -> SimulatedSetting:

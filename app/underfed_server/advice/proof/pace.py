@@ -10,7 +10,8 @@ import numpy as np
 
 from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import Column, Places, RunFacts, StepColumns
+from underfed_server.facts.record import Places, RunFacts, epoch_starts
+from underfed_server.measurements import Column, StepRows
 
 BLOCKS = 8
 """Blocks of consecutive steps whose means are compared: neighbouring steps are not independent, blocks nearly are."""
@@ -50,25 +51,25 @@ def paces_of(facts: RunFacts) -> Paces:
     return Paces(pace(steps, epochs) if epochs else None, pace(steps, within) if within else None)
 
 
-def step_blocks(steps: StepColumns) -> Blocks | None:
+def step_blocks(steps: StepRows) -> Blocks | None:
     """Of steps within epochs: the first of an epoch holds its start, and is left out. ``None``: there are too few."""
-    within = np.flatnonzero(~steps.is_epoch_start)
+    within = np.flatnonzero(~epoch_starts(steps))
     return np.array_split(within, BLOCKS) if len(within) >= 2 * BLOCKS else None
 
 
-def epoch_blocks(steps: StepColumns) -> Blocks | None:
+def epoch_blocks(steps: StepRows) -> Blocks | None:
     """A block is one or more whole epochs: from a first step, in which workers are started, to another one.
 
     ``None``: there are fewer than two.
     """
-    starts = np.flatnonzero(steps.is_epoch_start)
+    starts = np.flatnonzero(epoch_starts(steps))
     if len(starts) < 3:
         return None
     cuts = starts[np.linspace(0, len(starts) - 1, min(BLOCKS, len(starts) - 1) + 1).astype(int)]
     return [np.arange(start, end) for start, end in pairwise(cuts)]
 
 
-def pace(steps: StepColumns, blocks: Blocks) -> Pace:
+def pace(steps: StepRows, blocks: Blocks) -> Pace:
     means = np.array([np.mean(steps.step_us[block]) for block in blocks])
     return Pace(float(np.mean(steps.step_us[np.concatenate(blocks)])), standard_error(means), len(blocks))
 
