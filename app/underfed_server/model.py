@@ -77,7 +77,7 @@ class Anatomy(Model):
     gpu_idle_us: int | None = None
     """Of the data wait: while the device had nothing to do, by its own clock."""
     sampler_us: int | None = None
-    """Of the data wait: drawing indices in the training process."""
+    """Of the data wait: the sampler, in the training process."""
 
 
 class Advice(Model):
@@ -461,7 +461,7 @@ class EpochInfo(Model):
     iterator_us: int | None
     startup_us: int | None
     sampler_us: int | None
-    """Drawing indices while the iterator was made or reset, outside any step."""
+    """The sampler, while the iterator was constructed or reset, outside any step."""
     first_step_index: int
     steps: int | None
     end_us: int | None
@@ -509,12 +509,12 @@ class Losses(Model):
 
 
 class Outlook(Model):
-    """What lies ahead of a running run, if it goes on as it was judged."""
+    """How a running run will go on, if it goes on as it was judged."""
 
     last_step: int | None
     """Steps that it will have taken; ``None``: not known."""
     basis: str | None
-    """What tells ``last_step``: ``90 epochs of 5,004 steps: --epochs=90``."""
+    """Why ``last_step`` is expected: ``90 epochs, as --epochs=90 says, of 5,004 steps each``."""
     hours_to_lose: float | None
     """Σ over ranks of time that will be stalled until then."""
     hours_lost_per_hour: float

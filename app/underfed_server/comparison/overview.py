@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.comparison import sentence
 from underfed_server.comparison.against import Against
 from underfed_server.comparison.cautions import cautions_of
-from underfed_server.comparison.headline import Compared, headline
-from underfed_server.comparison.labels import labels_of
 from underfed_server.comparison.settings import settings_of
-from underfed_server.comparison.side import Side, common_basis, measure
+from underfed_server.comparison.side import Side, common_basis, labels_of, measure
+from underfed_server.comparison.wording import Compared, Per, headline
 from underfed_server.diagnosis.ranks import reported_rank
 from underfed_server.diagnosis.sentence import no_verdict
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -33,10 +31,10 @@ def compare_sides(sides: Sequence[Side]) -> Comparison:
     """Every run is measured by the same kind of steps, so that all figures can be held against each other."""
     basis = common_basis([side.steps for side in sides if side.steps])
     measured = [measure(side.steps, basis) if side.steps else None for side in sides]
-    per: sentence.Per = "samples" if len({side.batch_size for side in sides} - {None}) > 1 else "steps"
+    per: Per = "samples" if len({side.batch_size for side in sides} - {None}) > 1 else "steps"
     all_of_them = [Compared(side, each, per) for side, each in zip(sides, measured, strict=True)]
     baseline, others = all_of_them[0], all_of_them[1:]
-    found = [each.against(baseline) for each in others]
+    found = [each.compared_with(baseline) for each in others]
     return Comparison(
         sentence=headline(baseline, list(zip(others, found, strict=True))),
         basis=basis,
@@ -63,7 +61,7 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     why_not = None
     if len(steps.steps) < THRESHOLDS.needed_steps:
         given_up = store.given_up_at(run.run_id) is not None
-        why_not = "its single steps were given up by retention" if given_up else "it has too few steps"
+        why_not = "retention deleted its single steps" if given_up else "it has too few steps"
     return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs)
 
 

@@ -24,7 +24,7 @@ def load_share(rank: RankFacts, part: Column) -> float | None:
 
 
 def input_lost_fraction(rank: RankFacts) -> float | None:
-    """Share of a step that instant data would save, replayed; ``None`` without a device clock that saw the work."""
+    """Share of a step that instant data would save; ``None`` without a device clock that saw the work."""
     lost = rank.input_lost_us
     return None if lost is None else lost / rank.step_us
 

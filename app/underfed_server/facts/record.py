@@ -187,7 +187,7 @@ class RankFacts:
 
     @property
     def input_lost_us(self) -> float | None:
-        """What the mean judged step would be shorter with instant data, replayed on the device's clock."""
+        """What the mean judged step would be shorter with instant data, computed on the device's clock."""
         if not self.has_device_clock:
             return None
         steps = self.steps

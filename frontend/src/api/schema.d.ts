@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 22ad2c371c58c17871e6a449f71bee4501b980af3561b3305f638e2eda379dd5. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 8c8aa9230e3e3cd4b073d5730ce0189e4a0d5d4b9a94110735cf2443f8095463. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1348,7 +1348,7 @@ export interface components {
         };
         /**
          * Outlook
-         * @description What lies ahead of a running run, if it goes on as it was judged.
+         * @description How a running run will go on, if it goes on as it was judged.
          */
         Outlook: {
             /** Basis */

@@ -111,5 +111,5 @@ def test_steps_that_retention_gave_up_are_the_reason(client: TestClient, store: 
     settle(store)
     Retention(store, Keeping(retain_us=1)).tidy()
     found = ask(client, "run-1", "run-2")
-    assert found.sentence.endswith("cannot be compared: its single steps were given up by retention.")
+    assert found.sentence.endswith("cannot be compared: retention deleted its single steps.")
     assert [(run.speed, run.anatomy) for run in found.runs] == [(None, None)] * 2
