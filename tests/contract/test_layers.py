@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "model", "measurements", "logs", "counters"),
+    ("errors", "settings", "model", "names", "measurements", "logs", "counters"),
     ("search",),
     ("ingest",),
     ("store",),
@@ -20,13 +20,13 @@ SERVER_LINE = (
     ("diagnosis",),
     ("advice",),
     ("team", "comparison"),
-    ("proof", "replayed"),
-    ("judgement",),
+    ("earlier",),
+    ("diagnose",),
     ("export",),
     ("api",),
     ("main",),
     ("terminal",),
-    ("__main__", "backup", "migrate"),
+    ("__main__", "backup", "migrate", "reference"),
     ("demo",),
 )
 AGENT = ROOT / "agent" / "underfed"

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 
 NAMES = ("slow", "quick", "other")
 
@@ -31,7 +31,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if name == "quick":
             windows = [hurried(window) for window in windows]
         post(application.parts.store, windows)
-        Judgement()(application.parts.store, name)
+        Diagnoser()(application.parts.store, name)
     with serving(application, settings_for(directory)) as served:
         yield served
 

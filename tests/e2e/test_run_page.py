@@ -38,7 +38,7 @@ def panel(page: Page, name: str) -> Locator:
         ("swin-t-in21k-warm", r"No data from gpu-10 for .*as of \d\d:\d\d:\d\d"),
         ("resnet50-in1k-base", r"Nothing about the loader needs to change.*None needed"),
         ("mae-vit-l-copy", r"Transfer-bound.*wait for copies.*pin_memory=True"),
-        ("gpt2-logging", r"Host-bound.*idle .* with data at hand"),
+        ("gpt2-logging", r"Host-bound.*idle .* although data is ready"),
         ("bert-tiny-laptop", r"The training loop waits for data.*no GPU|no GPU.*The training loop waits for data"),
         ("ast-audioset-w8", r"Set for this run:.*applies the advice of.*What the advice gained"),
     ],

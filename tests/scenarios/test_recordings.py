@@ -7,7 +7,7 @@ trainings themselves are judged by ``make soak``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -16,7 +16,8 @@ from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
 from tests.scenarios.pipelines.running import post, run_name
 from tests.scenarios.pipelines.telling import Told, tell
 from tests.scenarios.record import is_right, read, recorded, recording
-from underfed_server.model import Cause, Diagnosis
+from underfed_server.model import Diagnosis
+from underfed_server.names import CAUSES
 from underfed_server.terminal.client import Client
 
 Case = tuple[str, Strength]
@@ -46,7 +47,7 @@ def windows_of(name: str, strength: Strength) -> list[dict[str, Any]]:
 
 
 def test_there_is_a_pipeline_for_every_cause() -> None:
-    assert {pipeline(name).cause for name in names()} == {*get_args(Cause), None}
+    assert {pipeline(name).cause for name in names()} == {*CAUSES, None}
 
 
 @pytest.mark.parametrize(("name", "strength"), recorded())

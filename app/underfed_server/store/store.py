@@ -16,7 +16,8 @@ from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
-from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
+from underfed_server.model import Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
+from underfed_server.names import CauseName
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
@@ -311,7 +312,7 @@ class Store:
             started_at = summaries.run_row(connection, run_id)["started_at"]
             return details.read_epochs(connection, run_id, started_at)
 
-    # --- judgements -------------------------------------------------------------------------------
+    # --- diagnoses -------------------------------------------------------------------------------
 
     def diagnosis(self, run_id: str) -> Diagnosis | None:
         """The last one, as it was saved; ``None``: not judged yet."""
@@ -336,7 +337,7 @@ class Store:
         """Runs that any process wrote of since then, the oldest change first."""
         return self._read(listing.read_changes, since)
 
-    def sightings(self, since: datetime, cause: Cause | None = None) -> list[Sighting]:
+    def sightings(self, since: datetime, cause: CauseName | None = None) -> list[Sighting]:
         """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
         return self._read(read_sightings, since, cause)
 

@@ -178,12 +178,12 @@ def test_a_run_whose_agent_names_no_project_is_of_its_tokens(application: Applic
 
 
 def test_a_run_that_names_advice_of_another_project_is_not_paired_with_it(application: Application) -> None:
-    from underfed_server.judgement import Judgement
+    from underfed_server.diagnose import Diagnoser
 
     sender = visitor(application, make_token(application, "ingest", project="vision")["token"])
     described = {**RUN, "advice_of": "hidden-run"}
     sender.post("/api/v1/ingest", json=made_window(0, run_id="spy", run=described))
-    Judgement()(application.parts.store, "spy")
+    Diagnoser()(application.parts.store, "spy")
     found = application.parts.store.diagnosis("spy")
     assert found is not None
     assert found.ledger == []

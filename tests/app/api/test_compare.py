@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 from underfed_server.main import Application
 from underfed_server.model import Comparison
 from underfed_server.store.store import Store
@@ -23,7 +23,7 @@ def judge_three(store: Store) -> None:
     """As their windows say."""
     for seed, run_id in enumerate(("run-1", "run-2", "run-3")):
         post(store, made_stream(20, run_id=run_id, seed=seed))
-        Judgement()(store, run_id)
+        Diagnoser()(store, run_id)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_the_rank_that_a_verdict_is_of_is_the_one_compared(client: TestClient, s
         post(store, made_stream(20, rank=rank, seed=rank))
     post(store, made_stream(20, run_id="run-2"))
     for run_id in ("run-1", "run-2"):
-        Judgement()(store, run_id)
+        Diagnoser()(store, run_id)
     told, verdict = ask(client, "run-1", "run-2").runs[0].anatomy, store.diagnosis("run-1")
     assert told and verdict and verdict.anatomy
     assert told.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
@@ -107,9 +107,9 @@ def test_steps_that_retention_gave_up_are_the_reason(client: TestClient, store: 
         windows[-1] |= {"end": {"status": "finished"}}
         post(store, windows)
         store.write(partial(compact, key=StreamKey(run_id, 0, 1)))
-        Judgement()(store, run_id)
+        Diagnoser()(store, run_id)
     settle(store)
     Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     found = ask(client, "run-1", "run-2")
-    assert found.sentence.endswith("cannot be compared: its single steps were deleted by retention.")
+    assert found.sentence.endswith("cannot be compared: retention deleted its single steps.")
     assert [(run.speed, run.anatomy) for run in found.runs] == [(None, None)] * 2

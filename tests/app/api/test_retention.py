@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
@@ -86,7 +86,7 @@ def test_the_answers_say_that_single_steps_were_given_up(client: TestClient, sto
 
 def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: Store) -> None:
     ended(store)
-    judge = Judgement()
+    judge = Diagnoser()
     judge(store, "run-1")
     before = client.get("/api/v1/runs/run-1/diagnosis").json()
     assert before["judged_steps"] > 0

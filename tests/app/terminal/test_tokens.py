@@ -43,7 +43,7 @@ def test_a_token_is_made_used_listed_and_revoked(address: str, capsys: pytest.Ca
     assert client.runs().runs == []
     assert token(["list"]) == 0
     listed = capsys.readouterr().out
-    for shown in ("cluster", "ingest", "view", "vision", "live", advice.split()[-1]):
+    for shown in ("cluster", "ingest", "view", "vision", "valid", advice.split()[-1]):
         assert shown in listed
     assert secret not in listed
     assert token(["revoke", advice.split()[-1]]) == 0

@@ -15,7 +15,7 @@ from tests.app.conftest import on_postgresql_alone
 from tests.app.made_windows import made_stream, made_window
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 from underfed_server.main import Application
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
@@ -92,7 +92,7 @@ def test_no_rows_of_several_runs_are_locked_at_once(store: Store, clock: WallClo
 def test_a_run_is_judged_by_its_own_rows(store: Store) -> None:
     post(store, made_stream(20))
     with statements(store) as seen:
-        Judgement()(store, "run-1")
+        Diagnoser()(store, "run-1")
         store.note_judged("run-1", [])
         assert store.claim("run-1", "me")
     # To say what other runs share with it, and which ones its advice was tried in, is to ask for others.
