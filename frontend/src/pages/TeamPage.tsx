@@ -3,7 +3,6 @@ import type { GroupHours, HitRate, Team } from '../api/names'
 import { formatFraction, formatHours, formatHoursCell, NOT_MEASURED } from '../format'
 import { runHref } from '../router'
 import { openTeam } from '../store/team'
-import { causeWord } from '../text/labels'
 import { hourNoun, text } from '../text/shared'
 import { team as say } from '../text/team'
 import { TroubleBanner } from '../ui/parts/Banner'
@@ -147,13 +146,7 @@ function Hits({ rates }: { rates: readonly HitRate[] }) {
           columns={say.hitColumns}
           isNumeric
           rows={rates.map(rate => [
-            rate.change ? (
-              <code key="change">{rate.change}</code>
-            ) : rate.cause ? (
-              causeWord[rate.cause]
-            ) : (
-              say.allAdvice
-            ),
+            rate.change_label ?? rate.cause_label ?? say.allAdvice,
             rate.proven,
             say.within(rate.inside, rate.predicted),
             rate.median_error === null ? NOT_MEASURED : formatFraction(rate.median_error),

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import type { ServiceInfo } from '../../src/api/names'
+import { service } from '../../src/store/connection'
 import { parseFilter } from '../../src/store/filter'
 import { choosing, chosenIn, hasTerm, ofDay, toggled } from '../../src/store/terms'
 import { activeFilters, dayIn } from '../../src/ui/runs/activeFilters'
@@ -27,7 +29,10 @@ test('a day is two terms and one filter', () => {
   expect(dayIn('started<=2026-11-20 seen>=2026-11-19')).toBeNull()
 })
 
-test('what narrows the list is told in words, each with the way out of it', () => {
+test('what narrows the list is told in words, the service’s labels among them, each with the way out of it', () => {
+  service.value = {
+    labels: { cause: { storage_wait: 'slow storage' }, status: { lost: 'no signal' } },
+  } as unknown as ServiceInfo
   const query = new URLSearchParams({
     q: 'cause:storage_wait,none num_workers<8',
     status: 'lost',

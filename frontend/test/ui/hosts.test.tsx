@@ -10,8 +10,7 @@ const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
 const MIB = 1024 ** 2
 
 function host(changes: Partial<Host> = {}): Host {
-  const { run_id, name, user, status, bound, level, cause, data_stall_fraction } = summary()
-  const run = { run_id, name, user, status, bound, level, cause, data_stall_fraction, ranks: 1, own_cores: 2 }
+  const run = { ...summary(), ranks: 1, own_cores: 2 }
   return {
     hostname: 'gpu-03',
     is_live: true,

@@ -42,6 +42,7 @@ test('a worker that died and others on the host are marked as what happened', ()
   const death = { ...DEATH, worker: 2, end_us: 500_000 }
   const shared = {
     cause: 'cpu_limited',
+    cause_label: 'CPU saturated',
     kind: 'host',
     place: 'gpu-03',
     sentence: '',

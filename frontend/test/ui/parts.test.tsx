@@ -19,6 +19,7 @@ describe('the ledger', () => {
     advice_of: 'run-1',
     run_id: 'run-2',
     change: 'num_workers' as const,
+    change_label: 'number of workers',
     settings: { num_workers: 2 },
     predicted_speedup: 1.74,
     low: 1.52,

@@ -127,6 +127,7 @@ describe('advice', () => {
   test('refusals carry their reason', () => {
     const refusal = {
       change: 'tmpfs' as const,
+      change_label: 'data set in memory',
       title: 'A copy in tmpfs',
       why: 'All from the cache.',
       evidence: [],
@@ -363,6 +364,7 @@ test('who launched a run, how often it was started again, and what its host allo
 describe('what stands beside a verdict', () => {
   const shared: SharedCause = {
     cause: 'storage_wait',
+    cause_label: 'slow storage',
     kind: 'mount',
     place: 'nas:/x',
     sentence: '2 runs wait for storage at nas:/x at one time.',

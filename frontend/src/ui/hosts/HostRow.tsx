@@ -4,7 +4,6 @@ import type { Host, HostFlow, HostGpu, HostRun } from '../../api/names'
 import { formatBytes, formatDay, formatFraction, formatNumber, formatRate, plural } from '../../format'
 import { runHref } from '../../router'
 import { hosts as say } from '../../text/hosts'
-import { causeWord } from '../../text/labels'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Meter } from './Meter'
@@ -151,7 +150,7 @@ export function RunLink({ run }: { run: HostRun }) {
   const word = verdictWord(run, run.status)
   return (
     <span class={`host-run with-glyph verdict-word ${verdictTone(run)}`}>
-      <span role="img" aria-label={word} title={`${word}${run.cause ? `, ${causeWord[run.cause]}` : ''}`}>
+      <span role="img" aria-label={word} title={`${word}${run.cause_label ? `, ${run.cause_label}` : ''}`}>
         <VerdictGlyph judged={run} />
       </span>
       <a class="mono-name" href={runHref(run.run_id)}>

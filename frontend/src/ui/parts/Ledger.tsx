@@ -41,7 +41,7 @@ function Entry({ entry, run, names }: EntryProps) {
   return (
     <div class="ledger-entry">
       <div>
-        <code>{settings.join(', ') || entry.change}</code>
+        {settings.length > 0 ? <code>{settings.join(', ')}</code> : entry.change_label}
         <p class="ledger-runs">
           {say.before} <RunLink runId={entry.advice_of} here={run?.run_id} names={names} /> {say.after}{' '}
           <RunLink runId={entry.run_id} here={run?.run_id} names={names} />

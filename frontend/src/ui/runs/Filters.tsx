@@ -6,10 +6,9 @@ import { capital } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { completions, isUnfinished } from '../../store/completions'
 import { BOUNDS, type RunsFilter, STATUSES } from '../../store/filter'
+import { labelOf, labels } from '../../store/labels'
 import { choosing, chosenIn } from '../../store/terms'
-import { causeWord, statusWord } from '../../text/labels'
 import { runs } from '../../text/runs'
-import { boundWord } from '../../verdict'
 import { Choice } from '../parts/Choice'
 import { useRuns } from '../parts/stores'
 import { activeFilters } from './activeFilters'
@@ -17,7 +16,6 @@ import { ColumnsMenu } from './ColumnsMenu'
 import { MoreMenu } from './MoreMenu'
 import './Filters.css'
 
-const CAUSES = Object.keys(causeWord)
 /** Typing pauses this long before the service is asked. */
 const TYPING_MS = 200
 /** As ages of the search language. */
@@ -43,7 +41,7 @@ export function Filters({ filter, query }: FilterProps) {
         label={runs.verdictLabel}
         any={runs.verdictLabel}
         value={filter.bound}
-        options={BOUNDS.map(bound => [bound, capital(boundWord(bound))])}
+        options={BOUNDS.map(bound => [bound, capital(labelOf('bound', bound))])}
         onChoose={bound => set({ bound })}
       />
       <NameChoice
@@ -199,9 +197,11 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
         onKeyDown={onKeyDown}
       />
       <datalist id="search-terms">
-        {completions(typed.value, { ...choices.value, causes: CAUSES }).map(expression => (
-          <option key={expression} value={expression} />
-        ))}
+        {completions(typed.value, { ...choices.value, causes: Object.keys(labels('cause')) }).map(
+          expression => (
+            <option key={expression} value={expression} />
+          ),
+        )}
       </datalist>
       <kbd>/</kbd>
     </div>
@@ -226,7 +226,7 @@ function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
           aria-pressed={chosen === status}
           onClick={() => onChoose(status)}
         >
-          {status === null ? runs.all : capital(statusWord[status])}{' '}
+          {status === null ? runs.all : capital(labelOf('status', status))}{' '}
           {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
         </button>
       ))}

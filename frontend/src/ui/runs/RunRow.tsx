@@ -4,7 +4,6 @@ import type { RunSummary } from '../../api/names'
 import { formatAgeCell, formatTag } from '../../format'
 import { runHref, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
-import { statusWord } from '../../text/labels'
 import { runs, selecting } from '../../text/runs'
 import { ageS } from '../parts/age'
 import { useRuns } from '../parts/stores'
@@ -34,7 +33,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow && (
           <span class="second-line">
-            <VerdictCell run={run} isShort /> · {statusWord[run.status]} {formatAgeCell(ageS(run))}
+            <VerdictCell run={run} isShort /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
         )}
       </td>

@@ -4,7 +4,6 @@ import type { CauseHours, Week } from '../../api/names'
 import { formatFraction, formatHours, formatHoursCell, formatWeekday } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { hasTerm, ofDay, toggled } from '../../store/terms'
-import { causeWord } from '../../text/labels'
 import { week as say } from '../../text/runs'
 import { hourNoun } from '../../text/shared'
 import './WeekHead.css'
@@ -79,7 +78,7 @@ export function slicesOf(causes: readonly CauseHours[]): readonly Slice[] {
   const rest = sorted.slice(count)
   const none = causes.filter(({ cause, hours_lost }) => cause === null && hours_lost > 0)
   return [
-    ...sorted.slice(0, count).map(each => slice(causeWord[each.cause ?? 'slow_samples'], [each])),
+    ...sorted.slice(0, count).map(each => slice(each.cause_label ?? '', [each])),
     ...(rest.length > 0 ? [slice(say.otherCauses, rest)] : []),
     ...(none.length > 0 ? [slice(say.noCause, none)] : []),
   ]

@@ -1,11 +1,9 @@
 /** The filters that apply now, each in words and with the change of the address that removes it. */
-import type { Cause } from '../../api/names'
 import { formatWeekday } from '../../format'
 import type { RunsFilter } from '../../store/filter'
+import { labelOf } from '../../store/labels'
 import { chosenIn, ofDay, type Term, termsOf, toggled } from '../../store/terms'
-import { causeWord, statusWord } from '../../text/labels'
 import { runs as say, week } from '../../text/runs'
-import { boundWord } from '../../verdict'
 
 export interface ActiveFilter {
   words: string
@@ -22,8 +20,8 @@ export function activeFilters(filter: RunsFilter): readonly ActiveFilter[] {
   const { status, bound, project, tag, archived } = filter
   return [
     ...ofSearch(filter.q),
-    ...(status ? [{ words: statusWord[status], without: { status: null }, hasControl: true }] : []),
-    ...(bound ? [{ words: boundWord(bound), without: { bound: null }, hasControl: true }] : []),
+    ...(status ? [{ words: labelOf('status', status), without: { status: null }, hasControl: true }] : []),
+    ...(bound ? [{ words: labelOf('bound', bound), without: { bound: null }, hasControl: true }] : []),
     ...(project ? [{ words: project, without: { project: null }, hasControl: true }] : []),
     ...(tag ? [{ words: tag, without: { tag: null }, hasControl: true }] : []),
     ...(archived
@@ -56,9 +54,7 @@ export function dayIn(q: string): string | null {
 
 function wordsOf({ key, operator, value, written }: Term): string {
   if (key === 'cause' && operator === ':') {
-    const words = value
-      .split(',')
-      .map(cause => causeWord[cause as Cause] ?? (cause === 'none' ? week.noCause : cause))
+    const words = value.split(',').map(cause => (cause === 'none' ? week.noCause : labelOf('cause', cause)))
     return words.join(say.or)
   }
   if (key === 'seen' && operator === '<') return say.times[value] ?? written

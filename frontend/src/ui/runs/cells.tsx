@@ -2,7 +2,6 @@
 import type { RunSummary } from '../../api/names'
 import { sparkPath } from '../../charts/spark'
 import { formatFactor, formatFraction, NOT_MEASURED } from '../../format'
-import { causeWord } from '../../text/labels'
 import { runs as say } from '../../text/runs'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
@@ -15,7 +14,7 @@ export function VerdictCell({ run, isShort = false }: { run: RunSummary; isShort
   return (
     <span class={`with-glyph verdict-word ${verdictTone(run)}`} title={run.no_loader ?? undefined}>
       <VerdictGlyph judged={run} />
-      {word} {run.cause && !isShort && <small>{causeWord[run.cause]}</small>}
+      {word} {run.cause_label && !isShort && <small>{run.cause_label}</small>}
     </span>
   )
 }
