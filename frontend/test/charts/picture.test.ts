@@ -86,3 +86,18 @@ test('a legend has a square of each colour beside its name', () => {
   expect(drawn.of('rect').map(({ colour }) => colour)).toEqual(['paper', 'load-cpu', 'wait-fill'])
   expect(drawn.texts()).toEqual(['on a CPU', 'GPU waits'])
 })
+
+test('a block that moves or cuts what it draws does so for itself only', () => {
+  const moving: Block = {
+    height: 10,
+    draw(context) {
+      context.translate(100, 100)
+      context.rect(0, 0, 1, 1)
+      context.clip()
+    },
+  }
+  expect(picture(moving, paragraph('after')).textNamed('after')).toMatchObject({
+    points: [[PAD, PAD + 24]],
+    clip: null,
+  })
+})

@@ -61,6 +61,7 @@ describe('the chart over all runs', () => {
       [scale.x(10), scale.y(60_000)],
     ])
     expect([a?.dash, b?.dash]).toEqual([[], [7, 3]])
+    expect([a?.width, b?.width]).toEqual([1.8, 1.6])
     expect(scale.y(120_000)).toBeGreaterThan(scale.top)
     expect(scale.right).toBe(scale.x(20))
     expect(recording.textNamed('a').colour).toBe('ink')
