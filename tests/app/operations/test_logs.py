@@ -93,7 +93,7 @@ def test_a_request_keeps_the_id_that_a_proxy_gave_it(service: Running) -> None:
 @pytest.mark.parametrize("given", ["", "two words", "x" * 65, "<script>", "ä"])
 def test_an_id_that_could_do_harm_is_replaced(application: Application, given: str) -> None:
     client = TestClient(application, base_url="http://localhost")
-    answer = client.get("/healthz", headers={"X-Request-Id": given.encode("latin-1")})
+    answer = client.get("/healthz", headers={b"X-Request-Id": given.encode("latin-1")})
     assert answer.headers["x-request-id"] not in (given, "")
     assert answer.headers["x-request-id"].isalnum()
 
