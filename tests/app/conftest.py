@@ -18,6 +18,7 @@ from tests.app.serving import application_in
 from tests.fakes import postgresql
 from underfed_server.api import application as api
 from underfed_server.main import Application
+from underfed_server.store.databases import sqlite
 from underfed_server.store.store import Store
 
 on_sqlite_alone = pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
@@ -39,6 +40,17 @@ def _routes_made_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(api, "skeleton", skeleton)
+        yield
+
+
+AS_SHIPPED = sqlite.WRITER_PRAGMAS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _careless() -> Iterator[None]:
+    """As the tests' PostgreSQL, SQLite waits for no disk: what a test loses in a power failure is worth nothing."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite, "WRITER_PRAGMAS", (*AS_SHIPPED, "synchronous=OFF"))
         yield
 
 

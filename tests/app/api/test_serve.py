@@ -34,6 +34,15 @@ def service(database: Path) -> Iterator[Service]:
     started.kill()
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Path]]:
+    """A service that no test stops, and its file."""
+    file = tmp_path_factory.mktemp("running") / "data" / "underfed.db"
+    started = start_service(file)
+    yield started, file
+    started.kill()
+
+
 def ask(address: str, path: str, body: bytes | None = None) -> Any:
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
     try:
@@ -54,7 +63,8 @@ def stop(service: Service, number: int = signal.SIGINT) -> tuple[float, str]:
     return time.monotonic() - begun, said
 
 
-def test_it_says_where_the_page_is_and_where_data_lie(service: Service, database: Path) -> None:
+def test_it_says_where_the_page_is_and_where_data_lie(running: tuple[Service, Path]) -> None:
+    service, database = running
     assert service.address in service.said
     assert str(database) in service.said
     assert ask(service.address, "/healthz") == {"status": "ok"}
@@ -115,7 +125,8 @@ def test_a_taken_port_is_named_before_anything_is_changed(database: Path) -> Non
     assert not database.parent.exists()
 
 
-def test_a_second_service_on_the_same_file_is_refused(service: Service, database: Path) -> None:
+def test_a_second_service_on_the_same_file_is_refused(running: tuple[Service, Path]) -> None:
+    service, database = running
     process = launch(database)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -177,7 +188,8 @@ def test_another_address_shows_a_new_token_once(database: Path) -> None:
     assert said == ""
 
 
-def test_the_page_loads_from_the_running_service(service: Service) -> None:
+def test_the_page_loads_from_the_running_service(running: tuple[Service, Path]) -> None:
+    service, _ = running
     connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=20)
     connection.request("GET", "/")
     answer = connection.getresponse()

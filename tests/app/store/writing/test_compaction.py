@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 from tests.app.conftest import on_postgresql_alone
+from tests.app.databases import Databases
 from tests.app.made_windows import made_stream, posted_window
 from tests.app.store.posting import KEY, Window, post, post_split, settle
 from underfed_server.ingest.posted import Ack
@@ -38,9 +39,19 @@ def same(read: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
     return np.array_equal(read, expected, equal_nan=True)
 
 
-@pytest.mark.parametrize("after", SPLITS)
-def test_every_value_is_read_back_as_it_was_sent(store: Store, after: tuple[int, ...]) -> None:
-    post_split(store, WINDOWS, after)
+@pytest.fixture(scope="module", params=SPLITS)
+def split(
+    request: pytest.FixtureRequest, databases: Databases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
+    """The same windows, compacted at different places."""
+    store = Store(databases.new(tmp_path_factory.mktemp("split")))
+    post_split(store, WINDOWS, request.param)
+    yield store
+    store.close()
+
+
+def test_every_value_is_read_back_as_it_was_sent(split: Store) -> None:
+    store = split
     steps, batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
     assert steps.step_index.tolist() == list(range(800))
     for name in RECORDED["steps"].keys() - {"epoch_index", "step_index", "batch_index", "start_us"}:
@@ -63,9 +74,8 @@ def test_every_value_is_read_back_as_it_was_sent(store: Store, after: tuple[int,
         assert same(getattr(gpu, name), sent(WINDOWS, "gpus", name)), name
 
 
-@pytest.mark.parametrize("after", SPLITS)
-def test_the_newest_rows_are_the_end_of_all_rows(store: Store, after: tuple[int, ...]) -> None:
-    post_split(store, WINDOWS, after)
+def test_the_newest_rows_are_the_end_of_all_rows(split: Store) -> None:
+    store = split
     whole = store.steps("run-1", 0, "train")
     for last in (0, 1, 19, 20, 21, 300, 799, 800, 5_000):
         newest = store.steps("run-1", 0, "train", last)
