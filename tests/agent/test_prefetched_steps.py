@@ -268,6 +268,13 @@ def known_median(values: list[Any]) -> float:
     return float(median(value for value in values if value is not None))
 
 
+def test_each_step_arrives_with_its_copy(service: Service, live: LiveDevice) -> None:
+    columns = recorded(service, live, load_s=0.0, work_ms=5.0)
+    assert {len(column) for column in columns.values()} == {60}
+    assert min(copy_us for copy_us in columns["h2d_us"] if copy_us is not None) >= 0
+
+
+@pytest.mark.soak(passes=2, of=3)
 def test_the_copies_of_a_fed_device_arrive_as_hidden(service: Service, live: LiveDevice) -> None:
     columns = recorded(service, live, load_s=0.0, work_ms=30.0)
     copy_us = known_median(columns["h2d_us"])
@@ -276,6 +283,7 @@ def test_the_copies_of_a_fed_device_arrive_as_hidden(service: Service, live: Liv
     assert columns["gpu_idle_us"].count(None) > 30, "most steps found a batch and could not block"
 
 
+@pytest.mark.soak(passes=2, of=3)
 def test_the_idle_time_of_a_starved_device_arrives(service: Service, live: LiveDevice) -> None:
     columns = recorded(service, live, load_s=0.05, work_ms=1.0)
     copy_us = known_median(columns["h2d_us"])

@@ -26,8 +26,9 @@ def start_rank(rank: int, *arguments: str) -> Job:
     return start_job(*arguments, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
 
 
-def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str) -> None:
-    jobs = [start_rank(rank, "--work-ms", "60", "--epochs", "6") for rank in (0, 1)]
+def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    jobs = [start_rank(rank, "--work-ms", "60", "--epochs", "6", "--wait-for", str(seen)) for rank in (0, 1)]
 
     def both_arrive() -> bool:
         return {window["rank"] for window in service.windows if window["steps"]} == {0, 1}
@@ -36,6 +37,7 @@ def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str) -> Non
     # Each rank starts one, and all but the first find the run served and end.
     wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays")
     assert all(job.poll() is None for job in jobs)
+    seen.touch()
     errors = [job.communicate()[1] for job in jobs]
     wait_until(lambda: len(service.ends()) == 2, "both end")
     assert [error.count("underfed: run") for error in errors] == [1, 0]

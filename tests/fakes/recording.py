@@ -30,7 +30,7 @@ def recording() -> Iterator[Service]:
         patch.setenv("UNDERFED_DIR", str(rings))
         patch.setenv("UNDERFED_RINGS", str(rings))
         patch.setenv("UNDERFED_URL", service.url)
-        patch.setenv("UNDERFED_LINGER_S", "0")
+        patch.setenv("UNDERFED_LINGER_S", "60")
         patch.setattr(control._state, "watches_all", False)  # as before, when this ends
         yield service
         underfed.finish()

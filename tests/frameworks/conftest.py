@@ -75,7 +75,7 @@ def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
                 UNDERFED_URL=service.url,
                 UNDERFED_DIR=rings,
                 UNDERFED_RINGS=rings,
-                UNDERFED_LINGER_S="0",
+                UNDERFED_LINGER_S="60",
                 HF_HUB_OFFLINE="1",
                 CUDA_VISIBLE_DEVICES="",
             ),

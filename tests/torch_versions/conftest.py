@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +12,14 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.fakes.jobs import ROOT, environment
+from tests.fakes.jobs import environment
+from tests.fakes.nursery import start
 from tests.fakes.service import Service, running_service, wait_until
 from tests.torch_versions.record import RECORDED, record, recorded_releases
 from tests.torch_versions.wheels import newest_release
 
 NEWEST = "newest"
 """As the package index has it."""
-
-LONGEST_S = 300
-"""Eight seconds are usual."""
 
 Drawn = dict[str, list[Any]]
 """By the loader's name."""
@@ -76,15 +72,13 @@ def run_on(root: Path, *loaders: str) -> Run:
             UNDERFED_DIR=rings,
             UNDERFED_RINGS=rings,
             UNDERFED_URL=service.url,
-            UNDERFED_LINGER_S="0",
+            UNDERFED_LINGER_S="60",
             UNDERFED_STRICT="1",
         )
-        command = [sys.executable, "-m", "tests.torch_versions.job", *loaders]
-        job = subprocess.run(
-            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=LONGEST_S, check=False
-        )
-        assert job.returncode == 0, job.stderr
-        printed = json.loads(job.stdout.splitlines()[-1])
+        job = start("tests.torch_versions.job", loaders, variables)
+        output, errors = job.communicate()
+        assert job.returncode == 0, errors
+        printed = json.loads(output.splitlines()[-1])
         wait_until(service.ends, "the end arrives")
     names = printed["watched"]
     return Run(
