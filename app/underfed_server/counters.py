@@ -11,7 +11,7 @@ SIZES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 class Counters:
     def __init__(self) -> None:
         # When each series began would be a series more for each of them.
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=False)
         self.windows = self._counter("ingest_windows", "Windows stored")
         self.steps = self._counter("ingest_steps", "Steps in them")

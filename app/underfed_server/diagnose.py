@@ -45,7 +45,7 @@ class Diagnoser:
             TryLaterError: the store cannot be written.
         """
         facts, known = read_facts(store, run_id), store.diagnosis(run_id)
-        if known is not None and facts.judged_steps < known.judged_steps and store.given_up_at(run_id) is not None:
+        if known is not None and facts.judged_steps < known.judged_steps and store.rows_deleted_at(run_id) is not None:
             return _keep(store, known, facts.status)
         verdict = judge(facts, before=Before.of(known))
         recommendation = self._advise(facts, verdict)

@@ -72,7 +72,7 @@ def add_to_ledgers(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry])
 def _shown_before(store: Store, facts: RunFacts, known: Diagnosis | None) -> list[LedgerEntry]:
     """What this run showed before retention deleted the steps that it was compared with."""
     entries = [entry for entry in known.ledger if entry.run_id == facts.run_id] if known else []
-    return [entry for entry in entries if store.given_up_at(entry.advice_of) is not None]
+    return [entry for entry in entries if store.rows_deleted_at(entry.advice_of) is not None]
 
 
 def _find(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:

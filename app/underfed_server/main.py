@@ -9,14 +9,14 @@ from typing import Protocol
 
 from underfed_server.api.access import open_access
 from underfed_server.api.application import build
+from underfed_server.api.dependencies import Parts
+from underfed_server.api.event_streams import Events
 from underfed_server.api.follower import Follower
 from underfed_server.api.gate import Gate
-from underfed_server.api.given import Parts
-from underfed_server.api.limits import Limits
-from underfed_server.api.manners import with_headers
+from underfed_server.api.headers import with_headers
 from underfed_server.api.proxy import Proxy
-from underfed_server.api.pulse import Judge, Pulse
-from underfed_server.api.stream import Events
+from underfed_server.api.rate_limits import RateLimits
+from underfed_server.api.scheduler import Judge, JudgementScheduler
 from underfed_server.api.traffic import Traffic
 from underfed_server.counters import Counters
 from underfed_server.errors import RequestError
@@ -24,8 +24,8 @@ from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
-from underfed_server.store.upkeep.forgetting import Forgetting
+from underfed_server.store.team.retention_policy import RetentionPolicy
+from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 from underfed_server.store.upkeep.retention import Retention
 
 
@@ -103,21 +103,26 @@ def create_app(
     try:
         access, new_token = open_access(store, settings)
         events = Events()
-        pulse = Pulse(store, events, judge, counters)
-        limits = Limits(settings.requests_per_s, settings.bytes_per_s, clock)
+        scheduler = JudgementScheduler(store, events, judge, counters)
+        limits = RateLimits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
             store,
             access,
             limits,
             events,
-            pulse,
+            scheduler,
             counters,
             store.now(),
-            Keeping(settings.retain_us, settings.max_bytes),
+            RetentionPolicy(settings.retain_us, settings.max_bytes),
         )
-        background: list[Background] = [pulse, Forgetting(store), Retention(store, parts.keeping), access]
+        background: list[Background] = [
+            scheduler,
+            remove_deleted_runs(store),
+            Retention(store, parts.default_policy),
+            access,
+        ]
         if store.is_shared:
-            background.insert(0, Follower(store, events, pulse.touch))
+            background.insert(0, Follower(store, events, scheduler.touch))
         gate = Gate(access, limits, Proxy(settings))
         application = Application(parts, gate, background, new_token=new_token)
     except BaseException:

@@ -328,20 +328,20 @@ class ProjectRetention(Model):
 
     project: str
     retain_us: int | None
-    """Single steps that are older are given up."""
+    """Single steps that are older are deleted."""
     max_bytes: int | None
-    """The oldest single steps are given up until the project takes no more."""
+    """The oldest single steps are deleted until the project takes no more."""
     precision_bits: int | None
     """Significant bits that durations keep when they are stored; null: all."""
     default_retain_us: int | None
     """Null: no limit; the next one too."""
     default_max_bytes: int | None
     row_bytes: int
-    """What single rows take: only they are given up."""
+    """What single rows take: only they are deleted."""
     ladder_bytes: int
     """What overviews take: both together are held against the size, without what the database adds."""
     given_up_at: datetime | None
-    """When rows were last given up; null: never."""
+    """When rows were last deleted; null: never."""
 
 
 class UserInfo(Model):
@@ -571,7 +571,7 @@ class Series(Model):
     precision_bits: int | None = None
     """Single durations were rounded to so many significant bits when they were stored; null: all are exact."""
     given_up_before: int | None = None
-    """Index before which retention gave up the single rows: buckets there are of 256 rows at least; null: none."""
+    """Index before which retention deleted the single rows: buckets there are of 256 rows at least; null: none."""
     at_us: list[int]
     """Start of each bucket on the run clock."""
     first_index: list[int]

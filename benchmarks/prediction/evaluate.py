@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.prediction.job import Setting
 from benchmarks.prediction.measure import Measured, read
-from tests.app.made_windows import arrival
+from tests.app.made_windows import posted_window
 from underfed_server.advice.advise import advise
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -132,7 +132,7 @@ def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
     with tempfile.TemporaryDirectory() as place:
         store = Store(f"sqlite:///{place}/underfed.db")
         for run in runs:
-            for stored in [store.submit(arrival(window)) for window in run.windows]:
+            for stored in [store.submit(posted_window(window)) for window in run.windows]:
                 stored.result(timeout=60)
             run_id = run.windows[0]["run_id"]
             facts = condense(store, run_id, warmup_steps=THRESHOLDS.warmup_steps, judged_steps=THRESHOLDS.judged_steps)

@@ -13,12 +13,12 @@ import numpy as np
 from sqlalchemy import Connection, update
 
 from benchmarks.ingest.made import STEPS_A_WINDOW
-from underfed_server.ingest.arrival import Arrival
 from underfed_server.ingest.decode import decode
+from underfed_server.ingest.posted import PostedWindow
 from underfed_server.measurements import RECORDED, Column, Columns
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.writing.carry import add_chunk
+from underfed_server.store.writing.add_chunk import add_chunk
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to
 
@@ -76,7 +76,7 @@ def _announce(store: Store, key: StreamKey, shape: Shape) -> None:
         "end": {"status": "finished"},
     }
     body = json.dumps(window).encode()
-    store.submit(Arrival(decode(body), "gzip", gzip.compress(body, 1))).result(timeout=60)
+    store.submit(PostedWindow(decode(body), "gzip", gzip.compress(body, 1))).result(timeout=60)
     # As after a judgement.
     judged = update(tables.run).where(tables.run.c.run_id == key.run_id).values(loader=LOADER)
     store.write(lambda connection: connection.execute(judged).close())

@@ -34,7 +34,7 @@ def test_a_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_other_cpus_need_a_curve_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calibration.calibrate(tmp_path)
-    monkeypatch.setattr(calibration, "usable_cores", lambda: 77)
+    monkeypatch.setattr(calibration, "whole_cores", lambda: 77)
     assert calibration.read_cached(tmp_path) is None
 
 

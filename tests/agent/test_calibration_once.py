@@ -27,7 +27,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
     monkeypatch.setattr(calibration, "calibrate", measure)
     monkeypatch.setattr(calibration, "read_cached", lambda _directory: found[0] if found else None)
-    monkeypatch.setattr(calibration, "usable_cores", lambda: 2)
+    monkeypatch.setattr(calibration, "whole_cores", lambda: 2)
     return found
 
 
@@ -56,7 +56,7 @@ def test_who_waits_for_another_does_not_wait_for_ever(
 
 
 def test_a_single_core_has_no_curve(measured: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "usable_cores", lambda: 1)
+    monkeypatch.setattr(calibration, "whole_cores", lambda: 1)
     calibration.calibrate_once(tmp_path)
     assert measured == []
 

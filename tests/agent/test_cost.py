@@ -18,8 +18,6 @@ from tests.fakes.jobs import run_python
 from tests.fakes.service import Service, wait_until
 from underfed.trainer.hooks.session import KEPT_ITERATORS
 
-pytestmark = pytest.mark.alone
-
 NOISE_BYTES = 2_000
 """A dictionary or a deque grows by leaps; a byte kept for each step would be five times as much."""
 

@@ -36,7 +36,7 @@ def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str) -> Non
     # Each rank starts one, and all but the first find the run served and end.
     wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays")
     assert all(job.poll() is None for job in jobs)
-    errors = [job.communicate(timeout=60)[1] for job in jobs]
+    errors = [job.communicate()[1] for job in jobs]
     wait_until(lambda: len(service.ends()) == 2, "both end")
     assert [error.count("underfed: run") for error in errors] == [1, 0]
     for rank in (0, 1):
@@ -80,7 +80,7 @@ def test_ranks_that_torch_spawns_end_as_they_end(service: Service, tmp_path: Pat
 
 def test_a_restarted_rank_is_a_new_incarnation_of_the_same_run(service: Service) -> None:
     for _ in range(2):
-        start_rank(0).communicate(timeout=60)
+        start_rank(0).communicate()
     wait_until(lambda: len(service.ends()) == 2, "both end")
     assert len({window["incarnation"] for window in service.windows}) == 2
     assert len({window["run_id"] for window in service.windows}) == 1

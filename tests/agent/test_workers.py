@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import underfed
 from tests.fakes.datasets import Failing, Numbers
-from tests.fakes.jobs import environment, run_job, run_python
+from tests.fakes.jobs import environment, run_job, run_python, start_job
 from tests.fakes.service import Service, Window, wait_until
 from underfed.collector.reading.rank_rings import Drained
 from underfed.collector.reading.resume import WorkerResume
@@ -198,30 +198,24 @@ def test_workers_of_a_training_that_is_killed_have_not_died(service: Service) ->
     assert all(worker["end_us"] for worker in told(service).values())
 
 
-# A look at a process that ran a thousand tests before is dear, so that the next one comes late.
-@pytest.mark.alone
-def test_living_workers_are_sampled(service: Service) -> None:
-    loader = underfed.watch(DataLoader(Numbers(4_000, sleep_s=0.02), num_workers=2), name="train")
-    iterator = iter(loader)
+def test_living_workers_are_sampled(service: Service, tmp_path: Path) -> None:
+    """Those of a small process: a look at a large one is dear, so that the next one comes late."""
+    may_end = tmp_path / "may-end"
+    job = start_job("--workers", "2", "--wait-for", str(may_end))
 
-    def samples() -> dict[int, Window]:
-        found = [each for window in list(service.windows) for each in window["worker_samples"]]
-        return {each["worker"]: each for each in found}
+    def samples() -> list[Window]:
+        return [each for window in list(service.windows) for each in window["worker_samples"]]
 
-    def share() -> bool:
-        next(iterator)
-        found = [each for window in list(service.windows) for each in window["worker_samples"]]
-        return any("pss_bytes" in each for each in found)
-
-    wait_until(share, "one of them is looked at closely", timeout_s=40)
-    assert sorted(samples()) == [0, 1]
-    for each in samples().values():
+    wait_until(lambda: any("pss_bytes" in each for each in samples()), "one of them is looked at closely")
+    wait_until(lambda: {each["worker"] for each in samples()} == {0, 1}, "both are sampled")
+    may_end.touch()
+    job.communicate()
+    for each in samples():
         assert each["loader"] == "train"
         assert len({len(value) for value in each.values() if isinstance(value, list)}) == 1
         assert all(rss > 1 << 20 for rss in each["rss_bytes"])
         assert all(threads >= 1 for threads in each["threads"])
         assert each["cpu_us"] == sorted(each["cpu_us"])
-    finish(service)
 
 
 ORIGIN_NS = 1_000_000_000_000

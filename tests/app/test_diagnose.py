@@ -14,7 +14,7 @@ from underfed_server.diagnose import Diagnoser
 from underfed_server.facts.condense import condense
 from underfed_server.model import Diagnosis
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 
 LOAD_MS, WORK_MS = 120, 50
@@ -148,7 +148,7 @@ def test_what_a_change_gained_stands_when_the_steps_before_it_were_given_up(stor
     record(store, "after", range(10), num_workers=advised, wait_ms=2, started_at=LATE)
     ledger = judged(store, Diagnoser(), "after").ledger
     assert [entry.advice_of for entry in ledger] == ["before"]
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     assert len(store.steps("before", 0, "train")) == 0
     assert Diagnoser()(store, "before") is False
     assert store.diagnosis("before") == diagnosis

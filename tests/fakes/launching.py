@@ -58,7 +58,7 @@ def known_host() -> Path:
 
 
 def finish(process: subprocess.Popen[bytes], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    output, errors = process.communicate(given, timeout=60)
+    output, errors = process.communicate(given, timeout=300)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 

@@ -19,7 +19,7 @@ from tests.fakes.told import Told, agent_errors, names, told
 from tests.frameworks.program import BARE, UNASKED, WATCHED
 
 ROOT = Path(__file__).parents[2]
-LONGEST_S = 150
+LONGEST_S = 500
 
 
 @dataclass(frozen=True, slots=True)

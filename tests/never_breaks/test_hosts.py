@@ -174,7 +174,7 @@ def test_the_wall_clock_is_read_in_one_place() -> None:
     assert readers - AGES_OF_FILES == {"clock.py"}
 
 
-AGES_OF_FILES = {"stream.py", "directory.py"}
+AGES_OF_FILES = {"rank_stream.py", "files.py"}
 """They tell how long ago a file was changed, which the file system keeps by the wall clock: whether a process still
 waits for its second to pass, and whether it is too early to trust that nothing changed again."""
 

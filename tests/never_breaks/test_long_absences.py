@@ -11,7 +11,7 @@ from tests.fakes.service import Service
 from tests.never_breaks.evidence import assert_all_arrived, push, wait_for_collector
 from underfed.collector.spool.frames import Frame, read_segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES
-from underfed.collector.wire import decode
+from underfed.collector.wire import decode_window
 
 DAYS_S = 48 * 3600
 STEPS_PER_S = 50
@@ -28,7 +28,7 @@ def kept_frames(data: Path) -> list[tuple[Frame, int]]:
 
 def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
     """At ``STEPS_PER_S``, also where a busy machine takes fewer: each window has a part that grows with its steps."""
-    windows = [(decode(frame.body), size) for frame, size in frames]
+    windows = [(decode_window(frame.body), size) for frame, size in frames]
     steps = [sum(len(each["step_us"]) for each in window["steps"]) for window, _ in windows if "run" not in window]
     sizes = [size for window, size in windows if "run" not in window]
     slope, intercept = statistics.linear_regression(steps, sizes)

@@ -1,4 +1,4 @@
-"""The collector process of one run: ``launch`` starts it with the run's directory."""
+"""The collector process of one run, started with the run's directory by ``trainer.collector_process``."""
 
 from __future__ import annotations
 

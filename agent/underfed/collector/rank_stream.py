@@ -17,7 +17,7 @@ from underfed.collector.sampling.storage import RankStorage
 from underfed.collector.spool.frames import Label
 from underfed.collector.spool.spool import Spool
 from underfed.collector.unsent_facts import UnsentFacts
-from underfed.collector.wire import GpuSamples, Losses, Window, encode
+from underfed.collector.wire import GpuSamples, Losses, Window, encode_window
 from underfed.exchange import run_files
 from underfed.exchange.facts import End, LoaderFacts, Origin, parse, read_facts
 from underfed.exchange.guard import count_failures
@@ -259,7 +259,7 @@ class RankStream:
             agent_errors=count_failures(self.directory / run_files.FAILURES) + self._rings.failures + self._failures,
         )
         window = replace(window, window_index=index, previous_window_index=previous, losses=losses)
-        is_kept = self._spool.append(Label(self.name, index, previous, resume.as_json()), encode(window))
+        is_kept = self._spool.append(Label(self.name, index, previous, resume.as_json()), encode_window(window))
         self._resume = resume if is_kept else replace(resume, kept_index=previous)
 
 

@@ -1,4 +1,4 @@
-"""What a rank's files say of its run and loaders, and which of it the service was not told yet."""
+"""What a rank's files say of its run and loaders, and which of it the service does not have yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from underfed.collector.sampling.host_and_gpus import HostPart
-from underfed.collector.wire import Run
+from underfed.collector.wire import RunPart
 from underfed.exchange import run_files
 from underfed.exchange.facts import LoaderFacts, RunFacts, parse, parse_run, read_facts
 from underfed.host.files import DirectoryChanges
@@ -29,7 +29,7 @@ class UnsentFacts:
         self._run: RunFacts | None = None
         self.loaders: dict[int, LoaderFacts] = {}
         """As last read."""
-        self._sent_run: Run | None = None
+        self._sent_run: RunPart | None = None
         self._sent_loaders: dict[int, LoaderFacts] = {}
 
     def read(self) -> dict[int, str]:
@@ -52,9 +52,9 @@ class UnsentFacts:
         self._sent_run = None
         self._sent_loaders.clear()
 
-    def take(self, host: HostPart, complete: Complete) -> tuple[Run | None, list[LoaderFacts]]:
+    def take(self, host: HostPart, complete: Complete) -> tuple[RunPart | None, list[LoaderFacts]]:
         """What is new or changed since the last call. The paths that a data set names stay on this host."""
-        run = Run(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
+        run = RunPart(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
         unsent = run if run != self._sent_run and not self._is_run_sent else None
         self._sent_run = run
         complete_loaders = {

@@ -57,7 +57,7 @@ def calibrate(data_directory: Path) -> Calibration:
     known = read_cached(data_directory)
     if known is not None:
         return known
-    measured = Calibration(measure_slowdown(usable_cores()), handover.measure_handover())
+    measured = Calibration(measure_slowdown(whole_cores()), handover.measure_handover())
     path = _cache(data_directory)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(asdict(measured)))
@@ -69,7 +69,7 @@ def calibrate_once(data_directory: Path) -> None:
 
     Where nothing can be kept nothing is measured, since every run would do so again. A single core has no curve.
     """
-    if usable_cores() < 2 or read_cached(data_directory) is not None:
+    if whole_cores() < 2 or read_cached(data_directory) is not None:
         return
     try:
         with locked(data_directory / "calibration", PATIENCE_S):
@@ -113,7 +113,7 @@ def cpu_time_ns(busy: int, seconds: float) -> float:
     return statistics.mean(sorted(taken)[: max(1, len(taken) // QUIET_QUANTILE)])
 
 
-def usable_cores() -> int:
+def whole_cores() -> int:
     """Whole cores that affinity and quota leave, at least one."""
     return max(1, int(cgroup.usable_cores(cgroup.allowed_cpus(), cgroup.quota_cores()) or 1))
 
@@ -132,5 +132,5 @@ def _work() -> bytes:
 def _cache(data_directory: Path) -> Path:
     """One file for each kind of CPU and set of CPUs."""
     cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    identity = hashlib.sha256(f"{procfs.cpu_model()} {cpus} {usable_cores()}".encode()).hexdigest()[:16]
+    identity = hashlib.sha256(f"{procfs.cpu_model()} {cpus} {whole_cores()}".encode()).hexdigest()[:16]
     return data_directory / "calibration" / f"{identity}.json"

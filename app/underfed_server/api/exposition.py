@@ -17,7 +17,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, Parts
+from underfed_server.api.dependencies import ALLOWED, Parts, PartsDep, PermissionDep
 from underfed_server.store.team.gauges import RunGauges, StoreGauges
 
 router = APIRouter(tags=["service"], dependencies=ALLOWED)
@@ -44,12 +44,12 @@ RUN_GAUGES = (
     response_class=Response,
     responses={200: {"description": "Prometheus' text format", "content": {"text/plain": {}}}},
 )
-def metrics(request: Request, parts: GivenParts, grant: GivenGrant) -> Response:
+def metrics(request: Request, parts: PartsDep, permission: PermissionDep) -> Response:
     """The service's own figures and those of the newest running runs, for Prometheus."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
     registry = CollectorRegistry(auto_describe=False)
     registry.register(parts.counters.registry)
-    registry.register(Exposition(parts, grant.project))
+    registry.register(Exposition(parts, permission.project))
     ProcessCollector(registry=registry)
     return Response(encode(registry), media_type=kind)
 

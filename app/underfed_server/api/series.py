@@ -10,24 +10,24 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.given import (
+from underfed_server.api.dependencies import (
     ALLOWED,
     MOST,
-    GivenFromStep,
-    GivenLoader,
-    GivenRank,
-    GivenStore,
-    GivenToStep,
+    FromStepQuery,
+    LoaderQuery,
+    RankQuery,
+    StoreDep,
+    ToStepQuery,
     check_stretch,
 )
 from underfed_server.errors import InvalidError
-from underfed_server.measurements import METRICS, STALL, STALL_FRACTION, Column, Metric
+from underfed_server.measurements import COMPUTED, METRICS, STALL, STALL_FRACTION, Column, Metric
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.ladder import Rollup, Stat
 from underfed_server.store.columns.lanes import batches_lane, kind_of, steps_lane, worker_lane
-from underfed_server.store.reading.hosts import read_samplers
+from underfed_server.store.reading.details import read_reasons
 from underfed_server.store.reading.instants import span_of
-from underfed_server.store.reading.reasons import read_reasons
+from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series, read_series_between
 from underfed_server.store.reading.tracks import Kept, Reader
 from underfed_server.store.runs.summaries import main_loader, run_row
@@ -41,6 +41,11 @@ MOST_METRICS = 50
 
 
 PERCENTILES = (50, 95, 99)
+METRIC = (
+    "One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or "
+    f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}. An unknown one is "
+    "answered with all that there are."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +73,13 @@ class _Found:
 @router.get("/runs/{run_id}/series", response_model=SeriesPage)
 def series(
     run_id: str,
-    store: GivenStore,
-    metric: Annotated[list[str], Query(description=f"One or more of: {', '.join(METRICS)}", max_length=MOST_METRICS)],
-    rank: GivenRank = None,
-    loader: GivenLoader = None,
+    store: StoreDep,
+    metric: Annotated[list[str], Query(description=METRIC, max_length=MOST_METRICS)],
+    rank: RankQuery = None,
+    loader: LoaderQuery = None,
     worker: Annotated[int, Query(ge=0, le=MOST, description="Whose samples the `worker_…` metrics are of")] = 0,
-    from_step: GivenFromStep = 0,
-    to_step: GivenToStep = None,
+    from_step: FromStepQuery = 0,
+    to_step: ToStepQuery = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
     percentiles: Annotated[bool, Query(description="p50, p95 and p99 of durations; buckets may be larger")] = False,
 ) -> Response:

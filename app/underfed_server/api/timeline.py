@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter
 
-from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
+from underfed_server.api.dependencies import ALLOWED, LoaderQuery, RankQuery, StoreDep, choose
 from underfed_server.measurements import BatchRows, StepRows
 from underfed_server.model import Run, Timeline, TimelineBatch, TimelineStep
 from underfed_server.store.store import Store
@@ -27,9 +27,9 @@ MOST_BATCHES = 2_000
 @router.get("/runs/{run_id}/timeline")
 def timeline(
     run_id: str,
-    store: GivenStore,
-    rank: GivenRank = None,
-    loader: GivenLoader = None,
+    store: StoreDep,
+    rank: RankQuery = None,
+    loader: LoaderQuery = None,
 ) -> Timeline:
     """About the last six seconds: 8 to 240 steps."""
     run, chosen, name = choose(store, run_id, rank, loader)
@@ -56,9 +56,9 @@ def timeline(
 
 
 def _missing(store: Store, run: Run) -> str:
-    given_up_at = store.given_up_at(run.run_id)
-    if given_up_at is not None:
-        return f"the single steps were given up on {given_up_at:%Y-%m-%d} by retention"
+    deleted_at = store.rows_deleted_at(run.run_id)
+    if deleted_at is not None:
+        return f"the single steps were deleted on {deleted_at:%Y-%m-%d} by retention"
     return run.no_loader or "no step was recorded yet"
 
 

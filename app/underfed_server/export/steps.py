@@ -10,7 +10,7 @@ import numpy as np
 from underfed_server.measurements import RECORDED, Column, Columns
 from underfed_server.model import Run
 from underfed_server.store.columns.lanes import batches_lane, columns_of, joined, length, steps_lane
-from underfed_server.store.reading.stretches import read_stretch
+from underfed_server.store.reading.rows import read_range
 from underfed_server.store.store import Store
 
 STRETCH = 4_096
@@ -40,7 +40,7 @@ class Stretch:
 
 
 def stretches(store: Store, run: Run) -> Iterator[Stretch]:
-    """By rank, loader and incarnation, in order. Steps that retention gave up are not among them.
+    """By rank, loader and incarnation, in order. Steps that retention deleted are not among them.
 
     Each is read by itself, so that no transaction lasts for as long as a client takes to read an answer.
     """
@@ -69,7 +69,7 @@ def _read(store: Store, run: Run, rank: int, lane: str, incarnation: int, low: i
         track = next((track for track in tracks if track.key.incarnation == incarnation), None)
         if track is None or low >= track.end_index:
             return None
-        return read_stretch(reader, track, low, low + STRETCH, columns_of(lane)) or {
+        return read_range(reader, track, low, low + STRETCH, columns_of(lane)) or {
             name: np.empty(0) for name in columns_of(lane)
         }
 

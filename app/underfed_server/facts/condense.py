@@ -22,8 +22,8 @@ from underfed_server.facts.record import (
 )
 from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows
 from underfed_server.model import EpochInfo, LoaderInfo, Run, Setting
-from underfed_server.store.reading.hosts import Samplers
-from underfed_server.store.reading.workers import WorkerRecord
+from underfed_server.store.reading.samplers import Samplers
+from underfed_server.store.reading.worker_lives import WorkerRecord
 from underfed_server.store.store import StepTotals, Store
 
 Samples = TypeVar("Samples", ProcessRows, HostRows)

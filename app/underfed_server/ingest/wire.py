@@ -182,30 +182,21 @@ class Batches(Rows, frozen=True, kw_only=True):
     load_us: Durations
 
 
+@with_facts(model.EpochInfo)
 class Epoch(Part, frozen=True, kw_only=True):
     loader: LoaderName
     epoch_index: Count
     start_us: Count
     first_step_index: Count
-    iterator_us: Count | None = None
-    startup_us: Count | None = None
-    sampler_us: Count | None = None
-    steps: Count | None = None
-    end_us: Count | None = None
-    ended: Literal["exhausted", "broken_off", "error"] | None = None
 
 
+@with_facts(model.WorkerLife)
 class Worker(Part, frozen=True, kw_only=True):
     """One life of a worker process: an iterator starts its own, unless they persist."""
 
     loader: LoaderName
     iterator_index: Count
     worker: Count
-    start_us: Count | None = None
-    pid: Count | None = None
-    epoch_index: Count | None = None
-    end_us: Count | None = None
-    ended: Literal["returned", "raised", "died"] | None = None
 
 
 @with_columns("worker")
@@ -215,16 +206,14 @@ class WorkerSamples(Rows, frozen=True, kw_only=True):
     at_us: Counts = []
 
 
+@with_facts(model.StoragePlace, leave_out=("hostname",))
 class Storage(Part, frozen=True, kw_only=True):
     """Where files of a loader's data set lie."""
 
     loader: LoaderName
     mount: Text
-    file_system: Name | None = None
-    device: Name | None = None
     kind: Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"] = "unknown"
     files_seen: Count = 0
-    example: Text | None = None
 
 
 @with_columns("process")

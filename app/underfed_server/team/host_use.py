@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from underfed_server.measurements import RATES
 from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
-from underfed_server.store.reading.newest import Place, RankNow
+from underfed_server.store.reading.current_usage import Place, RankNow
 from underfed_server.store.runs.status import LOST_AFTER
 from underfed_server.store.store import Store
 from underfed_server.store.team.machines import Placed, RankThere, read_placed, read_ranks

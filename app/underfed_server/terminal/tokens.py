@@ -18,10 +18,10 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from underfed_server.errors import SettingsError, UnderfedError
-from underfed_server.ingest.grant import SCOPES
+from underfed_server.ingest.permission import SCOPES
 from underfed_server.model import TokenInfo, TokenList, TokenMade
 from underfed_server.store.store import Store
-from underfed_server.store.team import secrets as kept
+from underfed_server.store.team import access_tokens
 from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.console import PlainConsole, json_of
 
@@ -45,20 +45,20 @@ class StoredTokens:
 
     def tokens(self) -> TokenList:
         with self.store.reading() as reader:
-            return TokenList(tokens=kept.list_tokens(reader.connection))
+            return TokenList(tokens=access_tokens.list_tokens(reader.connection))
 
     def make_token(self, asked: dict[str, Any]) -> TokenMade:
         said = {**asked, "expires_at": asked["expires_at"] and datetime.fromisoformat(asked["expires_at"])}
         made: list[TokenMade] = []
 
         def make(connection: Connection) -> None:
-            made.append(kept.make_token(connection, now=self.store.now(), **said))
+            made.append(access_tokens.make_token(connection, now=self.store.now(), **said))
 
         self.store.write(make)
         return made[-1]
 
     def revoke_token(self, token_id: str) -> None:
-        self.store.write(lambda connection: kept.revoke_token(connection, token_id, self.store.now()))
+        self.store.write(lambda connection: access_tokens.revoke_token(connection, token_id, self.store.now()))
 
 
 def token(argv: Sequence[str]) -> int:

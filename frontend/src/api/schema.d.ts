@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 8c8aa9230e3e3cd4b073d5730ce0189e4a0d5d4b9a94110735cf2443f8095463. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 62688d1c775de7a835d92965cc5221a590cd0dcd981f7afb79b801e7bbe96188. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -114,7 +114,7 @@ export interface paths {
         get: operations["retention_api_v1_projects__project__retention_get"];
         /**
          * Set Retention
-         * @description In place of all that the project set before; rows that are beyond it are given up within a minute.
+         * @description In place of all that the project set before; rows that are beyond it are deleted within a minute.
          */
         put: operations["set_retention_api_v1_projects__project__retention_put"];
         post?: never;
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description Every step with the batch it was given; those that retention gave up are left out.
+         * @description Every step with the batch it was given; those that retention deleted are left out.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
         put?: never;
@@ -3749,7 +3749,7 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more of: compute_us, data_stall_fraction, step_us, data_wait_us, sampler_us, queue_depth, gpu_idle_us, gpu_work_us, h2d_us, h2d_exposed_us, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, own_cores, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w */
+                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s. An unknown one is answered with all that there are. */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;

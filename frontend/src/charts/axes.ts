@@ -9,6 +9,8 @@ export interface Axis {
   /** Ascending positions that have a line, for so many CSS pixels. */
   ticks(width: number): readonly number[]
   label(at: number): string
+  /** A position in words, as a readout begins and a row of a table. */
+  inWords(at: number): string
 }
 
 /** What lies along the height: from 0 to `top`, in the unit of the values. */
@@ -86,24 +88,21 @@ const TIME_STEPS_S: readonly number[] = [
 /** A label below the axis and the air around it, in CSS pixels. */
 const LABEL_WIDTH = 76
 
-/** Run time, in seconds; 0 is called `start`. With `label` it is another clock's. */
-export function timeAxis(
-  fromS: number,
-  toS: number,
-  start: string,
-  label = (atS: number) => (atS === 0 ? start : formatElapsed(atS, toS)),
-): Axis {
-  return { from: fromS, to: toS, ticks: width => timeTicks(fromS, toS, width), label }
+/** Run time, in seconds; 0 is called `start`. `clock` writes instants of another one. */
+export function timeAxis(fromS: number, toS: number, start: string, clock?: (atS: number) => string): Axis {
+  return {
+    from: fromS,
+    to: toS,
+    ticks: width => timeTicks(fromS, toS, width),
+    label: clock ?? (atS => (atS === 0 ? start : formatElapsed(atS, toS))),
+    inWords: clock ?? (atS => formatElapsed(Math.round(atS), toS)),
+  }
 }
 
-/** Steps, epochs or samples from 0, which is called `start`. */
-export function countAxis(to: number, start: string): Axis {
-  return {
-    from: 0,
-    to,
-    ticks: width => valueTicks(to, width, LABEL_WIDTH),
-    label: at => (at === 0 ? start : formatNumber(at)),
-  }
+/** Steps, epochs or samples from 0. */
+export function countAxis(to: number, inWords: (at: number) => string): Axis {
+  const ticks = (width: number) => valueTicks(to, width, LABEL_WIDTH)
+  return { from: 0, to, ticks, label: at => (at === 0 ? inWords(0) : formatNumber(at)), inWords }
 }
 
 /** Round instants between two, in seconds, with room for their labels in so many CSS pixels. */

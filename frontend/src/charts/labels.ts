@@ -53,7 +53,8 @@ export function spread(positions: readonly number[], room: number, lowest = Infi
   return placed
 }
 
-function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
+/** With an ellipsis where `text` is wider than `room` pixels in the font of `context`. */
+export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (context.measureText(text).width <= room) return text
   let cut = text
   while (cut && context.measureText(`${cut}…`).width > room) cut = cut.slice(0, -1)

@@ -1,6 +1,6 @@
 /** The colours of the style sheet, as a canvas wants them, and the hatch that means waiting. */
 
-const TOKENS = [
+export const TOKENS = [
   'paper',
   'sunk',
   'ink',
@@ -79,7 +79,7 @@ function hatch(fill: string, line: string): CanvasPattern | string {
 // Paper has colours of its own.
 if (typeof matchMedia === 'function') matchMedia('print').addEventListener('change', repaint)
 
-/** The theme changed: drawn things know only when told. */
+/** The theme changed: what is drawn has to be drawn again. */
 export function repaint(): void {
   cached = null
   for (const redraw of redraws) redraw()

@@ -32,7 +32,7 @@ export function formatValue(unit: Unit, value: number | null): string {
   return FORMATS[unit]?.(value) ?? formatNumber(Number(value.toFixed(1)))
 }
 
-/** Values this far above the ordinary ones are cut off and told in words: they would flatten all others. */
+/** Values this far above the ordinary ones are cut off, and the highest is named: they would flatten all others. */
 const OUTLIER = 3
 /** Between the highest value and the upper edge. */
 const HEAD_ROOM = 1.08
@@ -59,7 +59,7 @@ export function valueAxis(
   return { top: upTo, topLabel, ticks: null, tick }
 }
 
-/** To a round number of the unit that suits `most`, which no tick repeats: it is told beside the title. */
+/** To a round number of the unit that suits `most`, which no tick repeats: it stands beside the title. */
 function bytesAxis(most: number): ValueAxis {
   const { top, divisor } = bytesScale(most)
   return { top, topLabel: null, ticks: [0, top / 2, top], tick: value => formatNumber(value / divisor) }

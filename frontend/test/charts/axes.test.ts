@@ -33,7 +33,7 @@ test('an axis names its start, and is another clock’s where it is told so', ()
   const time = timeAxis(0, 60, 'start')
   expect([0, 20].map(time.label)).toEqual(['start', '20 s'])
   expect(timeAxis(0, 60, 'start', at => `${at} o’clock`).label(0)).toBe('0 o’clock')
-  expect([0, 1_500].map(countAxis(7_000, 'step 0').label)).toEqual(['step 0', '1,500'])
+  expect([0, 1_500].map(countAxis(7_000, at => `step ${at}`).label)).toEqual(['step 0', '1,500'])
 })
 
 test('labels keep apart, in order, and above the edge', () => {

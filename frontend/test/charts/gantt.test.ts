@@ -148,6 +148,15 @@ describe('the timeline', () => {
     expect(rects[2]?.points[1]?.[0]).toBe(1_091)
   })
 
+  test('a hand-over of which an end is not in view is left out', () => {
+    const handed = data([batch()], [step()])
+    for (const view of [
+      { fromUs: 0, toUs: 550_000 },
+      { fromUs: 550_000, toUs: 1_000_000 },
+    ])
+      expect(drawn(handed, { view }).strokes('ink-3')).toEqual([])
+  })
+
   test('a chosen stretch lies over all lanes, and what is pointed at has an outline', () => {
     const pointed = batch()
     const shown = drawn(data([pointed], []), { pointed, selected: { fromUs: 500_000, toUs: 600_000 } })

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Block, chart, compose, heading, legend, paragraph, table } from '../../src/charts/picture'
 import { strips } from '../../src/charts/strips'
-import { Recording, stubBrowser } from './recording'
+import { CHARACTER, Recording, stubBrowser } from './recording'
 
 beforeAll(stubBrowser)
 
@@ -14,7 +14,6 @@ function picture(...blocks: Block[]): Recording {
   compose(recording.context, blocks, 500)
   return recording
 }
-const heightOf = (block: Block) => block.height(new Recording().context, 960)
 
 test('its blocks stand below one another on paper', () => {
   const title = heading('Worker by worker', 'p5, median, p95', true)
@@ -28,7 +27,7 @@ test('its blocks stand below one another on paper', () => {
     ],
   })
   expect(drawn.textNamed('Worker by worker').points[0]).toEqual([PAD, PAD + 14])
-  expect(drawn.textNamed('No worker lies above it.').points[0]).toEqual([PAD, PAD + heightOf(title) + 14])
+  expect(drawn.textNamed('No worker lies above it.').points[0]).toEqual([PAD, PAD + title.height + 14])
 })
 
 test('a chart is drawn anew, as wide as the picture', () => {
@@ -42,31 +41,39 @@ test('a chart is drawn anew, as wide as the picture', () => {
   expect(drawn.textNamed('no batch').points[0]?.[0]).toBe(PAD + 960)
 })
 
-test('long text is broken where the width ends, and takes its lines', () => {
-  const words = paragraph(Array(100).fill('word').join(' '))
-  expect(heightOf(words)).toBe(4 * 20)
-  const drawn = picture(words)
-  expect(drawn.texts()).toHaveLength(4)
-  expect(drawn.texts().join(' ').split(' ')).toHaveLength(100)
+test('text that is too long is cut where the width ends', () => {
+  const [words] = picture(paragraph('word '.repeat(100))).texts()
+  expect(words?.length).toBeLessThanOrEqual(960 / CHARACTER)
+  expect(words?.endsWith('…')).toBe(true)
 })
 
-test('a table has its head and every cell, broken inside its column', () => {
-  const long = Array(60).fill('word').join(' ')
+test('a table has its head and every cell; what is too long is cut, and the others have their room', () => {
   const block = table([
     ['Signal', 'Says'],
-    ['a', long],
+    ['a', 'word '.repeat(100)],
     ['b', 'short'],
   ])
   const drawn = picture(block)
   expect(drawn.textNamed('Signal').colour).toBe('ink-3')
-  expect(drawn.textNamed('short').points[0]?.[0]).toBe(drawn.textNamed('Says').points[0]?.[0])
-  expect(drawn.texts().join(' ')).toContain(long)
-  expect(heightOf(block)).toBe(20 * 5)
+  const [[left, top] = [0, 0]] = drawn.textNamed('short').points
+  expect([left, top]).toEqual([drawn.textNamed('Says').points[0]?.[0], PAD + 54])
+  const long = drawn.of('text', 'ink')[1]?.text ?? ''
+  expect(long.endsWith('…')).toBe(true)
+  expect(left + long.length * CHARACTER).toBeLessThanOrEqual(PAD + 960)
+  expect(block.height).toBe(60)
+})
+
+test('a table with room to spare cuts nothing', () => {
+  const rows = [
+    ['Signal', 'Measured'],
+    ['Longest wait of a rank beyond the median', '0.4% of step time'],
+  ]
+  expect(picture(table(rows)).texts()).toEqual(rows.flat())
 })
 
 test('an empty table is no fault', () => {
-  expect(heightOf(table([['Rank', 'Wait']]))).toBe(20)
-  expect(heightOf(table([]))).toBe(0)
+  expect(table([['Rank', 'Wait']]).height).toBe(20)
+  expect(picture(table([])).texts()).toEqual([])
 })
 
 test('a legend has a square of each colour beside its name', () => {

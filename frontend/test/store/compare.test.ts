@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chosenRuns, compareHref } from '../../src/store/compare'
+import { chosenRuns, compareHref } from '../../src/store/compareHref'
 
 test('the address says which runs are compared', () => {
   const query = new URLSearchParams('run_id=a&run_id=b&run_id=a&run_id=&by=epoch&metric=data_wait_us')

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.app.api.granting import ROOT, make_token, visitor
+from tests.app.api.visitors import ROOT, make_token, visitor
 from tests.app.conftest import Opening
 from tests.app.made_diagnosis import made_cause, made_diagnosis, made_entry
 from tests.app.made_windows import RUN, made_stream, made_window

@@ -13,7 +13,7 @@ from underfed_server.diagnose import Diagnoser
 from underfed_server.main import Application
 from underfed_server.model import Comparison
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
@@ -109,7 +109,7 @@ def test_steps_that_retention_gave_up_are_the_reason(client: TestClient, store: 
         store.write(partial(compact, key=StreamKey(run_id, 0, 1)))
         Diagnoser()(store, run_id)
     settle(store)
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     found = ask(client, "run-1", "run-2")
     assert found.sentence.endswith("cannot be compared: retention deleted its single steps.")
     assert [(run.speed, run.anatomy) for run in found.runs] == [(None, None)] * 2

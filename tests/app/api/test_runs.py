@@ -206,10 +206,8 @@ def test_a_heat_map_keeps_its_count_whatever_bins_and_limit_it_has(seed: int) ->
     bins[:, low : low + spread] = chance.integers(0, 3, (rows, spread))
     bins[0, low] = 1
     at_us = np.sort(chance.integers(0, 10**9, rows)).astype(float)
-    none = np.zeros((0, rows))
-    rollup = Rollup(
-        np.ones(rows), np.arange(rows, dtype=np.float64), at_us, (), none, none, none, none, {"load_us": bins}
-    )
+    figures, index = np.zeros((4, 0, rows)), np.arange(rows, dtype=np.float64)
+    rollup = Rollup(np.ones(rows), index, at_us, (), figures, {"load_us": bins})
     limit_us = int(2.0 ** chance.uniform(0, 32))
     found = heatmap(rollup, at_us[-1] + 5, limit_us)
     assert found is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.api.granting import ROOT
+from tests.app.api.visitors import ROOT
 from tests.app.serving import application_in, serving, settings_for
 from underfed_server.main import Application
 from underfed_server.model import TokenList, TokenMade

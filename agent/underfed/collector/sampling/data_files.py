@@ -48,10 +48,10 @@ def data_files(pid: int) -> set[str]:
     Raises:
         OSError: the process is gone, may not be looked into, or the system does not tell.
     """
-    return {path for path in (*open_files(pid), *mapped_files(pid)) if is_data(path)}
+    return {path for path in (*readable_files(pid), *mapped_files(pid)) if is_data(path)}
 
 
-def open_files(pid: int) -> Iterator[str]:
+def readable_files(pid: int) -> Iterator[str]:
     """Those that it can read, and standard input, output and error never: what is only written is no data set."""
     for link in islice(Path(f"/proc/{pid}/fd").iterdir(), MOST):
         try:

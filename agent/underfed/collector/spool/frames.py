@@ -38,7 +38,7 @@ class Frame:
     """Offset in its segment at which the next frame begins."""
 
 
-def encode(label: Label, body: bytes) -> bytes:
+def encode_frame(label: Label, body: bytes) -> bytes:
     # Uncompressed it would be a quarter of what is kept.
     named = {each.name: getattr(label, each.name) for each in fields(label)}
     text = zlib.compress(json.dumps(named, separators=(",", ":")).encode(), 1)

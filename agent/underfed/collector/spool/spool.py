@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from underfed.collector.spool.frames import Frame, Label, encode
+from underfed.collector.spool.frames import Frame, Label, encode_frame
 from underfed.collector.spool.segment import Segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES, FALLBACK_BYTES, SpoolDirectory
 from underfed.host.files import write_atomically
@@ -59,7 +59,7 @@ class Spool:
 
     def append(self, label: Label, body: bytes) -> bool:
         """Keep a window; oldest segments go when the bound is reached. ``False``: no directory takes it."""
-        frame = encode(label, body)
+        frame = encode_frame(label, body)
         with self._changed:
             if not any(self._append_to(home, label.stream, frame) for home in self._homes):
                 self._drop(Counter([label.stream]))

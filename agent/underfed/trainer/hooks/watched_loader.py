@@ -1,4 +1,4 @@
-"""One watched loader: its numbering, its step ring, its device clock, and what the collector is told of it."""
+"""One watched loader: its numbering, its step ring, its device clock, and what is reported of it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A **stream** is what one rank's process of one incarnation sends. Its recorded rows lie in **lanes**
 (``steps:LOADER``, ``batches:LOADER``, ``worker:WORKER:LOADER``, ``process``, ``host``, ``gpu:INDEX``), new ones as
-``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.tier``, ``rollup``).
+``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.rollups``, ``rollup``).
 """
 
 from __future__ import annotations
@@ -57,6 +57,10 @@ metadata = MetaData(
 
 def _key(name: str, kind: type[Text | Integer | BigInteger]) -> Column[Any]:
     return Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
+
+
+def _stream_key() -> tuple[Column[Any], ...]:
+    return _key("run_id", Text), _key("rank", Integer), _key("incarnation", BigInteger)
 
 
 run = Table(
@@ -183,9 +187,7 @@ loader = Table(
 stream = Table(
     "stream",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     Column("last_window_index", BigInteger, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("end_us", BigInteger, nullable=False),
@@ -213,9 +215,7 @@ Index(
 track = Table(
     "track",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     Column("rows", BigInteger, nullable=False),
     # One past the highest step index: of the rows counted, plus those that were dropped before they were sent.
@@ -229,7 +229,7 @@ track = Table(
     # The first so many chunks have only their roll-ups left.
     Column("dropped_chunks", Integer, nullable=False),
     Column("dropped_at", Instant),
-    # Of the chunks' tiers and what is rolled up above them: kept as long as the run.
+    # Of the chunks' roll-ups and what is rolled up above them: kept as long as the run.
     Column("ladder_bytes", BigInteger, nullable=False),
     # Significant bits of the durations in the chunk that was rounded most; null: all are exact.
     Column("precision_bits", Integer),
@@ -239,9 +239,7 @@ track = Table(
 epoch = Table(
     "epoch",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("epoch_index", BigInteger),
     Column("start_us", BigInteger, nullable=False),
@@ -258,9 +256,7 @@ epoch = Table(
 worker_life = Table(
     "worker_life",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("iterator_index", BigInteger),
     _key("worker", BigInteger),
@@ -275,9 +271,7 @@ worker_life = Table(
 storage = Table(
     "storage",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("mount", Text),
     Column("file_system", Text),
@@ -301,9 +295,7 @@ peak = Table(
 hot = Table(
     "hot",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("window_index", BigInteger),
     # In its longest lane: what decides when the stream's windows are made into a chunk.
     Column("rows", Integer, nullable=False),
@@ -314,16 +306,14 @@ hot = Table(
 chunk = Table(
     "chunk",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     _key("ordinal", Integer),
     Column("rows", Integer, nullable=False),
     Column("first_index", BigInteger, nullable=False),
     Column("first_us", BigInteger, nullable=False),
-    Column("tier", LargeBinary, nullable=False),
-    # Empty once retention gave up the rows.
+    Column("rollups", LargeBinary, nullable=False),
+    # Empty once retention deleted the rows.
     Column("body", LargeBinary, nullable=False),
     Index(None, "run_id", "rank", "incarnation", "lane", "first_index"),
 )
@@ -331,9 +321,7 @@ chunk = Table(
 rollup = Table(
     "rollup",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     # Of 2^level consecutive chunks: those from ordinal × 2^level on.
     _key("level", Integer),
@@ -345,9 +333,7 @@ rollup = Table(
 histogram = Table(
     "histogram",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     _key("measure", Text),
     # As of ``rollup``; level 0 is of one chunk.
@@ -393,7 +379,7 @@ project = Table(
     Column("precision_bits", Integer),
 )
 
-for _table, _column in ((chunk, "tier"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
+for _table, _column in ((chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
     # PostgreSQL would try to compress again what is compressed already.
     _external = DDL(f"ALTER TABLE {_table.name} ALTER COLUMN {_column} SET STORAGE EXTERNAL")  # type: ignore[no-untyped-call]
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, and_, select, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, and_, bindparam, select, type_coerce
 
 from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, RunSummary, StoragePlace
 from underfed_server.store.databases import tables
-from underfed_server.store.reading.workers import read_died
+from underfed_server.store.reading.worker_lives import read_died
 from underfed_server.store.runs.summaries import devices_by_host, run_row, summaries
 
 NEWEST_EPOCHS = 200
+
+# Made once: putting a statement together costs more than running it.
+_rank, _loader = tables.rank.c, tables.loader.c
+_TOLD = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
+_OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
 def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
@@ -53,6 +58,17 @@ def read_epochs(
     began = type_coerce(stream.started_at, BigInteger) + epoch.start_us
     statement = statement.order_by(began.desc(), epoch.rank.desc()).limit(newest)
     return [_epoch(row, run_started_at) for row in reversed(connection.execute(statement).mappings().all())]
+
+
+def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
+    """Why facts were not measured, as the agents say: of the loader before of the run, a low rank before a high one."""
+    told: dict[str, str] = {}
+    for reasons in connection.execute(_TOLD, {"run_id": run_id}).scalars():
+        told |= reasons
+    info = connection.execute(_OF_LOADER, {"run_id": run_id, "loader": loader}).scalar()
+    if info is not None:
+        told |= info.get("not_measured", {})
+    return told
 
 
 def _of_run(connection: Connection, table: Table, run_id: str, *order: ColumnElement[Any]) -> Sequence[RowMapping]:

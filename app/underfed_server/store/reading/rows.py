@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from underfed_server.measurements import Columns, Rows
 from underfed_server.store.columns.lanes import columns_of, joined, length
-from underfed_server.store.reading.tracks import Reader, Track, shifted
+from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 
 
 def read_rows(
@@ -17,7 +18,7 @@ def read_rows(
 ) -> Rows:
     """The newest ``last`` rows of a lane, all of them by default; empty columns where nothing was recorded.
 
-    Those that retention gave up are not among them.
+    Those that retention deleted are not among them.
     """
     parts: list[Columns] = []
     missing = last
@@ -56,3 +57,22 @@ def first_needed(reader: Reader, track: Track, rows: int) -> int:
             if found >= rows:
                 return place.ordinal
     return 0
+
+
+def read_range(reader: Reader, track: Track, low: int, high: int, names: Sequence[str]) -> Columns | None:
+    """The columns ``names`` of the rows ``low … high`` (left out), indices of the track's own, as readers see them.
+
+    ``None``: no row is kept there. Rows keep their index when they go from a window into a chunk: a track that grows
+    meanwhile may be read in several transactions.
+    """
+    parts = []
+    if track.chunks:
+        ordinals = range(reader.ordinal_at(track, low), reader.ordinal_at(track, high - 1) + 1)
+        parts += reader.chunk_rows(track, ordinals, names)
+    hot = reader.hot_rows(track)
+    if hot is not None:
+        parts.append({name: hot[name] for name in parts[0]} if parts else hot)
+    if not parts:
+        return None
+    found = cut(joined(parts), low, high)
+    return shifted(track, found) if length(found) else None

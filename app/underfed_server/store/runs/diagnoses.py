@@ -10,7 +10,7 @@ from sqlalchemy import Connection, or_, select, update
 
 from underfed_server.model import BestAdvice, Diagnosis
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.upsert import upsert
+from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.runs.status import LOST_AFTER, status_column
 from underfed_server.store.runs.summaries import run_row
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import (
     BigInteger,
@@ -28,7 +28,7 @@ from underfed_server.model import Bound, RunSummary, Status, StatusCounts
 from underfed_server.search.expression import Comparison, Expression, Term
 from underfed_server.search.parse import parse
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.bytewise import bytewise
+from underfed_server.store.databases.dialects import bytewise
 from underfed_server.store.runs.cursor import Cursor, read_cursor, write_cursor
 from underfed_server.store.runs.lines import Lines, line_columns
 from underfed_server.store.runs.searching import NAME, conditions
@@ -63,7 +63,7 @@ class RunFilter:
     q: str | None = None
     """A search expression: docs/search.md."""
     archived: Archived | None = None
-    """``None``: those that were not put away, unless ``q`` speaks of it."""
+    """``None``: those that were not archived, unless ``q`` speaks of it."""
     sort: str = "-started_at"
     """``-`` in front: largest first. Runs without the value come last either way."""
     limit: int = 100
@@ -81,6 +81,18 @@ class Page:
     """Where the next page begins; ``None``: this is the last."""
     counts: StatusCounts
     """Of the runs that pass the filter, whatever status it asks for."""
+
+
+class RunChange(NamedTuple):
+    """What was written of a run lately, by whichever service process."""
+
+    run_id: str
+    changed_at: datetime
+    """Of anything: a window, a judgement, what a person changed."""
+    last_seen_at: datetime
+    """Of a window."""
+    diagnosed_at: datetime | None
+    """Of a diagnosis that says something else than the one before."""
 
 
 def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Lines) -> Page:
@@ -121,6 +133,16 @@ def changed_since(connection: Connection, since: datetime, now: datetime) -> lis
     run = tables.run.c
     statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None)).order_by(run.changed_at)
     return summaries(connection, connection.execute(statement).mappings().all(), now)
+
+
+def read_changes(connection: Connection, since: datetime) -> list[RunChange]:
+    """Runs that changed since then, the oldest change first."""
+    run, diagnosis = tables.run.c, tables.diagnosis.c
+    columns = (run.run_id, run.changed_at, run.last_seen_at, diagnosis.changed_at)
+    joined = select(*columns).join(tables.diagnosis, diagnosis.run_id == run.run_id, isouter=True)
+    return [
+        RunChange(*row) for row in connection.execute(joined.where(run.changed_at >= since).order_by(run.changed_at))
+    ]
 
 
 def earlier_runs(connection: Connection, run_id: str, limit: int, now: datetime) -> list[RunSummary]:

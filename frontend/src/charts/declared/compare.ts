@@ -1,19 +1,19 @@
 /** The charts of several runs over one axis, each declared once: one metric, a line a run, along steps, time, epochs or samples. */
 import type { ComparedRun, Comparison, Series, SeriesPage } from '../../api/names'
-import { formatElapsed, formatNumber } from '../../format'
-import { compare as say } from '../../text'
+import { formatNumber } from '../../format'
+import { compare as say } from '../../text/compare'
 import { type Axis, countAxis, timeAxis } from '../axes'
-import { bucketAt } from '../columns'
+import { bucketAt, last } from '../columns'
 import { lines } from '../lines'
 import type { Colour } from '../palette'
 import { formatValue, valueAxis } from '../units'
-import type { Quantity, ShownChart } from './declaration'
+import type { ChartSet, Quantity, ShownChart } from './declaration'
 
 /** Metrics of the series API. For another chart of all compared runs, add an entry. */
 export const OVERLAYS = [
   { metric: 'step_us', label: 'Step time' },
   { metric: 'data_wait_us', label: 'Data wait' },
-  { metric: 'data_stall_fraction', label: 'Share of waiting' },
+  { metric: 'data_stall_fraction', label: 'Share of time waiting' },
   { metric: 'queue_depth', label: 'Batches ready' },
 ] as const
 
@@ -38,7 +38,7 @@ export function runStyle(place: number): { colour: Colour; dash: readonly number
   return RUN_STYLES[place] ?? { colour: 'ink', dash: [] }
 }
 
-/** Where batch sizes differ, a step is not the same work: then runs lie along samples too, unless told otherwise. */
+/** Where batch sizes differ, a step is not the same work: then runs lie along samples too, unless the address says otherwise. */
 export const axesOf = (per: Comparison['per']) => (per === 'samples' ? ALONG : ALONG.slice(0, 3))
 
 /** What the address says, or what is usual. */
@@ -56,20 +56,18 @@ export interface RunLine extends Quantity {
   place: number
 }
 
-export interface OverlayChart extends ShownChart {
-  along: Along
-  across: Axis
+export interface Overlay extends ChartSet {
   quantities: readonly RunLine[]
   /** Runs that are not drawn, each with the reason. */
   left: readonly string[]
 }
 
-export function overlayChart(
+export function overlayOf(
   { runs }: Comparison,
   pages: ReadonlyMap<string, SeriesPage>,
   metric: OverlayMetric,
   along: Along,
-): OverlayChart {
+): Overlay {
   const quantities: RunLine[] = []
   const left: string[] = []
   runs.forEach((run, place) => {
@@ -80,40 +78,36 @@ export function overlayChart(
     else
       quantities.push({ name: metric, label: run.label, unit: series.unit, at, values: series.mean, place })
   })
-  const across = axisAlong(along, Math.max(...quantities.map(({ at }) => at.at(-1) ?? 0), Number.EPSILON))
-  const ends = quantities.map(
-    ({ label, unit, values }) =>
-      `${label} ${formatValue(unit, values.findLast(value => value !== null) ?? null)}`,
-  )
+  // The positions of the run that reaches farthest: the others' lie among them.
+  const [at = []] = quantities.map(line => line.at).toSorted((a, b) => (b.at(-1) ?? 0) - (a.at(-1) ?? 0))
+  const across = axisAlong(along, Math.max(at.at(-1) ?? 0, Number.EPSILON))
+  const caption = OVERLAYS.find(one => one.metric === metric)?.label ?? metric
   return {
-    along,
-    across,
+    charts: quantities.length > 0 ? [chartOf(quantities, across, caption)] : [],
     quantities,
     left,
-    title: null,
-    detail: '',
-    label: `${OVERLAYS.find(one => one.metric === metric)?.label}: ${ends.join(', ')}`,
-    missing: null,
-    explanation: null,
-    drawn:
-      quantities.length === 0
-        ? null
-        : lines({
-            height: 300,
-            across,
-            up: upOf(quantities),
-            layers: quantities.map(layerOf),
-            isLabelled: true,
-            hasNames: true,
-          }),
+    across,
+    at,
+    caption,
+    position: { name: along === 'time' ? 'at_s' : along, label: say.axes[along] },
   }
 }
 
-function upOf(quantities: readonly RunLine[]) {
-  return valueAxis(
-    quantities[0]?.unit ?? 'count',
-    quantities.map(({ values }) => values),
-  )
+function chartOf(quantities: readonly RunLine[], across: Axis, title: string): ShownChart {
+  const ends = quantities.map(({ label, unit, values }) => `${label} ${formatValue(unit, last(values))}`)
+  const columns = quantities.map(({ values }) => values)
+  return {
+    label: `${title}: ${ends.join(', ')}`,
+    quantities,
+    drawn: lines({
+      height: 300,
+      across,
+      up: valueAxis(quantities[0]?.unit ?? 'count', columns),
+      layers: quantities.map(layerOf),
+      isLabelled: true,
+      hasNames: true,
+    }),
+  }
 }
 
 function layerOf({ at, values, label, place }: RunLine) {
@@ -123,7 +117,9 @@ function layerOf({ at, values, label, place }: RunLine) {
 
 function axisAlong(along: Along, to: number): Axis {
   if (along === 'time') return timeAxis(0, to, say.start)
-  return countAxis(to, say.at[along]('0'))
+  return countAxis(to, at =>
+    say.at[along](along === 'epoch' && at > 0 ? at.toFixed(1) : formatNumber(Math.round(at))),
+  )
 }
 
 /** `null`: it has no epochs, or no batch size, to be laid along. */
@@ -145,18 +141,4 @@ export function epochAt(epochs: ComparedRun['epochs'], step: number): number {
   const length =
     index + 1 < starts.length ? (starts[index + 1] ?? 0) - start : start - (starts[index - 1] ?? 0)
   return here.epoch_index + (length > 0 ? (step - start) / length : 0)
-}
-
-/** A position as the first cell of its row says it: `1,280`, `2.5`, `1:20 min`. */
-export function tellPosition({ along, across }: OverlayChart, at: number): string {
-  if (along === 'time') return formatElapsed(Math.round(at), across.to)
-  return along === 'epoch' ? at.toFixed(1) : formatNumber(Math.round(at))
-}
-
-/** Positions of the run that reaches farthest: the others' lie among them. */
-export function longest({ quantities }: OverlayChart): readonly number[] {
-  return quantities.reduce<readonly number[]>(
-    (best, { at }) => ((at.at(-1) ?? 0) > (best.at(-1) ?? -1) ? at : best),
-    [],
-  )
 }

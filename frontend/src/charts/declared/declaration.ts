@@ -24,7 +24,7 @@ export interface Quantity {
 export type Found = Pick<Quantity, 'unit' | 'at' | 'values'> & { missing: string | null }
 
 /** Something that depends on the run or host that is shown, or not. */
-type Told<Source, T> = T | ((source: Source) => T)
+type BySource<Source, T> = T | ((source: Source) => T)
 
 export interface DeclaredLine<Source> {
   /** A metric of the API. */
@@ -34,10 +34,9 @@ export interface DeclaredLine<Source> {
   stroke?: Colour
   fill?: keyof Palette
   isDashed?: boolean
-  /** Stands beside its end instead of its newest value, or is made of that. */
-  name?: string
-  nameOf?(newest: string): string
-  nameColour?: Colour
+  /** Stands beside its end instead of its newest value, or is made from that. */
+  end?: string | ((newest: string) => string)
+  endColour?: Colour
   /** It is drawn as the share of this much, in the unit of its values; `null`: that is not known. */
   whole?: (source: Source) => number | null
   /** Instead of the metric's own values; of other metrics of the chart at the same positions. */
@@ -49,18 +48,18 @@ export interface DeclaredLine<Source> {
 }
 
 export interface Declared<Source> {
-  title: Told<Source, string>
+  title: BySource<Source, string>
   /** The title of its panel heads it already. */
   isUntitled?: boolean
   /** Small print beside the title. */
-  detail?: Told<Source, string>
+  detail?: BySource<Source, string>
   /** CSS pixels, axes included. */
   height?: number
   /** The first line on top, each on those after it. */
   isStacked?: boolean
   isLabelled?: boolean
   /** The value at the upper edge, unless a higher one was measured; `null`: what was measured decides. */
-  top?: Told<Source, number | null>
+  top?: BySource<Source, number | null>
   lines: readonly DeclaredLine<Source>[]
   /** Only there while this holds. */
   isFor?(source: Source): boolean
@@ -75,9 +74,9 @@ export interface Explanation {
 
 /** A chart with its words, as a page shows it. */
 export interface ShownChart {
-  /** `null`: the title of its panel heads it. */
-  title: string | null
-  detail: string
+  /** Left out: the title of its panel heads it. */
+  title?: string | undefined
+  detail?: string
   /** What a screen reader says instead of the picture. */
   label: string
   /** What is read out, tabled and saved. */
@@ -85,8 +84,22 @@ export interface ShownChart {
   /** `null`: nothing of it was measured. */
   drawn: Drawn | null
   /** What of it was not measured, and why. */
-  missing: string | null
-  explanation: Explanation | null
+  missing?: string | null
+  explanation?: Explanation | null
+}
+
+/** Charts over one axis, below one another, and all that is said of them. */
+export interface ChartSet {
+  charts: readonly ShownChart[]
+  /** What is read out, tabled and saved, also without a chart. */
+  quantities: readonly Quantity[]
+  across: Axis
+  /** Ascending positions: the stops of the arrow keys, and the rows of the table. */
+  at: readonly number[]
+  /** Of the table; left out: the title of the panel. */
+  caption?: string | undefined
+  /** The column of the positions, in the file and in the table. */
+  position: { name: string; label: string }
 }
 
 /** What the charts of one panel have in common. */
@@ -95,9 +108,9 @@ export interface Ground<Source> {
   across: Axis
   marks: readonly Mark[]
   find(metric: string, percentile?: DeclaredLine<Source>['percentile']): Found | null
-  /** How a newest value is told beside the end of its line. */
+  /** What stands beside the end of a line, from its newest value. */
   newest(value: string): string
-  /** How the highest value is told where it is cut off. */
+  /** What stands above the drawing, from the highest value, where that is cut off. */
   highest(value: string): string
 }
 
@@ -112,12 +125,12 @@ export function shownChart<Source>(declared: Declared<Source>, ground: Ground<So
   const missing = whyMissing(declared, ground)
   // Without one of its parts a stack would show the others where they do not lie.
   const layers = declared.isStacked && missing !== null ? [] : read.flatMap(one => layersOf(one, ground))
-  const title = told(declared.title, source)
+  const title = valueFor(declared.title, source)
   const up = () => upOf(declared, layers, measured[0]?.unit ?? 'count', ground)
   return {
-    title: declared.isUntitled ? null : title,
-    detail: layers.length > 0 ? told(declared.detail ?? '', source) : '',
-    label: `${title}: ${measured.map(inWords).join(', ')}`,
+    title: declared.isUntitled ? undefined : title,
+    detail: layers.length > 0 ? valueFor(declared.detail ?? '', source) : '',
+    label: `${title}: ${measured.map(newestInWords).join(', ')}`,
     quantities,
     drawn:
       layers.length === 0
@@ -156,10 +169,10 @@ function upOf<Source>(
 ): ValueAxis {
   const columns = layers.map(({ values }) => values)
   if (lines.some(line => line.whole)) return valueAxis('fraction', columns, 1)
-  return valueAxis(unit, isStacked ? [sumsOf(columns)] : columns, told(top ?? null, source), highest)
+  return valueAxis(unit, isStacked ? [sumsOf(columns)] : columns, valueFor(top ?? null, source), highest)
 }
 
-function told<Source, T>(what: Told<Source, T>, source: Source): T {
+function valueFor<Source, T>(what: BySource<Source, T>, source: Source): T {
   return typeof what === 'function' ? (what as (source: Source) => T)(source) : what
 }
 
@@ -184,20 +197,20 @@ function layersOf<Source>(
   { line, quantity }: ReadLine<Source>,
   { source, newest }: Ground<Source>,
 ): readonly Layer[] {
-  const { stroke, fill, isOptional } = line
+  const { stroke, fill, isOptional, end } = line
   const whole = line.whole ? line.whole(source) : 1
   const newestValue = last(quantity.values)
   if (!stroke || newestValue === null || !whole) return []
-  const told = formatValue(quantity.unit, newestValue)
+  const value = formatValue(quantity.unit, newestValue)
   return [
     {
       at: quantity.at,
-      values: quantity.values.map(value => (value === null ? null : value / whole)),
+      values: quantity.values.map(one => (one === null ? null : one / whole)),
       stroke,
       fill,
       isOptional,
-      label: line.name ?? line.nameOf?.(told) ?? newest(told),
-      labelColour: line.nameColour,
+      label: typeof end === 'function' ? end(value) : (end ?? newest(value)),
+      labelColour: line.endColour,
       dash: line.isDashed ? [5, 3] : undefined,
     },
   ]
@@ -215,7 +228,7 @@ function whyMissing<Source>({ lines }: Declared<Source>, { find }: Ground<Source
   return null
 }
 
-function inWords({ label, unit, values }: Quantity): string {
+function newestInWords({ label, unit, values }: Quantity): string {
   return `${label} ${formatValue(unit, last(values))}`
 }
 
@@ -227,10 +240,12 @@ export function valueAt({ at, values }: Pick<Quantity, 'at' | 'values'>, positio
 }
 
 /** What the crosshair stands on, in one line; what was not measured there is left out. */
-export function readoutAt(quantities: readonly Quantity[], position: number, where: string): string {
+export function readoutAt(
+  { quantities, across }: Pick<ChartSet, 'quantities' | 'across'>,
+  position: number,
+): string {
   const values = quantities.map(quantity => ({ ...quantity, value: valueAt(quantity, position) }))
   const measured = values.filter(({ value }) => value !== null)
-  return [where, ...measured.map(({ label, unit, value }) => `${label} ${formatValue(unit, value)}`)].join(
-    ' · ',
-  )
+  const read = measured.map(({ label, unit, value }) => `${label} ${formatValue(unit, value)}`)
+  return [across.inWords(position), ...read].join(' · ')
 }

@@ -1,10 +1,10 @@
 /** The charts of a host over time, each declared once: who kept its cores busy, its memory, its disks, its networks. */
 import type { HostHistory } from '../../api/names'
 import { formatBytes, formatNumber } from '../../format'
-import { type Axis, timeAxis } from '../axes'
+import { timeAxis } from '../axes'
 import { highest } from '../columns'
 import { bytesScale } from '../units'
-import { type Declared, type DeclaredLine, type Quantity, type ShownChart, shownChart } from './declaration'
+import { type ChartSet, type Declared, type DeclaredLine, shownChart } from './declaration'
 
 const HOST_CHARTS: readonly Declared<HostHistory>[] = [
   {
@@ -19,31 +19,31 @@ const HOST_CHARTS: readonly Declared<HostHistory>[] = [
       {
         metric: 'other_cores',
         label: 'other cores',
-        name: 'others',
-        nameColour: 'ink-2',
+        end: 'others',
+        endColour: 'ink-2',
         stroke: 'load-runqueue',
         fill: 'load-blocked',
         isOptional: true,
       },
-      { metric: 'own_cores', label: 'own cores', name: 'runs', stroke: 'compute', fill: 'compute-fill' },
+      { metric: 'own_cores', label: 'own cores', end: 'runs', stroke: 'compute', fill: 'compute-fill' },
     ],
   },
   pair(
     'Memory and /dev/shm',
     ({ memory_limit_bytes, shm_total_bytes }) =>
       `of ${formatBytes(memory_limit_bytes)} and of ${formatBytes(shm_total_bytes)}`,
-    { metric: 'memory_used_bytes', label: 'memory', name: 'memory', whole: host => host.memory_limit_bytes },
-    { metric: 'shm_used_bytes', label: 'shm', name: 'shm', whole: host => host.shm_total_bytes },
+    { metric: 'memory_used_bytes', label: 'memory', end: 'memory', whole: host => host.memory_limit_bytes },
+    { metric: 'shm_used_bytes', label: 'shm', end: 'shm', whole: host => host.shm_total_bytes },
   ),
   rates(
     'Disks',
-    { metric: 'disk_read_bytes_per_s', label: 'disk read', name: 'read' },
-    { metric: 'disk_written_bytes_per_s', label: 'disk written', name: 'written' },
+    { metric: 'disk_read_bytes_per_s', label: 'disk read', end: 'read' },
+    { metric: 'disk_written_bytes_per_s', label: 'disk written', end: 'written' },
   ),
   rates(
     'Networks',
-    { metric: 'network_received_bytes_per_s', label: 'network received', name: 'received' },
-    { metric: 'network_sent_bytes_per_s', label: 'network sent', name: 'sent' },
+    { metric: 'network_received_bytes_per_s', label: 'network received', end: 'received' },
+    { metric: 'network_sent_bytes_per_s', label: 'network sent', end: 'sent' },
   ),
 ]
 
@@ -73,10 +73,15 @@ function rates(
 ): Declared<HostHistory> {
   const most = (history: HostHistory) =>
     highest([solid, dashed].flatMap(({ metric }) => seriesOf(history, metric)?.values ?? [])) ?? 0
-  return pair(title, history => `${bytesScale(most(history)).unit}/s, by anyone on it`, solid, dashed)
+  return pair(
+    title,
+    history => `${bytesScale(most(history)).unit}/s, all processes on the host`,
+    solid,
+    dashed,
+  )
 }
 
-/** How instants are told: by the clock, or since a run's start. */
+/** How instants are written: by the clock, or since a run's start. */
 export interface HostClock {
   /** Milliseconds since 1970 at which the axis reads 0. */
   originMs: number
@@ -84,16 +89,7 @@ export interface HostClock {
   label?: (atS: number) => string
 }
 
-export interface HostCharts {
-  across: Axis
-  /** Ascending starts of the intervals, in seconds of the axis. */
-  at: readonly number[]
-  charts: readonly ShownChart[]
-  /** Every figure that the service has of the host, also those without a chart. */
-  quantities: readonly Quantity[]
-}
-
-export function hostCharts(history: HostHistory, clock: HostClock): HostCharts {
+export function hostCharts(history: HostHistory, clock: HostClock): ChartSet {
   const startS = (Date.parse(history.from_at) - clock.originMs) / 1_000
   const stepS = history.bucket_us / 1e6
   const at = history.series[0]?.values.map((_, index) => startS + index * stepS) ?? []
@@ -112,6 +108,7 @@ export function hostCharts(history: HostHistory, clock: HostClock): HostCharts {
   return {
     across,
     at,
+    position: { name: 'at_s', label: 'At' },
     charts: HOST_CHARTS.map(chart => shownChart(chart, ground)),
     quantities: history.series.map(({ metric, unit, values }) => ({
       name: metric,
@@ -123,9 +120,12 @@ export function hostCharts(history: HostHistory, clock: HostClock): HostCharts {
   }
 }
 
-/** `disk_read_bytes_per_s` → `disk read`: its unit is told by its figure. */
+/** `disk_read_bytes_per_s` → `disk read`: its figure has the unit. */
 export function spoken(metric: string): string {
-  return metric.replace(/(_used)?_bytes(_per_s)?$/, '').replaceAll('_', ' ')
+  return metric
+    .replace(/(_used)?_bytes(_per_s)?$/, '')
+    .replace(/^shm$/, '/dev/shm')
+    .replaceAll('_', ' ')
 }
 
 function seriesOf(history: HostHistory, metric: string) {

@@ -4,12 +4,13 @@
  */
 import type { LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/names'
 import { formatDuration, formatFraction } from '../../format'
-import { waiter } from '../../text'
+import { waiter } from '../../text/shared'
 import type { Mark } from '../annotate'
 import { type Axis, timeAxis } from '../axes'
 import { type Column, last, mean } from '../columns'
 import { heatmap } from '../heatmap'
 import {
+  type ChartSet,
   type Declared,
   type Explanation,
   type Found,
@@ -40,11 +41,11 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
     isStacked: true,
     isFor: shown => !hasPercentiles(shown),
     lines: [
-      { metric: 'data_wait_us', label: 'data wait', name: 'data wait', stroke: 'wait', fill: 'hatch' },
+      { metric: 'data_wait_us', label: 'data wait', end: 'data wait', stroke: 'wait', fill: 'hatch' },
       {
         metric: 'h2d_exposed_us',
         label: 'copy',
-        name: 'copy',
+        end: 'copy',
         stroke: 'copy',
         fill: 'copy-fill',
         isOptional: true,
@@ -52,7 +53,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
       {
         metric: 'step_us',
         label: 'compute',
-        name: 'compute',
+        end: 'compute',
         stroke: 'compute',
         fill: 'compute-fill',
         derived: { name: 'compute_us', unit: 'us', values: computeOf },
@@ -66,13 +67,13 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
     title: 'Spread of step time over the run',
     isFor: hasPercentiles,
     lines: [
-      { metric: 'step_us', percentile: 'p50', label: 'median', name: 'median', stroke: 'ink' },
-      { metric: 'step_us', percentile: 'p95', label: 'p95', name: 'p95', stroke: 'compute', isDashed: true },
-      { metric: 'step_us', percentile: 'p99', label: 'p99', name: 'p99', stroke: 'ink-3', isDashed: true },
+      { metric: 'step_us', percentile: 'p50', label: 'median', end: 'median', stroke: 'ink' },
+      { metric: 'step_us', percentile: 'p95', label: 'p95', end: 'p95', stroke: 'compute', isDashed: true },
+      { metric: 'step_us', percentile: 'p99', label: 'p99', end: 'p99', stroke: 'ink-3', isDashed: true },
     ],
   },
   {
-    title: ({ run }) => `Batches ready when the ${waiter(run.gpus)} asks`,
+    title: ({ run }) => `Batches ready when the ${waiter(run.gpus)} asks for one`,
     detail: shown => {
       const capacity = prefetchCapacity(shown)
       return capacity === null ? '' : `of ${capacity} prefetched`
@@ -81,16 +82,16 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
     lines: [{ metric: 'queue_depth', label: 'batches ready', stroke: 'ink', fill: 'sunk' }],
   },
   {
-    title: shown => (measuresIdle(shown) ? 'GPU busy, and idle for data' : 'GPU busy'),
+    title: shown => (measuresIdle(shown) ? 'GPU busy, and idle without data' : 'GPU busy'),
     detail: shown =>
-      `NVML; reads high, since it counts any kernel in the sample${measuresIdle(shown) ? '; dashed: idle, by the device’s clock' : ''}`,
+      `from NVML; reads high, since any kernel in a sample makes it busy${measuresIdle(shown) ? '; dashed: idle, by the device’s clock' : ''}`,
     top: 1,
     lines: [
       { metric: 'gpu_util_fraction', label: 'GPU busy', stroke: 'compute' },
       {
         metric: 'gpu_idle_us',
-        label: 'GPU idle for data',
-        nameOf: share => `${share} idle`,
+        label: 'GPU idle without data',
+        end: share => `${share} idle`,
         stroke: 'wait',
         isDashed: true,
         isOptional: true,
@@ -106,69 +107,62 @@ export const RUN_METRICS: readonly string[] = [
   ...new Set(['step_us', ...RUN_CHARTS.flatMap(chart => chart.lines.map(line => line.metric))]),
 ]
 
-/** `null`: no step was recorded yet. Ascending, in seconds of the run clock. */
-export function positionsOf(page: SeriesPage): readonly number[] | null {
+/** `null`: no step was recorded yet. */
+export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSet | null {
+  const { page, isWhole } = shown
   const step = find(page, 'step_us')
-  return step && step.at.length > 0 ? step.at : null
-}
-
-/** Where each bucket begins, as a quantity of its own: the first column of the table. */
-export function firstSteps(page: SeriesPage): Quantity {
-  const step = page.series.find(series => series.metric === 'step_us')
-  const at = positionsOf(page) ?? []
-  return { name: 'first_step', label: 'step', unit: 'count', at, values: step?.first_index ?? [] }
-}
-
-/** From the beginning of the run, or of the stretch that is shown, to its newest bucket. */
-export function axisOf({ page, isWhole }: Pick<ShownRun, 'page' | 'isWhole'>): Axis {
-  const at = positionsOf(page) ?? []
+  if (!step || step.at.length === 0) return null
+  const { at } = step
   const fromS = isWhole ? 0 : (at[0] ?? 0)
-  return timeAxis(fromS, Math.max(at.at(-1) ?? 0, fromS + 1), 'start')
-}
-
-export function runCharts(shown: ShownRun): readonly ShownChart[] {
-  const across = axisOf(shown)
+  const across = timeAxis(fromS, Math.max(at.at(-1) ?? 0, fromS + 1), 'start')
   const ground: Ground<ShownRun> = {
     source: shown,
     across,
     // The newest bucket begins at the right edge: what happened during it, or after the last step, is shown there.
-    marks: shown.isWhole
-      ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) }))
-      : shown.marks,
-    find: (metric, percentile) => find(shown.page, metric, percentile),
+    marks: isWhole ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) })) : shown.marks,
+    find: (metric, percentile) => find(page, metric, percentile),
     newest: value => newest(shown, value),
     highest: duration => `highest ${duration}`,
   }
-  return RUN_CHARTS.filter(chart => chart.isFor?.(shown) ?? true).map(chart => shownChart(chart, ground))
+  const declared = RUN_CHARTS.filter(chart => chart.isFor?.(shown) ?? true)
+  const charts = declared.map(chart => shownChart(chart, ground))
+  const load = workers && loadChart(shown, workers, across)
+  const first = page.series.find(series => series.metric === 'step_us')?.first_index ?? []
+  const firstStep: Quantity = { name: 'first_step', label: 'step', unit: 'count', at, values: first }
+  return {
+    charts: load ? [...charts, load] : charts,
+    quantities: [firstStep, ...charts.flatMap(chart => chart.quantities)],
+    across,
+    at,
+    position: { name: 'at_s', label: 'At' },
+  }
 }
 
 /** Load times come with the workers, in bins and not as a series. `null`: no batch was loaded in this stretch. */
-export function loadChart(shown: ShownRun, workers: WorkersPage): ShownChart | null {
+function loadChart(shown: ShownRun, workers: WorkersPage, across: Axis): ShownChart | null {
   const { heatmap: map, limit_us: limitUs } = workers
   if (!map || map.counts.length === 0) return null
   const medianUs = newestMedianUs(map)
   const median = formatDuration(medianUs === null ? null : Number(medianUs.toPrecision(2)))
-  const isAlone = !shown.run.num_workers
+  const limit = limitUs === null ? '' : formatDuration(limitUs)
   return {
-    title: isAlone
-      ? 'Time the training process takes to load one batch'
-      : 'Time a worker takes for one batch',
-    detail: `darker is more batches${limitUs === null ? '' : `; above the dashed line the ${waiter(shown.run.gpus)} waits`}`,
-    label: `Heat map of load time per batch: median ${median} at its end${limitUs === null ? '' : `, limit ${formatDuration(limitUs)}`}`,
+    title: shown.run.num_workers
+      ? 'Time a worker takes to load one batch'
+      : 'Time the training process takes to load one batch',
+    detail: `darker is more batches${limit && `; above the dashed line the ${waiter(shown.run.gpus)} waits`}`,
+    label: `Heat map of load time per batch: median ${median} at its end${limit && `, limit ${limit}`}`,
     quantities: [],
     drawn: heatmap({
-      across: axisOf(shown),
+      across,
       atS: map.at_us.map(us => us / 1e6),
       endS: map.end_us / 1e6,
       edgesUs: map.edges_us,
       counts: map.counts,
       limitUs,
-      limitLabel: `${formatDuration(limitUs)} limit`,
+      limitLabel: `${limit} limit`,
       medianUs,
       medianLabel: newest(shown, median),
     }),
-    missing: null,
-    explanation: null,
   }
 }
 
@@ -229,7 +223,7 @@ function disagreement([util, idle]: readonly Quantity[]): Explanation | null {
   if (busy === null || idled === null || busy + idled <= 1 + TOLERANCE) return null
   return {
     summary: 'Why they disagree',
-    text: `GPU busy says ${formatFraction(busy)} and the device’s own clock says idle for ${formatFraction(idled)}: together more than all of the time. Both are right. NVML counts a whole sample as busy when any kernel ran in it, however short, so gaps between kernels vanish. The device’s clock times the gaps themselves: it is what the verdict rests on.`,
+    text: `NVML reads ${formatFraction(busy)} busy and the device’s own clock measures ${formatFraction(idled)} idle: together more than 100%. Both are right. NVML counts a whole sample as busy when any kernel ran in it, however short, so it misses the gaps between kernels. The device’s clock measures these gaps, and the verdict uses it.`,
   }
 }
 

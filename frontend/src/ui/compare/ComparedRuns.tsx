@@ -2,8 +2,8 @@
 import type { Anatomy, ComparedRun, Comparison } from '../../api/names'
 import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
 import { navigate, runHref } from '../../router'
-import { compareHref } from '../../store/compare'
-import { compare as say } from '../../text'
+import { compareHref } from '../../store/compareHref'
+import { compare as say } from '../../text/compare'
 import { verdictTone, verdictWord } from '../../verdict'
 import { StepBar } from '../parts/AnatomyBars'
 import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
@@ -11,6 +11,7 @@ import { Panel } from '../parts/Panel'
 import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
 import { speedFigures } from './speedFigures'
+import './ComparedRuns.css'
 
 interface ComparedRunsProps {
   comparison: Comparison
@@ -35,7 +36,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
           <li key={run.run.run_id} class="run-line">
             <Name run={run} place={place} />
             <Step run={run} anatomy={anatomies[place] ?? null} longestUs={longestUs} />
-            <Ratio run={run} place={place} runs={runs} />
+            <Ratio run={run} index={place} runs={runs} />
             <Actions run={run} place={place} ids={ids} query={query} />
           </li>
         ))}

@@ -5,20 +5,18 @@ import {
   type Along,
   axesOf,
   drawnBy,
-  longest,
   OVERLAYS,
-  type OverlayChart,
+  type Overlay,
   type OverlayMetric,
-  overlayChart,
-  tellPosition,
+  overlayOf,
 } from '../../charts/declared/compare'
+import type { Table } from '../../csv'
 import { navigate, withQuery } from '../../router'
-import { compare as say } from '../../text'
-import { ChartGroup, chartBlocks } from '../parts/ChartGroup'
+import { compare as say } from '../../text/compare'
+import { ChartPanel } from '../parts/ChartPanel'
 import { Choice } from '../parts/Choice'
-import { type Figures, figuresOver } from '../parts/figures'
-import { Panel } from '../parts/Panel'
 import { RunSwatch } from './RunSwatch'
+import './OverlayPanel.css'
 
 interface OverlayPanelProps {
   comparison: Comparison
@@ -29,42 +27,29 @@ interface OverlayPanelProps {
 export function OverlayPanel({ comparison, series, query }: OverlayPanelProps) {
   const { per } = comparison
   const { metric, along } = drawnBy(query, per)
-  const chart = useMemo(
-    () => overlayChart(comparison, series, metric, along),
-    [comparison, series, metric, along],
-  )
+  const set = useMemo(() => overlayOf(comparison, series, metric, along), [comparison, series, metric, along])
   if (series.size === 0) return null
-  const { drawn, quantities, across, left } = chart
   return (
-    <Panel
+    <ChartPanel
+      set={set}
       title={say.overlay}
       name="overlay"
       controls={<Controls metric={metric} along={along} per={per} query={query} />}
-      figures={drawn ? figuresBehind(chart) : undefined}
-      picture={() => chartBlocks([chart])}
+      file={() => fileOf(set)}
+      otherwise={set.quantities.map(({ label, place }) => (
+        <span key={label} class="with-glyph overlay-name">
+          <RunSwatch place={place} />
+          {label}
+        </span>
+      ))}
+      notes={per === 'samples' && <p class="detail">{say.bySample}</p>}
     >
-      {per === 'samples' && <p class="detail">{say.bySample}</p>}
-      {drawn && (
-        <ChartGroup
-          charts={[chart]}
-          quantities={quantities}
-          across={across}
-          at={longest(chart)}
-          told={at => say.at[along](tellPosition(chart, at))}
-          otherwise={quantities.map(({ label, place }) => (
-            <span key={label} class="with-glyph overlay-name">
-              <RunSwatch place={place} />
-              {label}
-            </span>
-          ))}
-        />
-      )}
-      {left.map(reason => (
+      {set.left.map(reason => (
         <p key={reason} class="missing">
           {reason}
         </p>
       ))}
-    </Panel>
+    </ChartPanel>
   )
 }
 
@@ -98,22 +83,12 @@ function Controls({ metric, along, per, query }: ControlsProps) {
   )
 }
 
-/** To be read, a column a run at the positions of the longest; in the file, each run's own positions below one another. */
-function figuresBehind(chart: OverlayChart): Figures {
-  const { along, quantities } = chart
-  const first = along === 'time' ? 'at_s' : along
-  const { tables } = figuresOver(longest(chart), quantities, {
-    name: first,
-    label: say.axes[along],
-    told: at => tellPosition(chart, at),
-  })
+/** Each run's own positions below one another: they are not those of the others. */
+function fileOf({ quantities, position }: Overlay): Table {
   return {
-    tables,
-    file: () => ({
-      columns: ['run', first, quantities[0]?.name ?? ''],
-      rows: quantities.flatMap(({ label, at, values }) =>
-        at.map((position, index) => [label, position, values[index] ?? null]),
-      ),
-    }),
+    columns: ['run', position.name, quantities[0]?.name ?? ''],
+    rows: quantities.flatMap(({ label, at, values }) =>
+      at.map((here, index) => [label, here, values[index] ?? null]),
+    ),
   }
 }

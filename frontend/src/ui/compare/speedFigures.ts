@@ -1,12 +1,12 @@
 /** The figures behind the lines of compared runs. */
 import type { Anatomy, ComparedRun } from '../../api/names'
-import { compare as say } from '../../text'
+import { compare as say } from '../../text/compare'
 import { type FigureColumn, type Figures, figuresOf } from '../parts/figures'
 
 const [RUN, SPEED, LOW, HIGH, STEPS, SAMPLES, STEP, WAIT, COPY, COMPUTE] = say.figures
 
 const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
-  { name: 'run_id', label: RUN, value: ({ run }) => run.run_id, told: ({ label }) => label },
+  { name: 'run_id', label: RUN, value: ({ run }) => run.run_id, format: ({ label }) => label },
   { name: 'speedup', label: SPEED, unit: 'factor', value: ({ speed }) => speed?.factor ?? null },
   { name: 'low', label: LOW, unit: 'factor', value: ({ speed }) => speed?.low ?? null },
   { name: 'high', label: HIGH, unit: 'factor', value: ({ speed }) => speed?.high ?? null },

@@ -1,6 +1,7 @@
 /** Where a chart, which knows no Preact, meets a component: mounted once, updated with each new data. */
 import { useEffect, useRef } from 'preact/hooks'
 import type { Mounted } from '../../charts/mount'
+import './Chart.css'
 
 interface ChartProps<T, H extends Mounted<T>> {
   /** Must not change while mounted. */

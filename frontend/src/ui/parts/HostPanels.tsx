@@ -2,16 +2,14 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { HostHistory, HostRun } from '../../api/names'
-import { gutters } from '../../charts/axes'
+import { type Axis, gutters } from '../../charts/axes'
 import { readoutAt } from '../../charts/declared/declaration'
-import { type HostCharts, type HostClock, hostCharts } from '../../charts/declared/host'
-import { formatElapsed } from '../../format'
+import { type HostClock, hostCharts } from '../../charts/declared/host'
 import { runHref } from '../../router'
-import { hosts as say } from '../../text'
+import { hostPanels as say } from '../../text/charts'
 import { verdictTone, verdictWord } from '../../verdict'
-import { ChartGroup, chartBlocks } from './ChartGroup'
-import { figuresOver } from './figures'
-import { Panel } from './Panel'
+import { ChartPanel } from './ChartPanel'
+import './HostPanels.css'
 
 interface HostPanelsProps {
   history: HostHistory
@@ -23,36 +21,27 @@ interface HostPanelsProps {
 }
 
 export function HostPanels({ history, clock, title, controls, onZoom }: HostPanelsProps) {
-  const host = useMemo(() => hostCharts(history, clock), [history, clock])
-  const { across, at, charts, quantities } = host
-  const told = clock.label ?? ((atS: number) => formatElapsed(Math.round(atS), across.to))
+  const set = useMemo(() => hostCharts(history, clock), [history, clock])
+  const { at, across, quantities } = set
   const newest = Math.max(0, ...quantities.map(({ values }) => values.findLastIndex(value => value !== null)))
   return (
-    <Panel
+    <ChartPanel
+      set={set}
       title={title}
       name="host"
       controls={controls}
-      figures={figuresOver(at, quantities, { name: 'at_s', label: say.at, told })}
-      picture={() => chartBlocks(charts)}
+      otherwise={readoutAt(set, at[newest] ?? 0)}
+      onZoom={onZoom}
       class="host-panels"
     >
-      <ChartGroup
-        charts={charts}
-        quantities={quantities}
-        across={across}
-        at={at}
-        told={told}
-        otherwise={readoutAt(quantities, at[newest] ?? 0, told(at[newest] ?? 0))}
-        onZoom={onZoom}
-      />
       <Spans runs={history.runs} across={across} originMs={clock.originMs} />
-    </Panel>
+    </ChartPanel>
   )
 }
 
 interface SpansProps {
   runs: readonly HostRun[]
-  across: HostCharts['across']
+  across: Axis
   originMs: number
 }
 

@@ -4,10 +4,11 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Block } from '../../charts/picture'
 import { navigate, route, withQuery } from '../../router'
-import { text } from '../../text'
+import { text } from '../../text/shared'
 import { DataTable } from './DataTable'
 import type { Figures, WordTable } from './figures'
 import { PanelMenu } from './PanelMenu'
+import './Panel.css'
 
 interface PanelProps {
   title: string

@@ -1,8 +1,8 @@
 /** Saves a panel: as a picture, as figures, as a link. */
 import { type Block, heading, pictureOf, table } from '../../charts/picture'
 import { type Cell, toCsv } from '../../csv'
-import { show } from '../../store/actions'
-import { panelMenu as say } from '../../text'
+import { show as notify } from '../../store/notice'
+import { panelMenu as say } from '../../text/shared'
 import type { Figures, WordCell } from './figures'
 import { handOutPicture, save, writeClipboard } from './handOut'
 import { Menu, type MenuItem } from './Menu'
@@ -24,11 +24,11 @@ export function PanelMenu({ title, name, figures, picture }: PanelMenuProps) {
       heading(title, '', true),
       ...(picture?.() ?? tableBlocks(figures)),
     ]
-    tell(say[await handOutPicture(await pictureOf(blocks), fileName('png'))])
+    notify(say[await handOutPicture(await pictureOf(blocks), fileName('png'))])
   }
   async function copyLink(): Promise<void> {
     await writeClipboard(`${location.origin}${location.pathname}${location.search}#${name}`)
-    tell(say.copiedLink)
+    notify(say.copiedLink)
   }
   function saveFigures({ file }: Figures): void {
     save(new Blob([toCsv(file())], { type: 'text/csv' }), fileName('csv'))
@@ -48,8 +48,4 @@ function tableBlocks(figures: Figures | undefined): readonly Block[] {
 
 function cellText(cell: WordCell | Cell): string {
   return typeof cell === 'object' && cell !== null ? cell.text : String(cell ?? '')
-}
-
-function tell(text: string): void {
-  show({ text, undo: null })
 }

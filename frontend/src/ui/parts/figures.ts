@@ -1,6 +1,6 @@
 /** The figures behind a panel: as columns of a file, in the units that their names end in, and as a table to be read. */
 import { evenly } from '../../charts/columns'
-import { type Quantity, valueAt } from '../../charts/declared/declaration'
+import { type ChartSet, valueAt } from '../../charts/declared/declaration'
 import { formatValue, type Unit } from '../../charts/units'
 import type { Cell, Table } from '../../csv'
 import { capital } from '../../format'
@@ -11,7 +11,7 @@ export type WordCell = string | { text: string; href: string }
 /** A table to be read. */
 export interface WordTable {
   /** Left out: the title of the panel. */
-  caption?: string
+  caption?: string | undefined
   columns: readonly string[]
   rows: readonly (readonly WordCell[])[]
   /** Figures stand right; the first column never does. */
@@ -34,7 +34,7 @@ export interface FigureColumn<Row> {
   /** Of the figures; left out: words, or numbers without one. */
   unit?: Unit
   /** Instead of the value with its unit. */
-  told?(row: Row): WordCell
+  format?(row: Row): WordCell
 }
 
 /** Both from the same columns; `shown` of the rows are in the table. */
@@ -59,8 +59,8 @@ export function figuresOf<Row>(
   }
 }
 
-function wordCell<Row>({ value, unit = 'count', told }: FigureColumn<Row>, row: Row): WordCell {
-  if (told) return told(row)
+function wordCell<Row>({ value, unit = 'count', format }: FigureColumn<Row>, row: Row): WordCell {
+  if (format) return format(row)
   const cell = value(row)
   return typeof cell === 'string' ? cell : formatValue(unit, cell)
 }
@@ -68,24 +68,19 @@ function wordCell<Row>({ value, unit = 'count', told }: FigureColumn<Row>, row: 
 /** Rows of a table over an axis: more are no table that anybody reads. */
 const ROWS = 24
 
-/** A row for each of the ascending positions `at`, a column for each quantity; `first` is the positions' own. */
-export function figuresOver(
-  at: readonly number[],
-  quantities: readonly Quantity[],
-  first: { name: string; label: string; told(at: number): string },
-): Required<Figures> {
+/** A row for each position, a column for each quantity. */
+export function figuresOver(set: ChartSet): Required<Figures> {
+  const { at, quantities, across, position } = set
   const columns: FigureColumn<number>[] = [
-    { name: first.name, label: first.label, value: position => position, told: first.told },
+    { ...position, value: here => here, format: across.inWords },
     ...quantities.map(quantity => ({
       name: quantity.name,
       label: capital(quantity.label),
       unit: quantity.unit,
-      value: (position: number) => valueAt(quantity, position),
+      value: (here: number) => valueAt(quantity, here),
     })),
   ]
-  return figuresOf(
-    columns,
-    at,
-    evenly(at.length, ROWS).map(index => at[index] ?? 0),
-  )
+  const shown = evenly(at.length, ROWS).map(index => at[index] ?? 0)
+  const figures = figuresOf(columns, at, shown)
+  return { ...figures, tables: () => figures.tables().map(table => ({ ...table, caption: set.caption })) }
 }

@@ -8,7 +8,7 @@ import { type GanttHandle, mountGantt } from '../../charts/ganttView'
 import { chart, legend, paragraph } from '../../charts/picture'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
 import type { Still } from '../../store/run'
-import { gantt as say, workers } from '../../text'
+import { gantt as say, workers } from '../../text/charts'
 import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
@@ -192,19 +192,19 @@ function columnsOf(timeline: Timeline): readonly FigureColumn<TimelineBatch>[] {
       name: 'batch_index',
       label: 'Batch',
       value: batch => batch.batch_index,
-      told: batch => String(batch.batch_index),
+      format: batch => String(batch.batch_index),
     },
     {
       name: 'worker',
       label: 'Worker',
       value: batch => batch.worker,
-      told: batch => workers.name(batch.worker),
+      format: batch => workers.name(batch.worker),
     },
     {
       name: 'start_us',
       label: 'Starts',
       value: batch => batch.start_us,
-      told: batch => `−${formatDuration(timeline.to_us - batch.start_us)}`,
+      format: batch => `−${formatDuration(timeline.to_us - batch.start_us)}`,
     },
     { name: 'load_us', label: 'Load time', unit: 'us', value: batch => batch.load_us },
     { name: 'cpu_us', label: 'On a CPU', unit: 'us', value: batch => batch.cpu_us },

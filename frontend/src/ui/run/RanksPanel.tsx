@@ -3,9 +3,11 @@ import type { Diagnosis } from '../../api/names'
 import { formatFraction } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
-import { charts, ranks as say } from '../../text'
+import { charts } from '../../text/charts'
+import { ranks as say } from '../../text/run'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
+import './RanksPanel.css'
 
 /** More than these are a field of cells: a bar each would be a page of bars. */
 const BARS = 8
@@ -19,7 +21,7 @@ const COLUMNS: readonly FigureColumn<Rank>[] = [
     name: 'rank',
     label: RANK,
     value: one => one.rank,
-    told: one => charts.rankOption(one.rank, one.straggler),
+    format: one => charts.rankOption(one.rank, one.straggler),
   },
   { name: 'data_stall_fraction', label: WAIT, unit: 'fraction', value: one => one.data_stall_fraction },
   { name: 'straggler', value: one => (one.straggler ? 1 : 0) },
@@ -58,7 +60,7 @@ function Verdict({ diagnosis: { ranks, causes } }: { diagnosis: Diagnosis }) {
   const slow = ranks.filter(rank => rank.straggler)
   const reason = causes.find(one => one.cause === 'slow_rank')?.sentence
   if (slow.length === 0) return null
-  return <p class="straggler-note">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
+  return <p class="straggler-note remark">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
 }
 
 interface ChoiceProps {

@@ -2,11 +2,12 @@
 import type { Signal } from '../../api/names'
 import { table } from '../../charts/picture'
 import { formatEvidence } from '../../format'
-import { signals as say } from '../../text'
+import { signals as say } from '../../text/run'
 import { DataTable } from '../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Diamond, Ring } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import './SignalsPanel.css'
 
 const COLUMNS = Object.values(say.columns)
 
@@ -26,6 +27,7 @@ export function SignalsPanel({ signals }: { signals: readonly Signal[] }) {
     <Panel
       title={say.title}
       name="signals"
+      class="signals"
       figures={{ file: figuresOf(FILED, signals).file }}
       picture={() => [table([COLUMNS, ...rows.map(({ signal, cells }) => [...cells, signal.says])])]}
     >

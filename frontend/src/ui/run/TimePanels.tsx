@@ -1,23 +1,19 @@
 /** Since when: charts over run time, with one crosshair through all of them. */
 import { useMemo } from 'preact/hooks'
 import type { Diagnosis, Series } from '../../api/names'
-import {
-  axisOf,
-  firstSteps,
-  loadChart,
-  positionsOf,
-  runCharts,
-  type ShownRun,
-} from '../../charts/declared/run'
-import { formatElapsed, formatNumber } from '../../format'
+import type { Mark } from '../../charts/annotate'
+import type { ChartSet } from '../../charts/declared/declaration'
+import { runCharts } from '../../charts/declared/run'
+import { formatNumber } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore, Still } from '../../store/run'
-import { charts as say } from '../../text'
-import { ChartGroup, chartBlocks } from '../parts/ChartGroup'
-import { type Figures, figuresOver } from '../parts/figures'
+import { charts as say } from '../../text/charts'
+import { ChartPanel } from '../parts/ChartPanel'
+import type { WordTable } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 import { marksOf } from './marks'
 import { RangeChoice } from './RangeChoice'
+import './TimePanels.css'
 
 const NOTHING_SHARED: Diagnosis['shared'] = []
 
@@ -28,57 +24,39 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
   const isWhole = kind === 'whole'
   const endsNow = kind !== 'steps' && run.status === 'running'
   const shared = store.diagnosis.value?.shared ?? NOTHING_SHARED
+  const marks = useMemo(() => (page ? marksOf({ ...run, shared }, page) : []), [page, run, shared])
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
-  const shown: ShownRun | null = useMemo(
-    () => page && { run, page, isWhole, endsNow, marks: marksOf({ ...run, shared }, page) },
-    [page, run, shared, endsNow, isWhole],
+  const set = useMemo(
+    () => page && runCharts({ run, page, isWhole, endsNow, marks }, workers),
+    [run, page, isWhole, endsNow, marks, workers],
   )
-  const series = useMemo(() => shown && runCharts(shown), [shown])
-  const load = useMemo(() => shown && workers && loadChart(shown, workers), [shown, workers])
-
-  if (!shown || !series) return null
-  const at = positionsOf(shown.page)
-  if (!at) return <NoSteps />
-  const charts = load ? [...series, load] : series
-  const first = firstSteps(shown.page)
-  const quantities = [first, ...charts.flatMap(chart => chart.quantities)]
-  const across = axisOf(shown)
-  const told = (atS: number) => formatElapsed(Math.round(atS), across.to)
-  const step = shown.page.series.find(series => series.metric === 'step_us')
+  if (!page) return null
+  if (!set) return <NoSteps />
+  const step = page.series.find(series => series.metric === 'step_us')
   return (
-    <Panel
+    <ChartPanel
+      set={set}
       title={say.title}
       name="steps"
       controls={<RangeChoice store={store} />}
-      figures={withMarks(figuresOver(at, quantities, { name: 'at_s', label: say.at, told }), shown, told)}
-      picture={() => chartBlocks(charts)}
+      furtherTable={happened(set, marks)}
+      otherwise={(step?.p50 ? say.spreadOf : say.mean)(stepsPerPoint(step))}
+      notes={
+        <>
+          <KeptNote series={step} />
+          <StragglerNote store={store} shown={page.rank} />
+        </>
+      }
+      onZoom={store.zoom}
       class="time-panels"
-    >
-      <ChartGroup
-        charts={charts}
-        quantities={quantities}
-        across={across}
-        at={at}
-        told={told}
-        otherwise={(step?.p50 ? say.spreadOf : say.mean)(stepsPerPoint(step))}
-        notes={
-          <>
-            <KeptNote series={step} />
-            <StragglerNote store={store} shown={shown.page.rank} />
-          </>
-        }
-        onZoom={store.zoom}
-      />
-    </Panel>
+    />
   )
 }
 
-/** With what happened as a table of its own. */
-function withMarks(figures: Required<Figures>, { marks }: ShownRun, told: (atS: number) => string): Figures {
-  if (marks.length === 0) return figures
-  const rows = marks.map(mark => [told(mark.at), mark.label])
-  const happened = { caption: say.eventsTitle, columns: say.eventColumns, rows, isNumeric: false }
-  return { ...figures, tables: () => [...figures.tables(), happened] }
+function happened({ across }: ChartSet, marks: readonly Mark[]): WordTable | undefined {
+  const rows = marks.map(mark => [across.inWords(mark.at), mark.label])
+  const heads = { caption: say.eventsTitle, columns: say.eventColumns, isNumeric: false }
+  return rows.length > 0 ? { ...heads, rows } : undefined
 }
 
 /** Of a typical bucket; the newest may hold fewer. */

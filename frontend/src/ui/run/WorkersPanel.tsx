@@ -6,14 +6,14 @@ import { chart, paragraph } from '../../charts/picture'
 import { type Load, strips } from '../../charts/strips'
 import { asSentence, formatDuration } from '../../format'
 import type { Still } from '../../store/run'
-import { workers as say } from '../../text'
+import { workers as say } from '../../text/charts'
 import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
 
 const COLUMNS: readonly FigureColumn<WorkerInfo>[] = [
-  { name: 'worker', label: 'Worker', value: one => one.worker, told: one => say.name(one.worker) },
+  { name: 'worker', label: 'Worker', value: one => one.worker, format: one => say.name(one.worker) },
   { name: 'batches', label: 'Batches', value: one => one.batches },
   { name: 'load_us_p5', label: '5th', unit: 'us', value: one => one.load_us_p5 },
   { name: 'load_us_p50', label: 'Median', unit: 'us', value: one => one.load_us_p50 },
@@ -25,11 +25,11 @@ const COLUMNS: readonly FigureColumn<WorkerInfo>[] = [
   { name: 'collate_fraction', value: one => one.collate_fraction },
   { name: 'read_bytes_per_s', label: 'Read', unit: 'bytes_per_s', value: one => one.read_bytes_per_s },
   { name: 'rss_bytes', label: 'Memory', unit: 'bytes', value: one => one.rss_bytes },
-  { name: 'pss_bytes', label: 'Its own', unit: 'bytes', value: one => one.pss_bytes },
-  { label: 'Grows an hour', value: growthOf, told: one => formatGrowth(growthOf(one)) },
+  { name: 'pss_bytes', label: 'Unshared memory', unit: 'bytes', value: one => one.pss_bytes },
+  { label: 'Growth per hour', value: growthOf, format: one => formatGrowth(growthOf(one)) },
   { name: 'threads', label: 'Threads', value: one => one.threads },
   { name: 'died', label: 'Died', value: one => one.died },
-  { name: 'raised', label: 'Raised', value: one => one.raised },
+  { name: 'raised', label: 'Exceptions', value: one => one.raised },
 ]
 
 export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Still }) {
@@ -46,7 +46,7 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Sti
     >
       {page.missing !== null && <p class="missing">{asSentence(page.missing)}</p>}
       {drawn && <Chart mount={mount} data={drawn} label={label(page)} />}
-      {limit && <p class="strips-note">{limit}</p>}
+      {limit && <p class="remark">{limit}</p>}
       <WorkerNotes page={page} />
     </Panel>
   )
@@ -78,11 +78,11 @@ function label({ workers }: WorkersPage): string {
   return say.label(medians.length, low ?? '', high ?? '')
 }
 
-/** Is one to blame? Only told by which lie on which side of the limit. */
+/** Whether one is to blame shows only in which lie on which side of the limit. */
 function limitText({ workers, limit_us: limitUs }: WorkersPage, run: Still): string | null {
   if (limitUs === null) return null
   const loaded = workers.filter(worker => worker.load_us_p50 !== null)
   const slow = loaded.filter(worker => (worker.load_us_p50 ?? 0) > limitUs).map(one => say.name(one.worker))
-  const told = say.limit(formatDuration(limitUs), run.gpus)
-  return loaded.length > 1 ? `${told} ${say.above(slow, loaded.length)}` : told
+  const limit = say.limit(formatDuration(limitUs), run.gpus)
+  return loaded.length > 1 ? `${limit} ${say.above(slow, loaded.length)}` : limit
 }

@@ -1,7 +1,7 @@
 /** What happened during a run, as lines over its charts: epochs, validation, workers that died, others that interfered. */
 import type { Diagnosis, Run, SeriesPage } from '../../api/names'
 import type { Mark } from '../../charts/annotate'
-import { charts as say } from '../../text'
+import { charts as say } from '../../text/charts'
 
 export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_workers'> & {
   shared: Diagnosis['shared']

@@ -1,26 +1,27 @@
-/** What narrows the list just now, each in words and with the way out of it. */
+/** The filters that apply now, each in words and with the change of the address that removes it. */
 import type { Cause } from '../../api/names'
 import { formatWeekday } from '../../format'
-import type { RunsQuery } from '../../store/query'
+import type { RunsFilter } from '../../store/filter'
 import { chosenIn, ofDay, type Term, termsOf, toggled } from '../../store/terms'
-import { causeWord, runs as say, statusWord, week } from '../../text'
+import { causeWord, statusWord } from '../../text/labels'
+import { runs as say, week } from '../../text/runs'
 import { boundWord } from '../../verdict'
 
 export interface ActiveFilter {
   words: string
-  /** Changes of the address that take it away. */
+  /** Changes of the address that remove it. */
   without: Record<string, string | null>
-  /** A field or a menu shows it already, and takes it away. */
+  /** A field or a menu shows it already, and can remove it. */
   hasControl: boolean
 }
 
 /** Keys of the search that have a menu. */
 const MENUS: Readonly<Record<string, string>> = { user: '=', host: '=', seen: '<' }
 
-export function activeFilters(asking: RunsQuery): readonly ActiveFilter[] {
-  const { status, bound, project, tag, archived } = asking
+export function activeFilters(filter: RunsFilter): readonly ActiveFilter[] {
+  const { status, bound, project, tag, archived } = filter
   return [
-    ...ofSearch(asking.q),
+    ...ofSearch(filter.q),
     ...(status ? [{ words: statusWord[status], without: { status: null }, hasControl: true }] : []),
     ...(bound ? [{ words: boundWord(bound), without: { bound: null }, hasControl: true }] : []),
     ...(project ? [{ words: project, without: { project: null }, hasControl: true }] : []),

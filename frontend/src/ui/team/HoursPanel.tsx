@@ -1,21 +1,21 @@
-/** Hours lost by one kind of group, ranked: the darker part of a bar would come back with the best advice. */
+/** Hours lost by one kind of group, ranked: the darker part of a bar could be recovered with the best advice. */
 import type { GroupHours } from '../../api/names'
 import { formatHoursCell } from '../../format'
 import { withQuery } from '../../router'
-import { team as say } from '../../text'
+import { team as say } from '../../text/team'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 
 const SHOWN = 8
 
-const [NAME, RUNS, LOST, OF_USED, BACK, LOW, HIGH] = say.columns
+const [NAME, RUNS, LOST, OF_USED, RECOVERABLE, LOW, HIGH] = say.columns
 
 const COLUMNS: readonly FigureColumn<GroupHours>[] = [
   {
     name: 'name',
     label: NAME,
     value: group => group.name,
-    told: group => {
+    format: group => {
       const text = group.name || say.unknown
       return group.search === null ? text : { text, href: searchHref(group) }
     },
@@ -28,7 +28,7 @@ const COLUMNS: readonly FigureColumn<GroupHours>[] = [
     unit: 'fraction',
     value: group => (group.hours_used > 0 ? group.hours_lost / group.hours_used : null),
   },
-  hoursColumn('hours_recoverable', BACK, group => group.hours_recoverable),
+  hoursColumn('hours_recoverable', RECOVERABLE, group => group.hours_recoverable),
   hoursColumn('low', LOW, group => group.hours_recoverable_low),
   hoursColumn('high', HIGH, group => group.hours_recoverable_high),
 ]
@@ -38,7 +38,7 @@ function hoursColumn(
   label: string | undefined,
   value: (group: GroupHours) => number | null,
 ): FigureColumn<GroupHours> {
-  return { name, label, value, told: group => formatHoursCell(value(group)) }
+  return { name, label, value, format: group => formatHoursCell(value(group)) }
 }
 
 interface HoursPanelProps {
@@ -58,12 +58,12 @@ export function HoursPanel({ name, title, groups }: HoursPanelProps) {
             <GroupName group={group} />
             <span class="hours-bar" aria-hidden="true">
               <i style={{ width: `${(100 * group.hours_lost) / most}%` }}>
-                <b style={{ width: `${backShare(group)}%` }} />
+                <b style={{ width: `${recoverablePercent(group)}%` }} />
               </i>
             </span>
             <span class="hours-figure">
               {formatHoursCell(group.hours_lost)}
-              <small>{back(group)}</small>
+              <small>{recoverable(group)}</small>
             </span>
           </li>
         ))}
@@ -88,10 +88,10 @@ function GroupName({ group }: { group: GroupHours }) {
   )
 }
 
-function back({ hours_recoverable }: GroupHours): string {
-  return hours_recoverable === null ? say.noBack : say.back(formatHoursCell(hours_recoverable))
+function recoverable({ hours_recoverable }: GroupHours): string {
+  return hours_recoverable === null ? say.notPredicted : say.recoverable(formatHoursCell(hours_recoverable))
 }
 
-function backShare({ hours_recoverable, hours_lost }: GroupHours): number {
+function recoverablePercent({ hours_recoverable, hours_lost }: GroupHours): number {
   return hours_lost > 0 ? (100 * (hours_recoverable ?? 0)) / hours_lost : 0
 }

@@ -1,14 +1,7 @@
 // @vitest-environment node
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ComparedRun, Comparison } from '../../../src/api/names'
-import {
-  drawnBy,
-  epochAt,
-  OVERLAYS,
-  type OverlayChart,
-  overlayChart,
-  tellPosition,
-} from '../../../src/charts/declared/compare'
+import { drawnBy, epochAt, OVERLAYS, type Overlay, overlayOf } from '../../../src/charts/declared/compare'
 import { readoutAt, valueAt } from '../../../src/charts/declared/declaration'
 import { series, seriesPage, summary } from '../../made'
 import { record, stubBrowser } from '../recording'
@@ -46,15 +39,13 @@ const PAGES = new Map([
   ['b', B],
 ])
 
-const told = (chart: OverlayChart, at: number) => readoutAt(chart.quantities, at, tellPosition(chart, at))
-
-function draw(chart: OverlayChart, width = WIDTH) {
-  if (!chart.drawn) throw new Error('nothing is drawn')
+function draw({ charts: [chart] }: Overlay, width = WIDTH) {
+  if (!chart?.drawn) throw new Error('nothing is drawn')
   return { recording: record(chart.drawn, width), scale: chart.drawn.scale(width) }
 }
 
 describe('the chart over all runs', () => {
-  const BOTH = overlayChart(comparison(compared('a'), compared('b')), PAGES, 'step_us', 'step')
+  const BOTH = overlayOf(comparison(compared('a'), compared('b')), PAGES, 'step_us', 'step')
 
   test('has a line a run, each with positions of its own, told apart by colour, dashes and name', () => {
     expect(BOTH.left).toEqual([])
@@ -86,13 +77,13 @@ describe('the chart over all runs', () => {
 
   test('breaks where a run was not measured', () => {
     const page = seriesPage(series('step_us', [1, 2, null, 4, 5]))
-    const chart = overlayChart(comparison(compared('a')), new Map([['a', page]]), 'step_us', 'step')
+    const chart = overlayOf(comparison(compared('a')), new Map([['a', page]]), 'step_us', 'step')
     expect(draw(chart).recording.strokes('ink')).toHaveLength(2)
   })
 
   test('of runs without a measured step is axes only', () => {
     const page = seriesPage(series('step_us', [null, null]))
-    const chart = overlayChart(comparison(compared('a')), new Map([['a', page]]), 'step_us', 'step')
+    const chart = overlayOf(comparison(compared('a')), new Map([['a', page]]), 'step_us', 'step')
     expect(draw(chart).recording.strokes('ink')).toEqual([])
   })
 
@@ -102,23 +93,23 @@ describe('the chart over all runs', () => {
       { epoch_index: 1, first_step_index: 20 },
     ]
     const runs = comparison(compared('a', { epochs }), compared('b'))
-    expect(overlayChart(runs, PAGES, 'step_us', 'time').quantities[0]?.at).toEqual([0, 1, 2])
-    const along = overlayChart(runs, PAGES, 'step_us', 'epoch')
+    expect(overlayOf(runs, PAGES, 'step_us', 'time').quantities[0]?.at).toEqual([0, 1, 2])
+    const along = overlayOf(runs, PAGES, 'step_us', 'epoch')
     expect(along.quantities.map(line => [line.label, line.at])).toEqual([['a', [0, 0.5, 1]]])
-    expect(along.left).toEqual(['No epochs are known of b.'])
+    expect(along.left).toEqual(['The epochs of b are not known.'])
   })
 
   test('lies along samples where batch sizes differ, unless asked otherwise', () => {
     const sizes = [compared('a', { batch_samples: 64 }), compared('b', { batch_samples: 32 }), compared('c')]
     const runs: Comparison = { ...comparison(...sizes), per: 'samples' }
     const pages = new Map([...PAGES, ['c', B]] as const)
-    const chart = overlayChart(runs, pages, 'step_us', drawnBy(new URLSearchParams(), runs.per).along)
+    const chart = overlayOf(runs, pages, 'step_us', drawnBy(new URLSearchParams(), runs.per).along)
     expect(chart.quantities.map(line => line.at)).toEqual([
       [0, 640, 1_280],
       [0, 320],
     ])
     expect(chart.left).toEqual(['The batch size of c is not known.'])
-    expect(told(chart, 700)).toBe('700 · a 110 ms')
+    expect(readoutAt(chart, 700)).toBe('sample 700 · a 110 ms')
     expect(drawnBy(new URLSearchParams('by=step'), 'samples').along).toBe('step')
     expect(drawnBy(new URLSearchParams('by=sample'), 'steps').along).toBe('step')
   })
@@ -126,16 +117,16 @@ describe('the chart over all runs', () => {
   test('says of a run why it is not drawn, and keeps the others in their colours', () => {
     const none = seriesPage(series('step_us', [], { missing: 'nothing was recorded here' }))
     const pages = new Map([...PAGES, ['a', none]] as const)
-    const chart = overlayChart(comparison(compared('a'), compared('b')), pages, 'step_us', 'step')
+    const chart = overlayOf(comparison(compared('a'), compared('b')), pages, 'step_us', 'step')
     expect(chart.left).toEqual(['a: nothing was recorded here'])
     expect(chart.quantities.map(line => line.place)).toEqual([1])
     expect(draw(chart).recording.strokes('run-1')).toHaveLength(1)
-    expect(overlayChart(comparison(compared('c')), PAGES, 'step_us', 'step').drawn).toBeNull()
+    expect(overlayOf(comparison(compared('c')), PAGES, 'step_us', 'step').charts).toEqual([])
   })
 
   test('reads all runs at one position, and no run beyond its end', () => {
-    expect(told(BOTH, 12)).toBe('12 · a 110 ms · b 60 ms')
-    expect(told(BOTH, 25)).toBe('25 · a 120 ms')
+    expect(readoutAt(BOTH, 12)).toBe('step 12 · a 110 ms · b 60 ms')
+    expect(readoutAt(BOTH, 25)).toBe('step 25 · a 120 ms')
     expect(valueAt({ at: [0, 10], values: [1, null] }, 10)).toBeNull()
   })
 })

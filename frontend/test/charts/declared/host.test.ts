@@ -96,16 +96,17 @@ test('rates have a round top in one unit, told beside the title', () => {
     rate('disk_written_bytes_per_s', [90 * MIB, null]),
   ]
   const disks = hostCharts({ ...history, series }, CLOCK)
-  expect(chartNamed('Disks', disks).detail).toBe('MiB/s, by anyone on it')
+  expect(chartNamed('Disks', disks).detail).toBe('MiB/s, all processes on the host')
   expect(drawn('Disks', disks).recording.texts()).toEqual(['0', '50', '100', 'read', 'written'])
   expect(drawn('Disks', disks).recording.strokes('ink-2')[0]?.dash).toEqual([5, 3])
 })
 
 test('the readout names what was measured then', () => {
-  const read = (at: number) => readoutAt(host.quantities, at, `at ${at}`)
-  expect(read(12)).toBe('at 12 · own cores 2 · other cores 3 · memory 50 B')
-  expect(read(13)).toBe('at 13')
+  const read = (at: number) => readoutAt(host, at)
+  expect(read(12)).toBe('12 s · own cores 2 · other cores 3 · memory 50 B')
+  expect(read(13)).toBe('13 s')
   expect(spoken('network_received_bytes_per_s')).toBe('network received')
+  expect(spoken('shm_used_bytes')).toBe('/dev/shm')
 })
 
 test('every figure of the service is in table and file, also those without a chart', () => {

@@ -1,15 +1,8 @@
 // @vitest-environment node
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Series, SeriesPage } from '../../../src/api/names'
-import { readoutAt, type ShownChart } from '../../../src/charts/declared/declaration'
-import {
-  firstSteps,
-  loadChart,
-  RUN_CHARTS,
-  RUN_METRICS,
-  runCharts,
-  type ShownRun,
-} from '../../../src/charts/declared/run'
+import type { Series, SeriesPage, WorkersPage } from '../../../src/api/names'
+import { type ChartSet, readoutAt, type ShownChart } from '../../../src/charts/declared/declaration'
+import { RUN_CHARTS, RUN_METRICS, runCharts, type ShownRun } from '../../../src/charts/declared/run'
 import { run, series, seriesPage, workersPage } from '../../made'
 import { record, stubBrowser } from '../recording'
 import { knownMetrics } from './known'
@@ -28,7 +21,13 @@ function shown(page: SeriesPage = PAGE, changes: Partial<ShownRun> = {}): ShownR
   return { run: run(), page, marks: [], isWhole: true, endsNow: true, ...changes }
 }
 
-const charts = (...all: Series[]) => runCharts(shown(seriesPage(...all)))
+function set(from: ShownRun, workers: WorkersPage | null = null): ChartSet {
+  const found = runCharts(from, workers)
+  if (!found) throw new Error('no step')
+  return found
+}
+
+const charts = (...all: Series[]) => set(shown(seriesPage(...all))).charts
 
 function titled(title: string, among: readonly ShownChart[]): ShownChart {
   const found = among.find(chart => chart.title?.startsWith(title))
@@ -55,7 +54,7 @@ test('a metric that is declared is asked for, drawn, read out, and named for tab
   const queue = titled('Batches ready', charts(STEP, WAIT, QUEUE))
   expect(draw(queue).recording.strokes('ink')).toHaveLength(1)
   expect(queue.quantities).toMatchObject([{ name: 'queue_depth', label: 'batches ready', unit: 'count' }])
-  expect(queue.label).toBe('Batches ready when the GPU asks: batches ready 0')
+  expect(queue.label).toBe('Batches ready when the GPU asks for one: batches ready 0')
 })
 
 describe('where the step time goes', () => {
@@ -125,12 +124,12 @@ describe('where the step time goes', () => {
     expect(ends).toEqual([4, 6, 9].map(scale.y))
     expect(recording.texts()).toEqual(expect.arrayContaining(['median', 'p95', 'p99']))
     expect(chart.quantities.map(({ name }) => name)).toEqual(['p50_step_us', 'p95_step_us', 'p99_step_us'])
-    expect(others.filter(({ title }) => title === null)).toEqual([])
+    expect(others.filter(({ title }) => !title)).toEqual([])
   })
 })
 
 describe('batches that are ready', () => {
-  const queue = (changes: Partial<ShownRun> = {}) => titled('Batches ready', runCharts(shown(PAGE, changes)))
+  const queue = (changes: Partial<ShownRun> = {}) => titled('Batches ready', set(shown(PAGE, changes)).charts)
 
   test('the axis ends at what may be prefetched', () => {
     const { recording, scale } = draw(queue())
@@ -164,7 +163,7 @@ describe('how busy the GPU is', () => {
     expect(recording.strokes('wait')[0]).toMatchObject({ dash: [5, 3] })
     expect(recording.strokes('wait')[0]?.points[0]?.[1]).toBeCloseTo(scale.y(0.25))
     expect(recording.texts()).toEqual(['0', '50', '100%', '90% now', '25% idle'])
-    expect(gpu(UTIL, idle(100_000)).title).toBe('GPU busy, and idle for data')
+    expect(gpu(UTIL, idle(100_000)).title).toBe('GPU busy, and idle without data')
   })
 
   test('without that clock nothing is said of it', () => {
@@ -177,16 +176,21 @@ describe('how busy the GPU is', () => {
   })
 
   test('both are said to disagree only where they cannot both be shares of one whole', () => {
-    expect(gpu(UTIL, idle(174_000)).explanation?.text).toContain('GPU busy says 90%')
+    expect(gpu(UTIL, idle(174_000)).explanation?.text).toContain('NVML reads 90% busy')
     expect(gpu(UTIL, idle(48_000)).explanation).toBeNull()
   })
+})
+
+test('a run without steps has no charts', () => {
+  expect(runCharts(shown(seriesPage(series('step_us', []))), null)).toBeNull()
+  expect(runCharts(shown(seriesPage()), null)).toBeNull()
 })
 
 test('a whole run begins at its start, a range at its first bucket', () => {
   const late = seriesPage(series('step_us', [1, 1], { at_us: [7_000_000, 9_000_000] }), WAIT)
   const ends = (isWhole: boolean) => {
-    const [chart] = runCharts(shown(late, { isWhole })) as [ShownChart]
-    const queue = titled('Batches', runCharts(shown(seriesPage(...late.series, QUEUE), { isWhole })))
+    const [chart] = set(shown(late, { isWhole })).charts as [ShownChart]
+    const queue = titled('Batches', set(shown(seriesPage(...late.series, QUEUE), { isWhole })).charts)
     const { scale } = draw(queue)
     return [chart.quantities.length, Math.round(scale.at(scale.left) ?? -1), scale.at(scale.right)]
   }
@@ -196,14 +200,13 @@ test('a whole run begins at its start, a range at its first bucket', () => {
 
 test('what happened after the newest bucket began is marked at the right edge', () => {
   const marks = [{ at: 5, label: 'another job on gpu-03', isEvent: true }]
-  const [step] = runCharts(shown(PAGE, { marks })) as [ShownChart]
+  const [step] = set(shown(PAGE, { marks })).charts as [ShownChart]
   const { recording, scale } = draw(step)
   expect(recording.strokes('ink-2')[0]?.points[0]?.[0]).toBe(scale.right)
 })
 
 test('the crosshair reads out what was measured and leaves out the rest', () => {
-  const quantities = [firstSteps(PAGE), ...runCharts(shown()).flatMap(chart => chart.quantities)]
-  expect(readoutAt(quantities, 1.2, '1 s')).toBe(
+  expect(readoutAt(set(shown()), 1.2)).toBe(
     '1 s · step 10 · data wait 170 ms · compute 240 ms · whole step 410 ms · batches ready 1',
   )
 })
@@ -221,14 +224,13 @@ describe('load times', () => {
   const workers = workersPage({ limit_us: 1_500, heatmap })
 
   test('are a heat map that names the newest median and the limit', () => {
-    const chart = loadChart(shown(), workers)
-    if (!chart) throw new Error('no heat map')
+    const chart = titled('Time a worker', set(shown(), workers).charts)
     expect(draw(chart).recording.texts()).toEqual(expect.arrayContaining(['2.8 ms now', '1.5 ms limit']))
     expect(chart.label).toBe('Heat map of load time per batch: median 2.8 ms at its end, limit 1.5 ms')
   })
 
   test('are no chart where no batch was loaded', () => {
-    expect(loadChart(shown(), { ...workers, heatmap: null })).toBeNull()
-    expect(loadChart(shown(), { ...workers, heatmap: { ...heatmap, counts: [] } })).toBeNull()
+    for (const none of [null, { ...heatmap, counts: [] }])
+      expect(set(shown(), { ...workers, heatmap: none }).charts).toHaveLength(set(shown()).charts.length)
   })
 })

@@ -9,17 +9,18 @@ from tests.app.made_windows import RUN, made_stream
 from tests.app.store.posting import KEY, post, post_split, settle
 from underfed_server.measurements import RECORDED, names_of
 from underfed_server.store.columns.chunks import encode
+from underfed_server.store.columns.ladder import SUM
 from underfed_server.store.columns.lanes import packed
 from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.writing.compact import compact
 
 WINDOWS = list(made_stream(40, seed=9))
 
 
 def recorded(store: Store, precision_bits: int | None) -> None:
-    store.keep("vision", Keeping(precision_bits=precision_bits))
+    store.set_retention_policy("vision", RetentionPolicy(precision_bits=precision_bits))
     post_split(store, WINDOWS, (20, 40))
 
 
@@ -27,7 +28,7 @@ def recorded(store: Store, precision_bits: int | None) -> None:
 def test_durations_are_off_by_no_more_than_their_bits_allow(store: Store, bits: int, most: float) -> None:
     recorded(store, None)
     exact_steps, exact_batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
-    store.keep("vision", Keeping(precision_bits=bits))
+    store.set_retention_policy("vision", RetentionPolicy(precision_bits=bits))
     again = [window | {"run_id": "run-2"} for window in WINDOWS]
     post(store, again)
     store.write(lambda connection: compact(connection, KEY._replace(run_id="run-2")))
@@ -47,12 +48,12 @@ def test_overviews_are_made_of_the_exact_figures(store: Store) -> None:
     recorded(store, 4)
     totals = store.step_totals("run-1", "train")[0]
     with store.reading() as reader:
-        from_tiers = [
-            tier.sum[0].sum()
+        from_rollups = [
+            rollups.figures[SUM, 0].sum()
             for track in reader.tracks("run-1", 0, "steps:train", store.run("run-1").started_at)
-            if (tier := reader.tiers(track, 0, 9, ["step_us"])) is not None
+            if (rollups := reader.chunk_rollups(track, 0, 9, ["step_us"])) is not None
         ]
-    assert sum(from_tiers) == totals.step_us
+    assert sum(from_rollups) == totals.step_us
 
 
 def test_a_series_says_that_its_single_figures_were_rounded(store: Store) -> None:
@@ -64,7 +65,7 @@ def test_a_series_says_that_its_single_figures_were_rounded(store: Store) -> Non
 
 
 def test_everything_is_exact_unless_a_project_says_otherwise(store: Store) -> None:
-    store.keep("speech", Keeping(precision_bits=4))
+    store.set_retention_policy("speech", RetentionPolicy(precision_bits=4))
     recorded(store, None)
     settle(store)
     assert RUN["project"] == "vision"

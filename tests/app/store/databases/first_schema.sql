@@ -54,10 +54,10 @@ CREATE TABLE run (
   judge_until BIGINT,
   CONSTRAINT pk_run PRIMARY KEY (run_id)
 );
-CREATE INDEX ix_run_job ON run (job);
+CREATE INDEX ix_run_listed ON run (changed_at, run_id, deleted_at, archived_at, started_at, last_seen_at, ended_at, open_ranks, crashed_ranks, hours_lost, hours_used, gpu_hours_lost, cause);
 CREATE INDEX ix_run_project ON run (project);
 CREATE INDEX ix_run_started_at ON run (started_at);
-CREATE INDEX ix_run_listed ON run (changed_at, run_id, deleted_at, archived_at, started_at, last_seen_at, ended_at, open_ranks, crashed_ranks, hours_lost, hours_used, gpu_hours_lost, cause);
+CREATE INDEX ix_run_job ON run (job);
 CREATE TABLE diagnosis (
   run_id TEXT NOT NULL,
   body TEXT NOT NULL,
@@ -211,7 +211,7 @@ CREATE TABLE chunk (
   rows INTEGER NOT NULL,
   first_index BIGINT NOT NULL,
   first_us BIGINT NOT NULL,
-  tier BLOB NOT NULL,
+  rollups BLOB NOT NULL,
   body BLOB NOT NULL,
   CONSTRAINT pk_chunk PRIMARY KEY (run_id, rank, incarnation, lane, ordinal)
 );

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 from tests.app.conftest import on_postgresql_alone
-from tests.app.made_windows import arrival, made_stream
+from tests.app.made_windows import made_stream, posted_window
 from tests.app.store.posting import KEY, Window, post, post_split, settle
-from underfed_server.ingest.arrival import Ack
+from underfed_server.ingest.posted import Ack
 from underfed_server.measurements import RECORDED
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_runs
@@ -153,7 +153,7 @@ def test_a_service_that_starts_again_compacts_what_the_one_before_left(
 
 def test_a_duplicate_of_a_compacted_window_is_still_known(store: Store) -> None:
     post_split(store, WINDOWS, (40,))
-    answer = store.submit(arrival(WINDOWS[3])).result(timeout=30)
+    answer = store.submit(posted_window(WINDOWS[3])).result(timeout=30)
     assert isinstance(answer, Ack) and answer.next_window_index == 40
     assert len(store.steps("run-1", 0, "train")) == 800
 
