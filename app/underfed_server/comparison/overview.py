@@ -60,8 +60,8 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     )
     why_not = None
     if len(steps.steps) < THRESHOLDS.needed_steps:
-        is_deleted = store.rows_deleted_at(run.run_id) is not None
-        why_not = "retention deleted its single steps" if is_deleted else "it has too few steps"
+        are_deleted = store.rows_deleted_at(run.run_id) is not None
+        why_not = "retention deleted its single steps" if are_deleted else "it has too few steps"
     return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs)
 
 
