@@ -18,7 +18,7 @@ from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
 from underfed.trainer.call_sites import iterating_line, watching_line
 from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
-from underfed.trainer.hooks.install import STEP_FACTS, WORKER_FACTS, Hooks
+from underfed.trainer.hooks.install import FREE_THREADED, STEP_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.recording import Recording, open_recording, say
@@ -92,7 +92,8 @@ def attach() -> None:
         _state.watches_all = True
         try:
             _read_launcher_options()
-            _installed_hooks()
+            if not _installed_hooks().is_installed:
+                launch.report(os.environ, launch.UNHOOKED, FREE_THREADED)
         except Exception as error:
             launch.report(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
             Guard().failed("attach", error)

@@ -32,7 +32,8 @@ from underfed.host.clock import now_ns, wall_clock, wall_clock_ms
 from underfed.host.lock import is_held
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
-from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
+from underfed.trainer.hooks.install import LOADING_FACTS
+from underfed.trainer.hooks.iterable import NO_DATALOADER
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader

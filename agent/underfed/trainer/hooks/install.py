@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +12,21 @@ from types import ModuleType
 from typing import Any
 
 from underfed.trainer.hooks.callbacks import KEY, Callbacks, OpenSession, Replaying, Settings
+from underfed.trainer.hooks.watched_loader import COPY_FACTS, DEVICE_FACTS
 from underfed.trainer.loading.collate import splice_fetchers
 from underfed.trainer.loading.worker import ARGUMENTS, WorkerEntry, parameter_names
 from underfed.trainer.splice import Around, AtCall, Spliced, splice
 
 STEP_FACTS = ("data_wait_us", "step_us")
-LOAD_FACTS = ("load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples")
-WORKER_FACTS = (*LOAD_FACTS, "collate_us")
 PROC_FACTS = ("runqueue_us", "blocked_us", "asked_bytes", "read_bytes")
+WORKER_FACTS = ("load_us", "cpu_us", *PROC_FACTS, "samples", "collate_us")
+LOADING_FACTS = (*WORKER_FACTS, "queue_depth", "received_us", "sampler_us", "pin_us")
+"""What is recorded of a batch before the training loop has it."""
+
+FREE_THREADED = (
+    "this Python is a free-threaded build: another thread may run torch's functions while they are changed, "
+    "and our counters rely on the interpreter lock"
+)
 
 NEXT = Around(("self",), "entered", "left", "stopped")
 INIT = Around(("self", "loader"), "constructing", "constructed", "not_constructed")
@@ -73,12 +81,17 @@ class Hooks:
         self._covered: set[str] = set()
 
     def install(self) -> None:
-        """Raises nothing for a torch that lacks something: that becomes a reason in ``not_measured``."""
+        """Change nothing on a free-threaded build. Raises nothing where torch lacks something: ``not_measured`` has the
+        reason for both.
+        """
         from torch.utils.data import dataloader
         from torch.utils.data._utils import pin_memory, worker
 
-        self.is_installed = True
         self.not_measured = system_limits()
+        if is_free_threaded():
+            self.not_measured |= dict.fromkeys((*STEP_FACTS, *LOADING_FACTS, *DEVICE_FACTS, *COPY_FACTS), FREE_THREADED)
+            return
+        self.is_installed = True
         self._covered.add(dataloader.__name__)
         for kind, method, seam, facts in WITH_ITERATOR:
             self._splice(getattr(dataloader, kind, None), method, self._next if seam is NEXT else seam, facts)
@@ -95,7 +108,7 @@ class Hooks:
 
     def cover(self, module: ModuleType) -> None:
         """Iterators of another package's own, such as torchdata's: classes of this module derived from torch's."""
-        if module.__name__ in self._covered:
+        if not self.is_installed or module.__name__ in self._covered:
             return
         self._covered.add(module.__name__)
         for kind in list(vars(module).values()):
@@ -125,6 +138,8 @@ class Hooks:
 
     def adopt(self, loader: Any) -> bool:
         """Record the iterators that the loader keeps already, from now on. Whether it has some with workers."""
+        if not self.is_installed:
+            return False
         kept = [each for each in vars(loader).values() if isinstance(each, _torch("_BaseDataLoaderIter"))]
         unknown = [iterator for iterator in kept if KEY not in iterator.__dict__]
         for iterator in unknown:
@@ -186,6 +201,11 @@ def cut_of(kind: type, changes_loaders: bool) -> Iterator[tuple[str, Around | At
         yield "_next_data", PIN_HERE
     elif issubclass(kind, _torch("DataLoader")) and changes_loaders:
         yield "__iter__", ITERATE
+
+
+def is_free_threaded() -> bool:
+    """Whether this Python was built so, even if its interpreter lock is on for the time being."""
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def system_limits() -> dict[str, str]:

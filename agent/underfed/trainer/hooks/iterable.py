@@ -13,10 +13,6 @@ from underfed.host.clock import now_ns
 from underfed.trainer.hooks.session import SAMPLED_OVERHEAD, Session
 
 NO_DATALOADER = "not a torch DataLoader"
-LOADING_FACTS = (
-    "load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples", "collate_us",
-    "queue_depth", "received_us", "sampler_us", "pin_us",
-)  # fmt: skip
 
 SPECIAL = (
     "__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__reversed__", "__call__", "__bool__",
