@@ -11,11 +11,12 @@ from underfed.exchange import run_files
 from underfed.exchange.facts import LoaderFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
+from underfed.exchange.ring_format import COPY, DEVICE, LATER_COLUMNS
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
 from underfed.trainer.settings.loader_facts import with_settings
 
-DEVICE_FACTS, COPY_FACTS = ("gpu_idle_us", "gpu_work_us"), ("h2d_us", "h2d_exposed_us")
+DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
 NOT_PREFETCHED = "the copies are timed where underfed.prefetch makes them"
 
 
