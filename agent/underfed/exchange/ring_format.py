@@ -12,9 +12,9 @@ from collections.abc import Mapping
 NOT_MEASURED = -1
 
 EPOCH = 1
-"""iterator, its pass, start_ns, constructed_ns (NOT_MEASURED: it was kept), first step index,
-``drawn_ns << 1 | fetches_ahead``: time spent drawing indices while it was made or begun anew, and whether its consumer
-asks for the batch after the one it hands out"""
+"""iterator, its pass, start_ns, constructed_ns (NOT_MEASURED: a persistent iterator), first step index,
+``sampler_ns << 1 | fetches_ahead``: sampler time during construction or reset, and whether its consumer asks for the
+batch after the one it hands out"""
 STEP = 2
 """entered_ns, left_ns, ``pack_request(…)``, batch index, step index, received_ns (before entered_ns: it came early)"""
 EXHAUSTED = 3
@@ -61,6 +61,8 @@ DEPTH_BITS = 16
 DEEPEST = (1 << DEPTH_BITS) - 2
 """A queue of so many batches or more reads as this many: 65,534."""
 
+TIMED, SAMPLER_SHIFT = 1 << DEPTH_BITS, DEPTH_BITS + 1
+
 Record = tuple[int, int, int, int, int, int, int, int]
 
 
@@ -68,15 +70,15 @@ def head(kind: int, epoch: int) -> int:
     return kind | epoch << EPOCH_SHIFT
 
 
-def pack_request(depth: int, is_timed: bool, drawn_ns: int) -> int:
-    """Queue depth at a request, whether a DEVICE record of the step will follow, and its time of drawing indices.
+def pack_request(depth: int, is_timed: bool, sampler_ns: int) -> int:
+    """Queue depth at a request, whether a DEVICE record of the step will follow, and sampler time.
 
-    ``NOT_MEASURED`` may stand for the first and the last.
+    ``NOT_MEASURED`` may stand for the first and the last. ``hooks.requests`` packs the same by hand.
     """
-    return drawn_ns << (DEPTH_BITS + 1) | is_timed << DEPTH_BITS | min(depth, DEEPEST) + 1
+    return sampler_ns << SAMPLER_SHIFT | is_timed << DEPTH_BITS | min(depth, DEEPEST) + 1
 
 
 def unpack_request(packed: int) -> tuple[int, bool, int]:
     """The arguments of ``pack_request``."""
     depth = (packed & ((1 << DEPTH_BITS) - 1)) - 1
-    return depth, bool(packed >> DEPTH_BITS & 1), packed >> (DEPTH_BITS + 1)
+    return depth, bool(packed & TIMED), packed >> SAMPLER_SHIFT
