@@ -49,7 +49,7 @@ def test_an_iterator_that_lives_already_is_left_alone_too(service: Service) -> N
 
 def test_underfed_run_reports_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
-    control.attach()
+    control.watch_all()
     assert patched_attributes() == []
     assert launch.read_reports(tmp_path)[launch.UNHOOKED] == [FREE_THREADED]
     assert launch.why_no_loader(launch.read_reports(tmp_path)) == f"no loader seen: {FREE_THREADED}"
