@@ -26,7 +26,7 @@ class Agent:
     def __init__(self, loader: DataLoader[Any]) -> None:
         import underfed
         from underfed.trainer import control
-        from underfed.trainer.hooks.callbacks import KEY
+        from underfed.trainer.hooks.session import KEY
         from underfed.trainer.splice import Spliced
 
         self.iterator: Any = iter(underfed.watch(loader, name="train"))

@@ -20,8 +20,8 @@ from underfed.launcher.run import SITE
 STAND_IN = """
 import sys, types
 control = types.ModuleType("underfed.trainer.control")
-control.attach = lambda: print("attached to", sys.modules["torch.utils.data.dataloader"].DataLoader.__name__)
-control.cover = lambda module: print("covered", module.__name__)
+control.watch_all = lambda: print("attached to", sys.modules["torch.utils.data.dataloader"].DataLoader.__name__)
+control.watch_module = lambda module: print("covered", module.__name__)
 sys.modules["underfed.trainer.control"] = control
 """
 """In the place of what the hook calls."""
@@ -146,7 +146,7 @@ print(module.__loader__ is Frozen, module.__spec__.loader is Frozen, "attached" 
 def test_what_goes_wrong_in_hooking_does_not_reach_the_program(packages: Path, directory: Path) -> None:
     program = f"""
 def fail(): raise RuntimeError("no such torch")
-control.attach = fail
+control.watch_all = fail
 import {DATALOADER}
 print("imported")
 """

@@ -48,7 +48,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
     monkeypatch.setattr(collector_process, "now_ns", lambda: made.now_ns)
     monkeypatch.setattr(collector_process, "start_process", start)
-    monkeypatch.setattr(collector_process, "_watches", {})
+    monkeypatch.setattr(collector_process, "_attempts", {})
     return made
 
 

@@ -234,7 +234,7 @@ def test_there_is_an_end_to_watching(tmp_path: Path) -> None:
 
 
 def test_a_program_in_a_prompt_has_not_crashed_by_an_earlier_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from underfed.trainer.recording import how_it_ended
+    from underfed.trainer.process_facts import how_it_ended
 
     monkeypatch.setattr(sys, "last_value", ValueError("earlier"), raising=False)
     assert how_it_ended().exit_reason == "ValueError: earlier"

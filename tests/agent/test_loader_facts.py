@@ -16,7 +16,7 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, Sequential
 from tests.fakes.datasets import Numbers, Stream, slow_collate
 from underfed.exchange.facts import LoaderFacts
 from underfed.exchange.ring_format import NOT_MEASURED
-from underfed.trainer.hooks.batch_shape import DEPTH, ITEMS, measure_batch
+from underfed.trainer.batch import DEPTH, ITEMS, measure_batch
 from underfed.trainer.settings.loader_facts import loader_facts
 
 

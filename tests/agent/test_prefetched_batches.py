@@ -16,7 +16,7 @@ import torch
 from tests.fakes.machine import Machine
 from tests.fakes.streams import ns
 from tests.fakes.tensors import SimulatedTensor
-from underfed.trainer.prefetcher import batch as batches
+from underfed.trainer import batch as batches
 from underfed.trainer.prefetcher.copy_stream import Transfer
 
 

@@ -208,7 +208,7 @@ def test_a_failure_of_ours_ends_the_recording_and_not_the_training(
     prefetched = machine.prefetch(worked)
     next(prefetched)
     monkeypatch.setattr(watched.loader.guard, "is_strict", False, raising=False)
-    monkeypatch.setattr("underfed.trainer.prefetcher.prefetched_steps.pack_request", failing)
+    monkeypatch.setattr("underfed.trainer.hooks.session.pack_request", failing)
     assert machine.train(prefetched, 1.0) == list(range(1, 10))
     assert watched.loader.guard.failures == 1
 

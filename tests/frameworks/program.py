@@ -126,9 +126,9 @@ def watch_as(training: str, loader: Any, name: str) -> Any:
 @contextmanager
 def recording_everything() -> Iterator[None]:
     """As ``underfed run`` does it."""
-    control.attach()
+    control.watch_all()
     for module in filter(None, map(sys.modules.get, COVERED)):
-        control.cover(module)
+        control.watch_module(module)
     yield
     underfed.finish()
     control._state.watches_all = False

@@ -12,7 +12,8 @@ from torch import Tensor
 import underfed
 from tests.fakes.recording import recording
 from tests.fakes.told import Place, agent_errors, told
-from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
+from underfed.trainer.hooks.install import LOADING_FACTS
+from underfed.trainer.hooks.iterable import NO_DATALOADER
 
 BATCHES, SLOW = 4, 2
 SLOW_S = 0.05

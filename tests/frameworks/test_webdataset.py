@@ -12,7 +12,8 @@ from torch import Tensor
 
 from tests.frameworks.conftest import Ran
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Samples, Watch, draw, main
-from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
+from underfed.trainer.hooks.install import LOADING_FACTS
+from underfed.trainer.hooks.iterable import NO_DATALOADER
 
 # The program
 

@@ -68,12 +68,22 @@ def check_name(name: str | None) -> None:
 
 
 def read_url(environ: Mapping[str, str]) -> str:
-    """Of the service.
+    """The address of the service.
 
     Raises:
         ConfigError: it is not an address.
     """
-    return _url(environ.get("UNDERFED_URL") or DEFAULT_URL)
+    from urllib.parse import urlsplit
+
+    text = environ.get("UNDERFED_URL") or DEFAULT_URL
+    parts = urlsplit(text)
+    try:
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or parts.username:
+        raise ConfigError(f"UNDERFED_URL: {text!r} is not an address such as {DEFAULT_URL}")
+    return text.rstrip("/")
 
 
 def is_disabled(environ: Mapping[str, str]) -> bool:
@@ -81,7 +91,7 @@ def is_disabled(environ: Mapping[str, str]) -> bool:
 
 
 def data_directory(environ: Mapping[str, str]) -> Path:
-    """Where spool and calibration lie: ``UNDERFED_DIR``, else the XDG data home."""
+    """The directory of spool and calibration: ``UNDERFED_DIR``, else the XDG data home."""
     named = environ.get("UNDERFED_DIR")
     home = environ.get("XDG_DATA_HOME")
     try:
@@ -118,19 +128,6 @@ def script_name() -> str:
         return "python"
     stem = Path(path).stem
     return (Path(path).absolute().parent.name if stem == "__main__" else stem) or "python"
-
-
-def _url(text: str) -> str:
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(text)
-    try:
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable = False
-    if not usable or parts.query or parts.fragment or parts.username:
-        raise ConfigError(f"UNDERFED_URL: {text!r} is not an address such as {DEFAULT_URL}")
-    return text.rstrip("/")
 
 
 def _run_id(text: str | None) -> str | None:
@@ -185,8 +182,3 @@ def _entries(what: str, entries: object) -> dict[str, object]:
         if not isinstance(key, str) or not 0 < len(key) <= NAME_LENGTH:
             raise ConfigError(f"{what}: expected text of at most {NAME_LENGTH} characters as key, got {key!r:.60}")
     return dict(entries)
-
-
-def is_interactive() -> bool:
-    """In a notebook or prompt, where an earlier uncaught exception says nothing about how the run ends."""
-    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or "PYTHONINSPECT" in os.environ

@@ -1,4 +1,4 @@
-"""What the training process tells the collector once, in small JSON files: who it is, and what its loaders are.
+"""What the training process reports to the collector once, in small JSON files: itself and its loaders.
 
 ``RunFacts`` and ``LoaderFacts`` have the keys of docs/wire.md and travel as they are, but for ``LoaderFacts.paths``.
 """
@@ -101,7 +101,7 @@ class LoaderFacts:
     batch_tensors: int | None = None
     batch_bytes: int | None = None
     shards: bool | None = None
-    """Whether an iterable data set divides itself among workers, told from its code."""
+    """Whether an iterable data set is sharded among workers, as its code shows."""
     why_unsharded: str | None = None
     compared_batches: int | None = None
     """Found by the collector, like the one that follows: first batches of several workers, ..."""

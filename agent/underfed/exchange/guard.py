@@ -1,8 +1,9 @@
-"""Our failures stay ours: counted, noted in a file that the collector reads, and raised only where tests ask for it."""
+"""Failures of the agent: counted, kept in a file that the collector reads, and raised only where tests ask for it."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 NOTED_FAILURES = 100
@@ -30,25 +31,27 @@ class Guard:
             raise error
 
     def note(self, where: str, error: Exception) -> None:
-        """Count what is a limit of ours, and no mistake in our code."""
+        """Count what is a limit of the agent, and no mistake in its code."""
         self.failures += 1
         if self.log is not None and self.failures <= NOTED_FAILURES:
             note_failure(self.log, where, error)
 
 
 def note_failure(log: str, where: str, error: Exception) -> None:
-    """Append one line. Appending is atomic, so workers and the training process share the file."""
-    line = f"{where}: {type(error).__name__}: {error}".replace("\n", " ")[:400]
+    """For the collector. Workers and the training process share the file."""
+    append_line(log, f"{where}: {type(error).__name__}: {error}")
+
+
+def append_line(path: str | Path, line: str, largest_bytes: int | None = None) -> None:
+    """Append at most 400 characters in one piece, also while others append. Nothing is added to a file that is as large
+    as ``largest_bytes``. Raises nothing: where it cannot be written it is lost."""
     try:
-        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError:
-        return  # nowhere to note it; the count in the process stands
-    try:
-        os.write(file, line.encode(errors="replace") + b"\n")
-    except OSError:
-        pass
-    finally:
-        os.close(file)
+        return
+    with suppress(OSError), os.fdopen(file, "wb", buffering=0) as opened:
+        if largest_bytes is None or os.fstat(file).st_size < largest_bytes:
+            opened.write(line.replace("\n", " ")[:400].encode(errors="replace") + b"\n")
 
 
 def count_failures(log: Path) -> int:

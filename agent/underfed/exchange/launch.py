@@ -1,6 +1,6 @@
-"""What ``underfed run`` and the processes below it tell each other: options down by environment, reports up by files.
+"""Between ``underfed run`` and the processes below it: options go down in the environment, reports come up in files.
 
-The files lie in a private directory of the launcher's, one for each kind of reports, a line for each teller.
+The files are in a private directory of the launcher's, one for each kind of reports, a line for each report.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from underfed.exchange.guard import append_line
 from underfed.exchange.rank import read_rank
 
 LAUNCH = "UNDERFED_LAUNCH"
@@ -31,6 +32,7 @@ REPORT_BYTES = 4096
 """A file of so many is not added to: a command may start a hundred thousand processes."""
 
 Say = Callable[[str], None]
+"""Prints a line for the person who trains."""
 
 
 def started_by(environ: Mapping[str, str]) -> str:
@@ -44,31 +46,19 @@ def advice_of(environ: Mapping[str, str]) -> str | None:
 
 
 def first_rank_only(environ: Mapping[str, str], say: Say) -> Say:
-    """What every rank would say alike, one says."""
+    """``say`` on rank 0, nothing on the others: each would print the same line."""
     return say if read_rank(environ).rank == 0 else lambda _line: None
 
 
 def report(environ: Mapping[str, str], reports: str, detail: str = "") -> None:
     """Let the launcher know, if there is one. Raises nothing: on another host its directory is not there."""
     directory = environ.get(LAUNCH)
-    if not directory:
-        return
-    try:
-        file = os.open(Path(directory, reports), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return
-    try:
-        if os.fstat(file).st_size < REPORT_BYTES:
-            os.write(file, detail.encode(errors="replace")[:400].replace(b"\n", b" ") + b"\n")
-    except OSError:
-        pass
-    finally:
-        os.close(file)
+    if directory:
+        append_line(Path(directory, reports), detail, REPORT_BYTES)
 
 
 def read_reports(directory: Path) -> dict[str, list[str]]:
-    """Details of each kind. Empty where nobody reported anything. Files that cannot be read are
-    left out."""
+    """Details of each kind. Empty where nobody reported anything. Files that cannot be read are left out."""
     found: dict[str, list[str]] = {}
     with suppress(OSError):
         for path in sorted(directory.iterdir()):
@@ -78,7 +68,7 @@ def read_reports(directory: Path) -> dict[str, list[str]]:
 
 
 def why_no_loader(reports: Mapping[str, list[str]]) -> str:
-    """The most that can be said of a command in which no recording began."""
+    """Why no recording began in a command, as far as its reports show."""
     if UNHOOKED in reports:
         return f"no loader seen: {reports[UNHOOKED][0]}"
     if TORCH in reports:
@@ -91,7 +81,7 @@ def why_no_loader(reports: Mapping[str, list[str]]) -> str:
 
 
 def collector_words() -> list[str]:
-    """The launcher's Python and where its packages lie, for a training environment without them; else nothing."""
+    """The launcher's Python and its packages' directories, for a training environment without them; else nothing."""
     interpreter, *places = os.environ.get(COLLECTOR, "").split(os.pathsep)
     return [interpreter, *places] if interpreter and os.access(interpreter, os.X_OK) else []
 

@@ -36,7 +36,7 @@ class Rank:
 
     rank: int = 0
     local_rank: int = 0
-    """The rank itself where no launcher tells it."""
+    """The rank itself where no launcher sets it."""
     node_rank: int | None = None
     world_size: int = 1
     launcher: str | None = None
@@ -48,9 +48,9 @@ class Rank:
 
 
 def read_rank(environ: Mapping[str, str]) -> Rank:
-    """From the launcher's variables; where they tell nothing, from ``torch.distributed`` if this process joined it.
+    """From the launcher's variables; where they are not set, from ``torch.distributed`` if this process joined it.
 
-    Nothing is imported and nobody is asked. Variables that tell of another process are not taken for this one's: a
+    Nothing is imported and no other process is asked. Variables that belong to another process are not used: a
     child of multiprocessing inherits its parent's, and ranks that a launched process started itself have joined a
     larger world than its launcher knows of.
     """

@@ -1,4 +1,4 @@
-"""What launchers tell the processes that they start: their place among others, and which launch it is.
+"""The variables that launchers set for the processes they start: which rank they are, and of which launch.
 
 Sources: torch.distributed.run and torch.distributed.elastic (torch 2.13), the man pages of srun(1) and mpirun(1),
 Intel MPI's developer reference, Lightning's environments of clusters.
@@ -28,7 +28,7 @@ LOOPBACK = ("localhost", "127.", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """Variables by which one kind of launcher tells a process its place. Of several names the first one set counts."""
+    """Variables by which one kind of launcher identifies a rank. Of several names the first one set counts."""
 
     launcher: str
     rank: str
@@ -40,7 +40,7 @@ class Convention:
 
     @property
     def names(self) -> Names:
-        """Their values tell a rank from its launcher, and an inner launcher's ranks from an outer's."""
+        """Their values distinguish a rank from its launcher, and an inner launcher's ranks from an outer's."""
         return self.rank, *self.world_size, *self.local_rank, *self.local_world_size, *self.restart_count
 
 
@@ -53,7 +53,7 @@ class Placement:
     world_size: int
     local_rank: int | None = None
     local_world_size: int | None = None
-    """``None``: not told, as is everything else here."""
+    """``None``: not set, here and in the fields below."""
     node_rank: int | None = None
     restart_count: int | None = None
 
@@ -104,10 +104,10 @@ SLURM = Convention(
 
 
 def read_placement(environ: Mapping[str, str]) -> Placement | None:
-    """What the innermost launcher told. Variables that contradict each other are someone else's, and ignored.
+    """From the variables of the innermost launcher. Variables that contradict each other are not a launcher's: ignored.
 
-    torchrun and mpirun are themselves started through SLURM often, whose variables then tell of those. A script that
-    copies what its launcher told into torch's variables was still launched by that one.
+    torchrun and mpirun are often started through SLURM, whose variables then describe those. A script that copies its
+    launcher's variables into torch's was still started by that launcher.
     """
     torchs = _placement(TORCHRUN if "TORCHELASTIC_RUN_ID" in environ else PLAIN, environ)
     slurms = _placement(SLURM, environ) if is_in_step(environ) else None
@@ -158,7 +158,7 @@ def job_identity(placement: Placement | None, environ: Mapping[str, str]) -> str
 
 
 def process_identity(pid: int) -> str | None:
-    """Names one process for ever; ``None`` where the system does not tell when it started."""
+    """Names one process for ever; ``None`` where the system does not know when it started."""
     started_ticks = procfs.start_ticks(pid)
     if started_ticks is None:
         return None
@@ -180,7 +180,7 @@ def launching_process(names: Names) -> int:
 
 
 def multiprocessing_parent() -> int | None:
-    """Pid of the process that started this one with ``multiprocessing``, which tells its children nothing."""
+    """Pid of the process that started this one with ``multiprocessing``, which sets no variables for its children."""
     module = sys.modules.get("multiprocessing.process")
     parent = module.parent_process() if module is not None else None
     return parent.pid if parent is not None else None

@@ -53,7 +53,7 @@ class RingWriter:
             os.close(file)
         self.mask = capacity - 1
         self.pack = RECORD.pack_into
-        # count() hands out each number once, also to two threads that draw from one loader.
+        # count() hands out each number once, also to two threads that iterate one loader.
         self.next_number = itertools.count(1).__next__
 
     def write(self, head: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> None:
@@ -75,7 +75,7 @@ class RingReader:
     def __init__(self, path: Path, first: int = 1) -> None:
         with path.open("rb") as file:
             self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        # A file in the making may be shorter than its header.
+        # A file that is still being written may be shorter than its header.
         magic, capacity, pid, *_ = HEADER.unpack(self._memory[:HEADER_BYTES].ljust(HEADER_BYTES, b"\0"))
         self.capacity: int = capacity
         self.pid: int = pid
@@ -94,7 +94,7 @@ class RingReader:
 
     @property
     def marked(self) -> int:
-        """How many records ``drain()`` would give, or count as lost."""
+        """How many records ``drain()`` would return, or count as lost."""
         return self._marked - self.next + 1
 
     def mark(self) -> None:

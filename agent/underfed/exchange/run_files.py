@@ -1,4 +1,4 @@
-"""Where a run's rings lie, and what the files there are called: trainer and collector meet in these names.
+"""Where a run's rings are, and what the files there are called: trainer and collector both use these names.
 
 ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
@@ -36,7 +36,7 @@ NEWEST = "newest"
 
 @dataclass(frozen=True, slots=True)
 class RingRoot:
-    """A directory that rings might lie in."""
+    """A directory that could hold rings."""
 
     path: Path
     free_bytes: int | None
@@ -89,7 +89,7 @@ def look_at(path: Path, kind_of: Callable[[Path], str | None] | None = None) -> 
 
 
 def file_system(path: Path) -> str | None:
-    """Type of the file system that holds ``path``; ``None`` where /proc does not tell."""
+    """Type of the file system that holds ``path``; ``None`` where /proc does not have it."""
     try:
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:
@@ -104,16 +104,16 @@ def owner_directory(root: Path) -> Path:
 
 
 def make_private(directory: Path) -> Path:
-    """Make a directory that only this user can enter, or accept it as it is when it is already so.
+    """Create a directory that only this user can enter, or accept it as it is when it is already so.
 
     Raises:
-        RunDirectoryError: it belongs to someone else, is a link, or cannot be made.
+        RunDirectoryError: it belongs to someone else, is a link, or cannot be created.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.lstat()
     except OSError as error:
-        raise RunDirectoryError(f"{directory} cannot be made: {error.strerror}") from error
+        raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise RunDirectoryError(f"{directory} is not a private directory of user {os.getuid()}")
     return directory
@@ -127,7 +127,7 @@ def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path
     """A new one for this incarnation. A leaving collector may remove the run's directory in between: once more then.
 
     Raises:
-        RunDirectoryError: it cannot be made, or would not be private.
+        RunDirectoryError: it cannot be created, or would not be private.
     """
     incarnation = next_incarnation(make_private(owner_directory(root)), now_ms)
     for is_last in (False, True):
@@ -136,7 +136,7 @@ def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path
             directory.mkdir(mode=0o700)
         except OSError as error:
             if is_last:
-                raise RunDirectoryError(f"{directory} cannot be made: {error.strerror}") from error
+                raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
         else:
             return directory
     raise AssertionError("the last attempt returns or raises")

@@ -155,14 +155,14 @@ def attach(_module: ModuleType) -> None:
     from underfed.exchange import launch
     from underfed.trainer import control
 
-    control.attach()
+    control.watch_all()
     launch.report(os.environ, launch.TORCH)
 
 
 def cover(module: ModuleType) -> None:
     from underfed.trainer import control
 
-    control.cover(module)
+    control.watch_module(module)
 
 
 def guarded(after: After, module: ModuleType) -> None:

@@ -44,85 +44,70 @@ STAYED_S = 60.0
 
 
 @dataclass(slots=True)
-class Watch:
-    """When this process last saw to the collector of a run."""
+class Attempts:
+    """When this process looked for the collector of a run, and when it started one."""
 
     started_ns: int = 0
     look_ns: int = 0
     """Not again before."""
-    is_seen: bool = False
-    """The one started last has served."""
+    has_served: bool = False
+    """The one started last has."""
     starts: int = 0
     """Since one stayed."""
 
-    @property
-    def pause_s(self) -> float:
-        return min(LONGEST_PAUSE_S, PAUSE_S * 2.0 ** (min(self.starts, 16) - 1))
-
     def is_starting(self, now: int) -> bool:
-        return not self.is_seen and now - self.started_ns < STARTING_S * 1e9
+        return not self.has_served and now - self.started_ns < STARTING_S * 1e9
 
-    def see(self, now: int) -> None:
-        self.is_seen = True
+    def found(self, now: int) -> None:
+        self.has_served = True
         if now - self.started_ns > STAYED_S * 1e9:
             self.starts = 0
 
     def may_start(self, now: int, is_end: bool) -> bool:
-        if is_end:
-            return not self.is_starting(now)
-        return now - self.started_ns > self.pause_s * 1e9
+        pause_s = min(LONGEST_PAUSE_S, PAUSE_S * 2.0 ** (min(self.starts, 16) - 1))
+        return not self.is_starting(now) if is_end else now - self.started_ns > pause_s * 1e9
 
-    def start(self, now: int) -> None:
-        self.started_ns = now
-        self.is_seen = False
+    def start(self, now: int, run_directory: Path, guard: Guard) -> None:
+        self.started_ns, self.has_served = now, False
         self.starts += 1
+        try:
+            start_process(run_directory)
+        except OSError as error:
+            guard.failed("collector start", error)
 
 
-_watches: dict[Path, Watch] = {}
+_attempts: dict[Path, Attempts] = {}
 """By run directory: a process may record one run after another."""
 
 
 def start_collector(run_directory: Path, guard: Guard) -> None:
-    """At the beginning of a recording. One that serves another rank of the run already takes this one on. One that
+    """At the beginning of a recording. A collector that serves another rank of the run serves this one too. One that
     cannot be started is counted as a failure."""
-    watch = _watches[run_directory] = Watch()
-    if is_held(run_directory):
-        watch.see(now_ns())
-    else:
-        watch.start(now_ns())
-        _start(run_directory, guard)
+    _attempts[run_directory] = Attempts()
+    ensure_collector(run_directory, guard)
 
 
 def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) -> None:
     """Start another collector where this run's was killed. Where one serves the run this takes about 10 µs, and
     nothing within ``LOOK_S`` after the last look.
 
-    ``is_end``: there is no later occasion, so it is looked in any case.
+    ``is_end``: there is no later occasion, so it is looked for in any case.
     """
-    watch, now = _watches.setdefault(run_directory, Watch()), now_ns()
-    if now < watch.look_ns and not is_end:
+    attempts, now = _attempts.setdefault(run_directory, Attempts()), now_ns()
+    if now < attempts.look_ns and not is_end:
         return
-    watch.look_ns = now + int(LOOK_S * 1e9)
+    attempts.look_ns = now + int(LOOK_S * 1e9)
     if is_held(run_directory):
-        watch.see(now)
-    elif not run_directory.exists():
-        return  # somebody removed the rings: what they hold is read by whoever has them open
-    elif watch.may_start(now, is_end):
-        watch.start(now)
-        _start(run_directory, guard)
+        attempts.found(now)
+    # Where somebody removed the rings, what they hold is read by whoever has them open.
+    elif run_directory.exists() and attempts.may_start(now, is_end):
+        attempts.start(now, run_directory, guard)
 
 
 def is_served(run_directory: Path) -> bool:
     """Whether a collector reads this run's rings, or was started so lately by this process that it may yet."""
-    watch = _watches.get(run_directory)
-    return (watch is not None and watch.is_starting(now_ns())) or is_held(run_directory)
-
-
-def _start(run_directory: Path, guard: Guard) -> None:
-    try:
-        start_process(run_directory)
-    except OSError as error:
-        guard.failed("collector start", error)
+    attempts = _attempts.get(run_directory)
+    return (attempts is not None and attempts.is_starting(now_ns())) or is_held(run_directory)
 
 
 def start_process(run_directory: Path) -> None:
@@ -134,7 +119,7 @@ def start_process(run_directory: Path) -> None:
     import subprocess
 
     if not sys.executable:
-        raise OSError("an embedded Python does not say where its interpreter is")
+        raise OSError("an embedded Python does not know its interpreter")
     interpreter, *places = collector_words() or [sys.executable, *package_paths()]
     command = [interpreter, "-I", "-S", "-c", START, str(run_directory), *places]
     subprocess.run(

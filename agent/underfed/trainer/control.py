@@ -18,7 +18,7 @@ from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
 from underfed.trainer.call_sites import iterating_line, watching_line
 from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
-from underfed.trainer.hooks.install import STEP_FACTS, WORKER_FACTS, Hooks
+from underfed.trainer.hooks.install import FREE_THREADED, STEP_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.recording import Recording, open_recording, say
@@ -31,7 +31,7 @@ INNER = ("base_dataloader", "_dataloader")
 
 
 class _State:
-    """Of this process; a forked child begins anew."""
+    """Of this process; a forked child starts with a new one."""
 
     def __init__(self) -> None:
         self.watches_all = False
@@ -45,7 +45,7 @@ class _State:
         self.recording: Recording | None = None
         self.hooks: Hooks | None = None
         self.has_failed = False
-        """There was no place to record: said once, not tried again."""
+        """There was no place to record: reported once, not tried again."""
 
 
 _state = _State()
@@ -74,14 +74,14 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> An
         return watched if recording.watch_iterable(watched, loader, name, site) else loader
     hooks = _installed_hooks()
     for each in with_inner(loader):
-        hooks.cover_kind(each)
+        hooks.splice_modules_of(each)
         watched = recording.watch(each, name, site, hooks.reasons(each))
         if watched is not None and hooks.adopt(each):
             watched.lacks(dict.fromkeys(WORKER_FACTS, "its workers were started before watch()"))
     return loader
 
 
-def attach() -> None:
+def watch_all() -> None:
     """Record every DataLoader of this process from its first iterator on: what ``underfed run`` does.
 
     Raises nothing; called right after ``torch.utils.data.dataloader`` was imported.
@@ -92,10 +92,11 @@ def attach() -> None:
         _state.watches_all = True
         try:
             _read_launcher_options()
-            _installed_hooks()
+            if not _installed_hooks().is_installed:
+                launch.report(os.environ, launch.UNHOOKED, FREE_THREADED)
         except Exception as error:
             launch.report(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
-            Guard().failed("attach", error)
+            Guard().failed("watch all", error)
 
 
 def _read_launcher_options() -> None:
@@ -112,7 +113,7 @@ def _read_launcher_options() -> None:
 
 
 def _report_overrides() -> None:
-    """They may come before the run begins: with its loader's first iterator."""
+    """The first settings may be applied before the recording begins: then again when it does."""
     if _state.overrides is not None and _state.recording is not None:
         _state.recording.note_overrides(_state.overrides.applied, _state.overrides.refused)
 
@@ -122,10 +123,10 @@ def _report_replay() -> None:
         _state.recording.note_replay(_state.replay.result)
 
 
-def cover(module: ModuleType) -> None:
-    """Record the iterators that this module has of its own, too. For ``attach()``."""
+def watch_module(module: ModuleType) -> None:
+    """After ``watch_all()``: record the iterator classes that this module defines, too."""
     if _state.hooks is not None and _state.watches_all:
-        _state.hooks.cover(module)
+        _state.hooks.splice_module(module)
 
 
 def init(
@@ -175,7 +176,7 @@ def check_loader(loader: Any) -> None:
 
 
 def with_inner(loader: Any) -> list[Any]:
-    """The loader, or the one inside that makes the iterators: Accelerate's adapters and Lightning Fabric's hold one."""
+    """The loader, or the one inside that creates the iterators, as adapters of Accelerate and Lightning Fabric have."""
     attributes = getattr(loader, "__dict__", {})
     inner = next((attributes[name] for name in INNER if _is_dataloader(attributes.get(name))), None)
     return [loader] if inner is None else [inner]

@@ -1,4 +1,4 @@
-"""This process's part in a run: its directory, its watched loaders, its hooks, and how it ends.
+"""This process's part in a run: its directory, its watched loaders, and its end.
 
 At most one at a time. A forked child forgets it: the rings are its parent's.
 """
@@ -6,14 +6,11 @@ At most one at a time. A forked child forgets it: the rings are its parent's.
 from __future__ import annotations
 
 import atexit
-import getpass
 import json
 import os
-import platform
 import shutil
 import sys
 import time
-import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -23,28 +20,28 @@ from typing import Any
 
 from underfed.errors import RunDirectoryError
 from underfed.exchange import launch, run_files
-from underfed.exchange.config import Config, Value, is_interactive, script_path
-from underfed.exchange.facts import End, Origin, Replayed, RunFacts, write_facts
+from underfed.exchange.config import Config, Value
+from underfed.exchange.facts import End, Replayed, RunFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
-from underfed.host import procfs
-from underfed.host.clock import now_ns, wall_clock, wall_clock_ms
+from underfed.host.clock import wall_clock_ms
 from underfed.host.lock import is_held
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
-from underfed.trainer.hooks.iterable import LOADING_FACTS, NO_DATALOADER
+from underfed.trainer.hooks.install import LOADING_FACTS
+from underfed.trainer.hooks.iterable import NO_DATALOADER
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.process_facts import how_it_ended, make_origin, make_run_facts
 from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
 
 POLL_S = 0.01
-REASON_LENGTH = 2000
 LAST_POLLS = 8
-"""At the end the device has mostly done what it was given: each look reads what two requests left."""
+"""At the end the device has mostly done its work: each poll reads the events of two requests."""
 
 
 class Recording:
@@ -63,7 +60,7 @@ class Recording:
         self._write()
 
     def begin(self) -> None:
-        """Start the collector, and see to it that the end is marked."""
+        """Start the collector, and register what marks the end."""
         start_collector(self.directory.parent, self.guard)
         # A child of multiprocessing ends without atexit, but runs these.
         if parent_process() is not None:
@@ -73,14 +70,14 @@ class Recording:
 
     def watch(self, loader: Any, name: str | None, site: str, reasons: Mapping[str, str]) -> WatchedLoader | None:
         """Record this DataLoader from its next iterator on. ``reasons``: what cannot be measured of it."""
-        watched = self._register(loader, name, site)
+        watched = self._watch(loader, name, site)
         if watched is not None:
             watched.report(loader_facts(loader, watched.name, site, reasons))
         return watched
 
     def watch_iterable(self, stand_in: Any, iterable: Any, name: str | None, site: str) -> bool:
-        """Something else than a DataLoader: wait and step only. Whether it is recorded."""
-        watched = self._register(stand_in, name, site)
+        """Any other iterable: only wait and step are measured. Returns whether it is recorded."""
+        watched = self._watch(stand_in, name, site)
         if watched is not None:
             watched.report(iterable_facts(iterable, watched.name, site, dict.fromkeys(LOADING_FACTS, NO_DATALOADER)))
         return watched is not None
@@ -98,8 +95,13 @@ class Recording:
             return None
         return session
 
-    def _register(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
-        watched = self.registry.watch(loader, name, site, self._make_watched)
+    def _watch(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
+        watched = self.registry.watch(
+            loader,
+            name,
+            site,
+            lambda index, name: WatchedLoader(index, name, self.directory, self.guard, self.note_versions),
+        )
         if watched is None:
             excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
             self.guard.note("watch", excess)
@@ -109,28 +111,23 @@ class Recording:
         """What ``--set`` and ``--apply`` changed, and what they could not."""
         reasons = {f"set:{name}": reason for name, reason in refused.items()}
         others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
-        self.facts = replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons})
-        self._write()
+        self._report(replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons}))
 
     def note_replay(self, result: Replayed) -> None:
-        self.facts = replace(self.facts, replay=result)
-        self._write()
+        self._report(replace(self.facts, replay=result))
 
     def note_versions(self) -> None:
         """Again while a device may yet be used: a program may do so for the first time in the middle of an epoch."""
         import torch
 
-        facts = with_versions(self.facts, torch)
-        if facts != self.facts:
-            self.facts = facts
-            self._write()
+        self._report(with_versions(self.facts, torch))
 
     def end_as_seen(self) -> None:
         """At the end of the process."""
         self.end(how_it_ended())
 
     def end(self, end: End) -> None:
-        """Take out the hooks, mark the end, and wait at most ``DRAIN_S`` until the records were read."""
+        """Mark the end, and wait at most ``DRAIN_S`` until the collector has read the records."""
         if self.has_ended or os.getpid() != self.pid:
             return
         self.has_ended = True
@@ -157,7 +154,7 @@ class Recording:
             say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `underfed push` sends it")
 
     def _wait_until_drained(self) -> Mapping[str, Any] | None:
-        """What the collector said when it had read everything; ``None`` when it did not in time."""
+        """What the collector reported when it had read everything; ``None`` when it did not in time."""
         deadline = time.monotonic() + DRAIN_S
         while time.monotonic() < deadline:
             try:
@@ -173,15 +170,18 @@ class Recording:
             time.sleep(POLL_S)
         return None
 
-    def _make_watched(self, index: int, name: str) -> WatchedLoader:
-        return WatchedLoader(index, name, self.directory, self.guard, self.note_versions)
+    def _report(self, facts: RunFacts) -> None:
+        """Write the run's facts where the collector finds them, if they have changed."""
+        if facts != self.facts:
+            self.facts = facts
+            self._write()
 
     def _write(self) -> None:
         write_facts(self.directory / run_files.RUN, origin=self.origin, run=self.facts)
 
 
 def open_recording(config: Config) -> Recording:
-    """Make this process's directory and begin.
+    """Create this process's directory and begin.
 
     Raises:
         RunDirectoryError: there is no safe place for the rings.
@@ -208,84 +208,6 @@ def make_directory(config: Config, rank: Rank, run_id: str) -> Path:
         with suppress(RunDirectoryError):
             return run_files.make_rank_directory(root, run_id, rank.rank, wall_clock_ms())
     return run_files.make_rank_directory(last, run_id, rank.rank, wall_clock_ms())
-
-
-def make_origin(config: Config, rank: Rank, run_id: str, directory: Path) -> Origin:
-    return Origin(
-        run_id=run_id,
-        rank=rank.rank,
-        incarnation=int(directory.name.rpartition("-")[2]),
-        pid=os.getpid(),
-        start_ticks=procfs.start_ticks(os.getpid()),
-        boot_id=procfs.boot_id(),
-        pid_namespace=procfs.pid_namespace(),
-        hostname=platform.node(),
-        started_at=wall_clock(),
-        origin_ns=now_ns(),
-        url=config.url,
-        data_directory=str(config.data_directory),
-        visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
-        device_order=os.environ.get("CUDA_DEVICE_ORDER"),
-    )
-
-
-def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
-    from underfed import __version__
-
-    return RunFacts(
-        project=config.project,
-        name=config.name,
-        job=f"{config.project}/{config.name}",
-        user=user_name(),
-        hostname=platform.node(),
-        command=[word[:REASON_LENGTH] for word in sys.orig_argv[:200]],
-        script=script_path(),
-        pid=os.getpid(),
-        rank=rank.rank,
-        local_rank=rank.local_rank,
-        node_rank=rank.node_rank,
-        world_size=rank.world_size,
-        agent_version=__version__,
-        python_version=platform.python_version(),
-        torch_version=None,
-        started_by=started_by,
-        tags=dict(config.tags),
-        config=dict(config.config),
-        launcher=rank.launcher,
-        restart_count=rank.restart_count,
-        advice_of=launch.advice_of(os.environ),
-        not_measured={} if rank.why_apart is None else {"other_hosts": rank.why_apart},
-    )
-
-
-def how_it_ended() -> End:
-    """From what the interpreter still knows of the exception that ended it, if one did."""
-    error = sys.exc_info()[1] or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-    if isinstance(error, SystemExit):
-        return exit_end(error)
-    if error is None or is_interactive():
-        return End("finished")
-    return End("crashed", last_words(error), 130 if isinstance(error, KeyboardInterrupt) else 1)
-
-
-def exit_end(error: SystemExit) -> End:
-    """``sys.exit()`` in a child of multiprocessing; torch's ``spawn`` ends so after the child's own exception."""
-    if error.code in (None, 0):
-        return End("finished")
-    code = error.code if isinstance(error.code, int) else 1
-    return End("crashed", last_words(error.__context__ or error), code)
-
-
-def last_words(error: BaseException) -> str:
-    """``Type: message``, as the end of a traceback has it."""
-    return traceback.format_exception_only(type(error), error)[-1].strip()[:REASON_LENGTH]
-
-
-def user_name() -> str | None:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return None  # a container's user without a name
 
 
 def say(line: str) -> None:

@@ -1,6 +1,7 @@
-"""``--replay N``: the training loop gets N real batches, then the same again at once, and ends: what instant data gain.
+"""``--replay N``: the training loop gets N real batches, then the same N again without loading, and the program ends.
 
-What it hands out a second time, torch's iterator never sees, and no other code of ours measures.
+The second time shows how fast it would be with instant data. Torch's iterator does not see those requests, and nothing
+else measures them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 import weakref
 from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -35,22 +37,20 @@ BLOCKS = 8
 comes with every fourth batch, as with four workers, is in all of them. A median of steps would not see it."""
 
 IDLE = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
-"""An iterator that is made when batches are handed out again must not begin to load."""
+"""An iterator that is created when batches are handed out again must not begin to load."""
 
 
+@dataclass(slots=True, eq=False)
 class Feed:
     """One training loader's batches. A loader that replaces a gone one goes on with its feed."""
 
-    __slots__ = ("batches", "handed_out", "loader", "own_ns", "requested_ns", "requests_ns")
-
-    def __init__(self) -> None:
-        self.loader: weakref.ref[Any] | None = None
-        self.batches: list[Any] = []
-        self.handed_out = 0
-        self.requested_ns = 0
-        self.requests_ns: list[int] = []
-        """When each batch was asked for, on a clock that stands still while we keep one."""
-        self.own_ns = 0
+    loader: weakref.ref[Any] | None = None
+    batches: list[Any] = field(default_factory=list)
+    handed_out: int = 0
+    requested_ns: int = 0
+    requests_ns: list[int] = field(default_factory=list)
+    """When each batch was asked for, on a clock that stands still while we keep one."""
+    own_ns: int = 0
 
     @property
     def is_free(self) -> bool:
@@ -70,12 +70,12 @@ class Replay:
         self._say = say
         self._now = now
         self._pid: int | None = None
-        """Of the process that began. One that it forks goes its own way; one that was forked before begins itself."""
+        """Of the process that began. One that it forks does not replay; one forked before begins by itself."""
         self._training = TrainingLoaders()
         self._feeds: list[Feed] = []
 
     def before_iter(self, loader: Any) -> None:
-        """A loader is about to make or reset an iterator."""
+        """A loader is about to create or reset an iterator."""
         feed = self._feed_of(loader)
         if feed is None and self._training.has(loader):
             feed = self._new_feed(loader)
@@ -83,7 +83,7 @@ class Replay:
             vars(loader).update(IDLE)
 
     def adopt(self, iterator: Any, loader: Any) -> None:
-        """The iterator of this loader was made."""
+        """The iterator of this loader is constructed."""
         feed = self._feed_of(loader)
         if feed is not None:
             iterator.__dict__[KEY] = feed

@@ -12,7 +12,7 @@ import ast
 import inspect
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 HOOKS = "<underfed>"
 """Stands in the compiled code for the object whose methods are called."""
@@ -26,8 +26,8 @@ class Around:
     """``token = entered(*arguments)`` first; where that is not ``None``, ``left(token, *arguments, result)`` at each
     return, whose value is returned, and ``stopped(token, *arguments)`` while an exception passes through.
 
-    ``arguments`` are names of the function's parameters. ``instead``: a method called before all else; what it gives
-    is returned in the body's place, unless it is ``None``.
+    ``arguments`` are names of the function's parameters. ``instead``: a method called before all else; its result is
+    returned in the body's place, unless it is ``None``.
     """
 
     arguments: tuple[str, ...]
@@ -154,39 +154,31 @@ def _put_around(function: ast.FunctionDef, seam: Around) -> bool:
         return False
     has_docstring = ast.get_docstring(function, clean=False) is not None
     documentation, body = function.body[:has_docstring], function.body[has_docstring:]
-    first = function.lineno
-    arguments = [_name(argument) for argument in seam.arguments]
-    start: list[ast.stmt] = []
+    first = _Place(function.lineno, function.col_offset)
+    start = ""
     if seam.instead is not None:
-        start += [_assign(RESULT, _call(seam.instead, arguments)), _return_unless_none()]
-    start.append(
-        _assign(TOKEN, _call(seam.entered, arguments))
-        if seam.left is not None
-        else ast.Expr(_call(seam.entered, arguments))
-    )
-    for statement in start:
-        _locate(statement, first, function.col_offset)
+        start += f"{RESULT} = {_call(seam.instead, *seam.arguments)}\nif {RESULT} is not None: return {RESULT}\n"
+    entered = _call(seam.entered, *seam.arguments)
+    start += entered if seam.left is None else f"{TOKEN} = {entered}"
     if seam.left is not None:
-        body = [part for statement in body for part in _returning(statement, seam.left, arguments)]
+        leave = _call(seam.left, TOKEN, *seam.arguments, RESULT)
+        body = [part for statement in body for part in _returning(statement, leave)]
         if not isinstance(body[-1], (ast.Return, ast.Raise)):
-            body += [_locate(part, body[-1].lineno, 0) for part in _leave(ast.Constant(None), seam.left, arguments)]
+            body += _leave(ast.Constant(None), leave, _Place(body[-1].lineno, 0))
     if seam.stopped is not None:
-        note = ast.If(_is_not_none(TOKEN), [ast.Expr(_call(seam.stopped, [_name(TOKEN), *arguments]))], [])
-        handler = ast.ExceptHandler(_name("BaseException"), None, [note, ast.Raise()])
-        body = [_locate(ast.Try(body, [_locate(handler, first, 0)], [], []), first, 0)]
-    function.body = [*documentation, *start, *body]
+        note = _call(seam.stopped, TOKEN, *seam.arguments)
+        attempt = _parsed(f"try: pass\nexcept BaseException:\n if {TOKEN} is not None: {note}\n raise", first)[0]
+        attempt.body, body = body, [attempt]
+    function.body = [*documentation, *_parsed(start, first), *body]
     return True
 
 
-def _returning(statement: ast.stmt, left: str, arguments: list[ast.expr]) -> list[ast.stmt]:
-    """The statement, with each ``return`` of this function (not of one within) going through ``left``."""
+def _returning(statement: ast.stmt, leave: str) -> list[ast.stmt]:
+    """The statement, with each ``return`` of this function (not of one within) going through ``leave``."""
 
     class Returns(ast.NodeTransformer):
         def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
-            return [
-                _locate(part, node.lineno, node.col_offset)
-                for part in _leave(node.value or ast.Constant(None), left, arguments)
-            ]
+            return _leave(node.value or ast.Constant(None), leave, _Place(node.lineno, node.col_offset))
 
         def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
             return node
@@ -201,12 +193,10 @@ def _returning(statement: ast.stmt, left: str, arguments: list[ast.expr]) -> lis
     return changed if isinstance(changed, list) else [changed]
 
 
-def _leave(value: ast.expr, left: str, arguments: list[ast.expr]) -> list[ast.stmt]:
-    through = _call(left, [_name(TOKEN), *arguments, _name(RESULT)])
-    return [
-        _assign(RESULT, value),
-        ast.Return(ast.IfExp(_is_not_none(TOKEN), through, _name(RESULT))),
-    ]
+def _leave(value: ast.expr, leave: str, place: _Place) -> list[ast.stmt]:
+    parts = _parsed(f"{RESULT} = None\nreturn {leave} if {TOKEN} is not None else {RESULT}", place)
+    parts[0].value = ast.copy_location(value, parts[0].value) if not hasattr(value, "lineno") else value
+    return parts
 
 
 def _put_at_calls(function: ast.FunctionDef, seam: AtCall) -> bool:
@@ -221,36 +211,34 @@ def _put_at_calls(function: ast.FunctionDef, seam: AtCall) -> bool:
             if ast.unparse(node.func) != seam.callee:
                 return node
             found = True
-            before = _call(seam.before, [_name(argument) for argument in seam.arguments])
-            return ast.copy_location(_call(seam.after, [ast.copy_location(before, node), node]), node)
+            place = _Place(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+            around: ast.Call = _parsed(_call(seam.after, _call(seam.before, *seam.arguments), "None"), place)[0].value
+            around.args[1] = node
+            return around
 
     Calls().visit(function)
     return found and set(seam.arguments) <= known
 
 
-def _call(method: str, arguments: list[ast.expr]) -> ast.Call:
-    return ast.Call(ast.Attribute(ast.Constant(HOOKS), method, ast.Load()), list(arguments), [])
+def _call(method: str, *arguments: str) -> str:
+    return f"{HOOKS!r}.{method}({', '.join(arguments)})"
 
 
-def _name(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
+class _Place(NamedTuple):
+    """The position that a new node has in the source."""
+
+    line: int
+    column: int
+    end_line: int | None = None
+    end_column: int | None = None
 
 
-def _assign(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _is_not_none(name: str) -> ast.expr:
-    return ast.Compare(_name(name), [ast.IsNot()], [ast.Constant(None)])
-
-
-def _return_unless_none() -> ast.stmt:
-    return ast.If(_is_not_none(RESULT), [ast.Return(_name(RESULT))], [])
-
-
-def _locate(node: Any, line: int, column: int) -> Any:
-    """Locate a new node, and what is new in it: what came from the source knows where it was."""
-    for each in ast.walk(node):
-        if "lineno" in each._attributes and not hasattr(each, "lineno"):
-            vars(each).update(lineno=line, end_lineno=line, col_offset=column, end_col_offset=column)
-    return node
+def _parsed(source: str, place: _Place) -> list[Any]:
+    """New statements, all of which stand at one place of the function's source."""
+    tree = ast.parse(source)
+    line, column, end_line, end_column = place
+    for node in ast.walk(tree):
+        if "lineno" in node._attributes:
+            ends = {"end_lineno": end_line or line, "end_col_offset": column if end_column is None else end_column}
+            vars(node).update(lineno=line, col_offset=column, **ends)
+    return tree.body

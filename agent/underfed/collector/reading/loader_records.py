@@ -58,8 +58,7 @@ class LoaderRecords:
             ring_format.OVERHEAD: lambda _, __, each: self._overhead.plain(each[1]),
             ring_format.BATCH_SHAPE: self._shape,
             ring_format.PIN: self._pin,
-            ring_format.DEVICE: lambda _, __, each: self.steps.device(each[1], _known_us(each[2]), _known_us(each[3])),
-            ring_format.COPY: lambda _, __, each: self.steps.copied(each[1], _us(each[2]), _known_us(each[3])),
+            **dict.fromkeys(ring_format.LATER_COLUMNS, lambda _, __, each: self._later(each)),
         }
 
     @property
@@ -147,6 +146,10 @@ class LoaderRecords:
     def _own_detail(self, ring: RingName, _: int, each: Record) -> None:
         self._overhead.watched(each[6])
         self._end_batch(ring, each)
+
+    def _later(self, each: Record) -> None:
+        columns = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
+        self.steps.later(each[1], {name: _known_us(each[place]) for place, name in enumerate(columns, start=2)})
 
     def _shape(self, _: RingName, __: int, each: Record) -> None:
         self.shape = each[1], each[2]

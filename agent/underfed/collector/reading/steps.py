@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from underfed.collector.wire import LONGEST_US, STEPS, Epoch, Steps
-from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.exchange.ring_format import LATER_COLUMNS, NOT_MEASURED
 
 IsPause = Callable[[int, int], bool]
 """Whether something else than this step's own work happened between two instants (run clock, µs)."""
@@ -36,17 +36,8 @@ class Request:
     """What the device did meanwhile is still to come."""
 
 
-@dataclass(slots=True)
-class DeviceTimes:
-    """Of one step. ``None``: not measured in it."""
-
-    gpu_idle_us: int | None = None
-    gpu_work_us: int | None = None
-    h2d_us: int | None = None
-    h2d_exposed_us: int | None = None
-
-
-UNTIMED = DeviceTimes()
+DeviceTimes = dict[str, int | None]
+"""Columns of one step in µs. ``None`` or absent: not measured in it."""
 
 
 @dataclass(slots=True)
@@ -70,7 +61,8 @@ class Stretch:
 
     def wire(self, loader: str, device: Mapping[int, DeviceTimes]) -> Steps:
         first = self.requests[0]
-        times = [device.get(request.step_index, UNTIMED) for request in self.requests]
+        times = [device.get(request.step_index, {}) for request in self.requests]
+        later = (name for names in LATER_COLUMNS.values() for name in names)
         drawn = [request.drawn_us for request in self.requests]
         batch_index = [request.batch_index for request in self.requests]
         depths = [request.depth for request in self.requests]
@@ -86,10 +78,7 @@ class Stretch:
             queue_depth=depths if min(depths) >= 0 else None,
             batch_index=None if is_consecutive else batch_index,
             sampler_us=[min(LONGEST_US, each) for each in drawn] if min(drawn) >= 0 else None,
-            gpu_idle_us=_sampled([each.gpu_idle_us for each in times]),
-            gpu_work_us=_sampled([each.gpu_work_us for each in times]),
-            h2d_us=_sampled([each.h2d_us for each in times]),
-            h2d_exposed_us=_sampled([each.h2d_exposed_us for each in times]),
+            **{name: _sampled([each.get(name) for each in times]) for name in later},
         )
 
 
@@ -209,21 +198,11 @@ class LoaderSteps:
         if ended == "error":
             self._keep(epoch)  # a program may catch it and go on
 
-    def device(self, step_index: int, gpu_idle_us: int | None, gpu_work_us: int | None) -> None:
-        """What the device did in a step that was announced as timed."""
-        times = self._times(step_index)
-        times.gpu_idle_us, times.gpu_work_us = gpu_idle_us, gpu_work_us
-
-    def copied(self, step_index: int, h2d_us: int, h2d_exposed_us: int | None) -> None:
-        """How long the copy of this step's batch took, and how much of it the device waited for."""
-        times = self._times(step_index)
-        times.h2d_us, times.h2d_exposed_us = h2d_us, h2d_exposed_us
-
-    def _times(self, step_index: int) -> DeviceTimes:
-        times = self._device.setdefault(self._numbers.get(step_index, step_index), DeviceTimes())
+    def later(self, step_index: int, times: DeviceTimes) -> None:
+        """Columns of this step that became known after it, see ``ring_format.LATER_COLUMNS``."""
+        self._device.setdefault(self._numbers.get(step_index, step_index), {}).update(times)
         if len(self._device) > DEVICE_STEPS:
             del self._device[next(iter(self._device))]
-        return times
 
     def take_steps(self) -> list[Steps]:
         """Complete steps, oldest first, at most ``wire.STEPS`` in one object.

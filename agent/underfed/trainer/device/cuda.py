@@ -34,7 +34,7 @@ class CudaEvents:
         self.target = torch.device("cuda", device)
         self._home: int = torch.cuda.current_device()
         self.is_capturing: Callable[[], bool] = torch.cuda.is_current_stream_capturing
-        # The public functions make a new object at each call; these give numbers.
+        # The public functions create a new object at each call; these return numbers.
         self._current_device = torch._C._cuda_getDevice
         self._current_stream = torch._C._cuda_getCurrentStream
         self.default: Any = torch.cuda.default_stream(device)
@@ -104,8 +104,8 @@ def why_no_cuda(torch: Any) -> str:
 
 
 def find_device(torch: Any) -> tuple[int | None, str | None]:
-    """The current device if it is in use, else the only one that is: many programs say ``.to("cuda:1")`` and never
-    make that device the current one. Or ``None``, and why."""
+    """The current device if it is in use, else the only one that is: many programs call ``.to("cuda:1")`` and never
+    select that device. Or ``None``, and why."""
     names = ("_cuda_hasPrimaryContext", "_cuda_getDevice", "_cuda_getCurrentStream")
     missing = [name for name in names if not hasattr(torch._C, name)]
     if missing:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from underfed.exchange import ring_format
@@ -74,22 +75,27 @@ class EventSource(Protocol):
         """A new one, never freed."""
 
 
+@dataclass(slots=True, eq=False)
 class Span:
     """Two events around one ``next()``."""
 
-    __slots__ = ("a", "b", "current", "idle_ns", "step", "stream", "was_busy")
+    a: Event
+    b: Event
+    current: Stream
+    stream: Stream
+    """The stream that was current, and the one that was timed."""
+    step: int = -1
+    idle_ns: int = NOT_MEASURED
+    was_busy: bool = False
+    """The device still had work when ``next()`` was entered."""
 
-    def __init__(self, source: EventSource, stream: Stream) -> None:
-        self.a, self.b = source.event(), source.event()
-        # An event is made at its first recording: pay for it here.
-        self.a.record(stream)
-        self.b.record(stream)
-        self.current = self.stream = stream
-        """The stream that was current, and the one that was watched."""
-        self.step = -1
-        self.idle_ns = NOT_MEASURED
-        self.was_busy = False
-        """The device still had work when ``next()`` was entered."""
+
+def new_span(source: EventSource, stream: Stream) -> Span:
+    """An event is created at its first recording: that cost is paid here."""
+    span = Span(source.event(), source.event(), stream, stream)
+    span.a.record(stream)
+    span.b.record(stream)
+    return span
 
 
 class DeviceClock:
@@ -151,7 +157,7 @@ class DeviceClock:
         return False
 
     def poll(self) -> None:
-        """Write what the device has got to meanwhile."""
+        """Write records of the steps that the device has finished since."""
         if not self._pending and self._finished is None:
             return
         try:
@@ -185,13 +191,13 @@ class DeviceClock:
                 break
             span = self._pending.popleft()
             span.idle_ns = nanoseconds(span.a, span.b)
-            self._tell_finished(span)
+            self._write_finished(span)
             self._finished = span
         finished = self._finished
         if finished is not None and not self._pending and self._open is None and finished.step != self._step:
-            self._tell_finished(None)
+            self._write_finished(None)
 
-    def _tell_finished(self, follower: Span | None) -> None:
+    def _write_finished(self, follower: Span | None) -> None:
         """``follower``: the next timed step. The work in between is seen where the host was ahead of the device."""
         finished, self._finished = self._finished, None
         if finished is None:
@@ -230,7 +236,7 @@ def nanoseconds(begin: Event, end: Event) -> int:
 def open_device_clock(ring: RingWriter) -> DeviceClock | None:
     """A clock of the device that this process uses, writing into ``ring``; ``None`` where ``device_reason()`` says why.
 
-    The first call for a device makes its events: about a millisecond.
+    The first call for a device creates its events: about a millisecond.
     """
     if device_reason() is not None:
         return None
@@ -256,5 +262,5 @@ def spans_of(source: EventSource) -> list[Span]:
     """The free pairs of a device, shared by the clocks of all loaders."""
     if source not in _spans:
         stream = source.stream()
-        _spans[source] = [Span(source, stream) for _ in range(PAIRS)]
+        _spans[source] = [new_span(source, stream) for _ in range(PAIRS)]
     return _spans[source]

@@ -1,4 +1,4 @@
-"""Watches what is no DataLoader: any iterable of batches, through a stand-in that passes everything on.
+"""Watches any iterable of batches that is not a DataLoader, through a stand-in that passes everything on.
 
 Wait and step are measured. How its batches are loaded cannot be seen from outside.
 """
@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from underfed.exchange.ring_format import NOT_MEASURED, pack_request
+from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
 from underfed.trainer.hooks.session import SAMPLED_OVERHEAD, Session
 
 NO_DATALOADER = "not a torch DataLoader"
-LOADING_FACTS = (
-    "load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples", "collate_us",
-    "queue_depth", "received_us", "sampler_us", "pin_us",
-)  # fmt: skip
 
 SPECIAL = (
     "__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__reversed__", "__call__", "__bool__",
@@ -42,8 +38,8 @@ def stand_in(iterable: Any, open_session: OpenPlain) -> Any:
         same = getattr(getattr(kind, "next", None), "__code__", None)
         if same is not None and same.co_argcount == 1:  # DALI's iterators can also be asked so
             special["next"] = _next
-    made = type(kind.__name__, (StandIn,), {**special, "__slots__": (), "__doc__": kind.__doc__})
-    return made(iterable, open_session)
+    derived = type(kind.__name__, (StandIn,), {**special, "__slots__": (), "__doc__": kind.__doc__})
+    return derived(iterable, open_session)
 
 
 def is_stand_in(thing: Any) -> bool:
@@ -51,7 +47,7 @@ def is_stand_in(thing: Any) -> bool:
 
 
 class StandIn:
-    """Made by ``stand_in``."""
+    """See ``stand_in``, which derives from it."""
 
     __slots__ = (ITERABLE, OPEN, PASS, "__weakref__")
 
@@ -121,8 +117,8 @@ class WatchedIterator:
 
 
 def _next(self: StandIn) -> Any:
-    """For what is its own iterator, such as a generator, and is asked without ``iter()``. What it gives after its end,
-    because it was reset, is another pass."""
+    """For an iterable that is its own iterator, such as a generator, and is used without ``iter()``. Batches after its
+    end, because it was reset, belong to another pass."""
     watched: WatchedIterator | None = object.__getattribute__(self, PASS)
     if watched is None:
         watched = WatchedIterator(_iterable(self), object.__getattribute__(self, OPEN)(self))
@@ -164,14 +160,7 @@ def _begin(session: Session) -> bool:
 def _left(session: Session, batch: Any, index: int, entered_ns: int, is_timed: bool) -> None:
     left_ns = now_ns()
     try:
-        loader, device = session.loader, session.device
-        step, loader.steps = loader.steps, loader.steps + 1
-        is_timed = is_timed and device is not None and device.left()
-        session.ring.write(
-            session.step_head, entered_ns, left_ns, pack_request(NOT_MEASURED, is_timed, NOT_MEASURED), index, step, 0
-        )
-        if device is not None:
-            device.poll()
+        step = session.handed_out(index, entered_ns, left_ns, NOT_MEASURED, session.device, is_timed)
         if session.is_inspected:
             session.end_inspection(batch, index, entered_ns, left_ns, now_ns())
         elif not (step + 1) % SAMPLED_OVERHEAD:

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 WATCHED_LOADERS = 32
-"""In one run: 8 MB of rings. One that a program makes anew takes the place of the one before."""
-
-NESTED_SAMPLERS = 4
+"""In one run: 8 MB of rings. A loader that a program creates again replaces the one before."""
 
 Make = Callable[[int, str], WatchedLoader]
 """Called with a loader's number and name."""
 
 Job = tuple[str | None, str, str]
-"""What a loader is for: the name the user gave, else the line that watched it with what it draws. The same again is the
-same job."""
+"""What a loader is for: the name that the user chose, else the line that watched it and what it loads. Loaders with an
+equal one continue each other."""
 
 
 @dataclass(slots=True)
@@ -34,10 +33,10 @@ class Entry:
     iterators: int
     """That the loaders before it had."""
     copies: dict[int, weakref.ref[Any]] = field(default_factory=dict)
-    """Which a framework made from the one watched last."""
+    """Which a framework created from the one watched last."""
 
     @property
-    def has_drawn(self) -> bool:
+    def was_iterated(self) -> bool:
         """The one watched last itself."""
         return not self.copies and self.watched.iterators > self.iterators
 
@@ -58,8 +57,8 @@ class Registry:
         self._lock = threading.Lock()
 
     def find(self, loader: Any) -> WatchedLoader | None:
-        """Also for a loader that a framework made anew from a watched one which has drawn nothing itself. Called when
-        the loader is about to be iterated.
+        """Also for a loader that a framework created from a watched one which itself was not iterated. Called when the
+        loader is about to be iterated.
 
         Lightning and Accelerate do so to put in a sampler of theirs, or to skip what an earlier run has seen: same data
         set, same collate function.
@@ -68,13 +67,13 @@ class Registry:
         if entry is None or not entry.has(loader):
             return self._adopt(loader) if self._entries else None
         if id(loader) in entry.loaders:
-            entry.copies = {}  # those that were made from it were for something else, or are done with
+            entry.copies = {}  # those created from it were for something else, or are no longer used
         return entry.watched
 
     def watch(self, loader: Any, name: str | None, site: str, make: Make) -> WatchedLoader | None:
         """The loader's numbering: its own, that of a loader whose job it goes on with, or a new one.
 
-        A loader that a program makes anew for each epoch goes on where the last one ended, so there is one
+        A loader that a program creates for each epoch continues where the last one ended, so there is one
         ``train`` and not a hundred. ``None``: too many are watched.
         """
         with self._lock:
@@ -127,7 +126,7 @@ class Registry:
 
 def make_entry(job: Job, loader: Any, watched: WatchedLoader, earlier: Mapping[int, weakref.ref[Any]]) -> Entry:
     """A data set that cannot be held weakly, such as a plain list, is not known again."""
-    attributes = _attributes(loader)
+    attributes = attributes_of(loader)
     try:
         dataset = weakref.ref(attributes["dataset"])
     except (KeyError, TypeError):
@@ -137,26 +136,26 @@ def make_entry(job: Job, loader: Any, watched: WatchedLoader, earlier: Mapping[i
 
 
 def _goes_on(loader: Any, job: Job, entry: Entry) -> bool:
-    """Frameworks hold on to loaders that they are done with. One that is still there is replaced by one from the same
-    line over the same data, if it was drawn from."""
-    if job == entry.job and entry.watched.steps and _draws_from(loader, entry):
+    """Whether the loader continues the entry's. Frameworks keep loaders that they no longer use: one that lives is
+    replaced by one from the same line over the same data, if it has given batches."""
+    if job == entry.job and entry.watched.steps and _loads_same_data(loader, entry):
         return True
     if entry.living():
         return False
     if job[0] is not None:
         return job[0] == entry.job[0]
-    return job == entry.job and (_draws_from(loader, entry) or _dataset(entry) is None)
+    return job == entry.job and (_loads_same_data(loader, entry) or _dataset(entry) is None)
 
 
 def _is_made_from(loader: Any, entry: Entry) -> bool:
-    return not entry.has_drawn and _draws_from(loader, entry) and id(loader.collate_fn) == entry.collate_id
+    return not entry.was_iterated and _loads_same_data(loader, entry) and id(loader.collate_fn) == entry.collate_id
 
 
-def _draws_from(loader: Any, entry: Entry) -> bool:
-    dataset, drawn = _dataset(entry), _attributes(loader).get("dataset")
-    if type(drawn).__name__ == "IterableDatasetShard":  # Accelerate's, around the program's own
-        drawn = _attributes(drawn).get("dataset")
-    return dataset is not None and dataset is drawn
+def _loads_same_data(loader: Any, entry: Entry) -> bool:
+    dataset, loaded = _dataset(entry), attributes_of(loader).get("dataset")
+    if type(loaded).__name__ == "IterableDatasetShard":  # Accelerate's, around the program's own
+        loaded = attributes_of(loaded).get("dataset")
+    return dataset is not None and dataset is loaded
 
 
 def _dataset(entry: Entry) -> Any:
@@ -164,31 +163,11 @@ def _dataset(entry: Entry) -> Any:
 
 
 def _kind(loader: Any) -> str:
-    """Data set, order, batch size, and whether it is for training: what tells apart the loaders that one line of a
-    program has a framework iterate. None of the program's code runs."""
+    """Data set, order, batch size, and whether it is for training: what distinguishes the loaders that a
+    framework iterates for one line of a program. None of the program's code runs."""
     import torch
 
-    attributes = _attributes(loader)
-    dataset, sampler = type(attributes.get("dataset")).__qualname__, _innermost_sampler(attributes)
-    shuffle, size = _attributes(sampler).get("shuffle"), attributes.get("batch_size")
+    attributes = attributes_of(loader)
+    dataset, sampler = type(attributes.get("dataset")).__qualname__, [None, *samplers_of(loader)][-1]
+    shuffle, size = attributes_of(sampler).get("shuffle"), attributes.get("batch_size")
     return f"{dataset} {type(sampler).__qualname__} {shuffle} {size} {torch.is_grad_enabled()}"
-
-
-def _innermost_sampler(attributes: Mapping[str, Any]) -> Any:
-    sampler = None
-    for _ in range(NESTED_SAMPLERS):
-        inside = [attributes.get(name) for name in ("batch_sampler", "sampler")]
-        deeper = next((each for each in inside if each is not None), None)
-        if deeper is None:
-            break
-        sampler, attributes = deeper, _attributes(deeper)
-    return sampler
-
-
-def _attributes(thing: Any) -> Mapping[str, Any]:
-    """Its own: a stand-in has none, and would give the original's."""
-    try:
-        attributes: Mapping[str, Any] = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return {}
-    return attributes

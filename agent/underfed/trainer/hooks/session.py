@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from mmap import mmap
 from typing import Any
 
 from underfed.exchange import ring_format, run_files
 from underfed.exchange.ring import RingWriter
-from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.exchange.ring_format import NOT_MEASURED, head, pack_request
 from underfed.host.clock import now_ns
+from underfed.trainer.batch import measure_batch
 from underfed.trainer.device.device_clock import DeviceClock
-from underfed.trainer.hooks.batch_shape import measure_batch
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
-from underfed.trainer.loading.probe import BatchUsage, Probe
+from underfed.trainer.loading.probe import BatchUsage, Probe, write_batch, write_batch_detail
 from underfed.trainer.loading.worker import WorkerPlan
 
 STEP_CAPACITY = 4096
@@ -24,28 +26,35 @@ KEPT_ITERATORS = 4
 """Rings of workers of older iterators are removed, drained or not: files stay bounded without a collector."""
 
 EARLY_STEPS = 32
-"""A loader's first steps are all looked at closely, so that a short run has evidence too."""
+"""A loader's first steps are all measured closely, so that a short run has evidence too."""
 
 MEASURING_SHARE = 500
 """Later at most one part in so many of the training's time goes into measuring how batches are loaded. One batch
 takes from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
 
 SAMPLED_OVERHEAD = 61
-"""Our own time on the training thread is measured so often in steps that are not looked at closely otherwise. A prime
+"""Of the steps that are not measured closely, in every 61st our own time on the training thread is measured. A prime
 number: else it would always, or never, be a step in which the device is timed too."""
 
 TIMED_SHARE = 0.6
-"""So much of our own time in a step lies between the readings of the clock. The rest is the calls from torch's code
-into ours, and what we do at the drawing of an index and at a batch's arrival: about as much with workers as without
-(``benchmarks/overhead``). What the device clock costs lies between the readings altogether."""
+"""This share of our own time in a step is between the readings of the clock. The rest is the calls from torch's code
+into ours, and what we do when an index is sampled and when a batch arrives: about as much with workers as without
+(``benchmarks/overhead``). All of what the device clock costs is between the readings."""
 
 NEVER_NS = 1 << 62
 LONG_WAIT_NS = 50_000
-"""A batch that is made within this time need not be watched for on the device each time."""
+"""A request that is answered within this time need not be timed on the device each time."""
+
+
+PINNING = "_underfed"
+"""The session's place in the ``__dict__`` of the queue that the pin thread reads."""
+
+KEY = "_underfed"
+"""The session's place in the iterator's ``__dict__``: one dictionary look-up, and it goes with the iterator."""
 
 
 def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
-    """For a new iterator of the loader. Makes the step ring for the first."""
+    """For a new iterator of the loader. Creates the step ring for the first."""
     if loader.ring is None:
         loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
     session = Session(loader, loader.ring, loader.iterators, fetches_ahead)
@@ -55,109 +64,99 @@ def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
     return session
 
 
+def stop_recording(iterator: Any, where: str, error: Exception) -> None:
+    """This iterator is recorded no more; the training goes on."""
+    session: Session | None = iterator.__dict__.pop(KEY, None)
+    if session is not None:
+        session.loader.guard.failed(where, error)
+
+
+@dataclass(slots=True, eq=False)
 class Session:
-    """Lies in its iterator's ``__dict__`` and ends with it."""
+    """Kept in its iterator's ``__dict__``, and ends with it."""
 
-    __slots__ = (
-        "arrived",
-        "batch_index",
-        "began_ns",
-        "collate",
-        "device",
-        "drawn_ns",
-        "due_ns",
-        "epoch",
-        "fetches_ahead",
-        "has_waited",
-        "in_order",
-        "is_constructed",
-        "is_inspected",
-        "is_map",
-        "is_passive",
-        "is_probing",
-        "iterator",
-        "loader",
-        "mask",
-        "memory",
-        "next_number",
-        "pack",
-        "pass_index",
-        "probe",
-        "qsize",
-        "received_ns",
-        "ring",
-        "started_ns",
-        "step_head",
-    )
+    loader: WatchedLoader
+    ring: RingWriter
+    iterator: int
+    """Its number among the loader's iterators."""
+    fetches_ahead: bool
+    """Its consumer asks for the batch after the one that it hands out."""
+    pass_index: int = -1
+    epoch: int = 0
+    step_head: int = 0
+    started_ns: int = field(default_factory=now_ns)
+    is_constructed: bool = False
+    """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
+    is_passive: bool = False
+    """``underfed.prefetch`` records the steps: this loader's requests are not its consumer's."""
+    is_inspected: bool = True
+    """The next step is measured closely: it is the first, one of a sample, or its batch is to be measured."""
+    has_waited: bool = True
+    """The last request took long enough for the device to run dry. Known where there is a device."""
+    is_probing: bool = False
+    """How this step's batch is loaded is being measured. Only without workers."""
+    due_ns: int = NEVER_NS
+    """From then on another batch may be measured."""
+    began_ns: int = 0
+    sampler_ns: int = 0
+    """Sampler time that is in no record yet."""
+    qsize: Callable[[], int] | None = None
+    in_order: bool = True
+    is_map: bool = False
+    arrived: int = 0
+    """Batches of this pass that reached the training process."""
+    received_ns: int = 0
+    batch_index: int = NOT_MEASURED
+    probe: Probe | None = None
+    collate: CollateTimer | None = None
+    device: DeviceClock | None = None
+    memory: mmap = field(init=False)
+    mask: int = field(init=False)
+    pack: Callable[..., None] = field(init=False)
+    next_number: Callable[[], int] = field(init=False)
+    """These four are the ring's, for the one place where a call of ``write`` would cost too much."""
 
-    def __init__(self, loader: WatchedLoader, ring: RingWriter, iterator: int, fetches_ahead: bool) -> None:
-        self.loader = loader
-        self.ring = ring
+    def __post_init__(self) -> None:
+        ring = self.ring
         self.memory, self.mask, self.pack, self.next_number = ring.memory, ring.mask, ring.pack, ring.next_number
-        self.iterator = iterator
-        self.fetches_ahead = fetches_ahead
-        self.pass_index = -1
-        self.started_ns = now_ns()
-        self.is_constructed = False
-        """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
-        self.is_passive = False
-        """Someone else tells of the steps (``underfed.prefetch``), as this loader's consumer does not ask for them."""
-        self.is_inspected = True
-        """The next step is looked at closely: it is the first, one of a sample, or its batch is to be measured."""
-        self.has_waited = True
-        """The last request took long enough for the device to run dry. Known where there is a device."""
-        self.is_probing = False
-        """How this step's batch is loaded is being measured. Only without workers."""
-        self.due_ns = NEVER_NS
-        """From then on another batch may be measured."""
-        self.began_ns = 0
-        self.drawn_ns = 0
-        """Time spent drawing indices that no record tells of yet."""
-        self.qsize: Callable[[], int] | None = None
-        self.in_order = True
-        self.is_map = False
-        self.probe: Probe | None = None
-        self.collate: CollateTimer | None = None
-        self.device: DeviceClock | None = None
-        self._new_pass()
+        self._begin_pass()
 
-    def _new_pass(self) -> None:
+    def _begin_pass(self) -> None:
         self.epoch = self.loader.epochs
         self.loader.epochs += 1
         self.pass_index += 1
-        self.step_head = ring_format.head(ring_format.STEP, self.epoch)
-        self.arrived = 0
-        """Batches that the training process holds or held, this pass."""
-        self.received_ns = 0
+        self.step_head = head(ring_format.STEP, self.epoch)
+        self.arrived = self.received_ns = 0
         self.batch_index = NOT_MEASURED
         self.loader.began_epoch()
         self.device = self.loader.device_clock()
 
-    def constructed(self, iterator: Any) -> None:
-        """The iterator is complete, its workers are started: note when, and look at what it has."""
+    def constructed(self, iterator: Any, sees_arrivals: bool = True) -> None:
+        """The iterator is complete and its workers are started."""
         constructed_ns = now_ns()
-        self._look_at(iterator)
+        self._read(iterator, sees_arrivals)
         self._write_epoch(constructed_ns)
 
-    def adopt(self, iterator: Any) -> None:
-        """An iterator that was there before it was watched: its next request is a first step."""
-        self._look_at(iterator)
+    def adopt(self, iterator: Any, sees_arrivals: bool) -> None:
+        """The iterator was there before its loader was watched: its next request is a first step."""
+        self._read(iterator, sees_arrivals)
         self._write_epoch(NOT_MEASURED)
 
     def begin_plain(self) -> None:
-        """For what is no iterator of torch's."""
+        """For an iterator that is not torch's."""
         self.is_constructed = True
         self._write_epoch(now_ns())
+        self.sampler_ns = NOT_MEASURED
 
     def resetting(self) -> None:
-        """A kept iterator begins another pass, with the workers it has. What comes while it does so belongs to the pass
-        before, and torch throws it away."""
+        """A persistent iterator begins another pass, with the workers it has. What comes while it does so belongs to
+        the pass before, and torch throws it away."""
         self.started_ns = now_ns()
         self.is_constructed = False
-        self.drawn_ns = 0
+        self.sampler_ns = 0
 
     def reset(self) -> None:
-        self._new_pass()
+        self._begin_pass()
         self.is_constructed = True
         self._write_epoch(NOT_MEASURED)
 
@@ -169,83 +168,51 @@ class Session:
             self.probe.begin()
 
     def end_inspection(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
-        """After it: how the batch was loaded, if that happened here, and what we ourselves cost up to ``done_ns``."""
+        """After that request: record how the batch was loaded, if that happened here, and what the agent cost."""
         self.loader.ensure_collector()
         if self.device is None and not self.is_passive:
             self.device = self.loader.device_clock()
         self.is_inspected = self.loader.steps < EARLY_STEPS
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
-            self.ring.write(ring_format.head(ring_format.BATCH_SHAPE, self.epoch), *measure_batch(batch))
+            self._write(ring_format.BATCH_SHAPE, *measure_batch(batch))
         if self.is_probing and self.probe is not None and self.collate is not None:
             self.is_probing = False
             self._write_batch(self.probe.end(), self.collate, index, entered_ns, left_ns)
         else:
             timed_ns = (entered_ns - self.began_ns) + (done_ns - left_ns)
-            own_ns = timed_ns if self.device is not None else round(timed_ns / TIMED_SHARE)
-            self.ring.write(ring_format.head(ring_format.OVERHEAD, self.epoch), own_ns)
+            self._write(ring_format.OVERHEAD, timed_ns if self.device is not None else round(timed_ns / TIMED_SHARE))
+
+    def handed_out(
+        self, index: int, entered_ns: int, left_ns: int, depth: int, device: DeviceClock | None, is_timed: bool
+    ) -> int:
+        """Record a step that torch's own ``next()`` did not give, and return its index. ``depth``: of the queue."""
+        step = self.loader.steps
+        self.loader.steps = step + 1
+        is_timed = is_timed and device is not None and device.left()
+        request = pack_request(depth, is_timed, self.sampler_ns)
+        self.ring.write(self.step_head, entered_ns, left_ns, request, index, step, 0)
+        self.sampler_ns = min(self.sampler_ns, 0)
+        if device is not None:
+            device.poll()
+        return step
 
     def stopped(self, iterator: Any, is_over: bool, entered_ns: int, left_ns: int) -> None:
         """``next()`` raised: there are no more batches, or something failed."""
-        kind = ring_format.EXHAUSTED if is_over else ring_format.FAILED
         if not self.is_passive:
-            self.ring.write(ring_format.head(kind, self.epoch), entered_ns, left_ns)
+            self.ended(is_over, entered_ns, left_ns)
         self.is_inspected, self.is_probing = True, False
-        self.drawn_ns = 0
-        if kind == ring_format.FAILED and self.qsize is not None:
+        self.sampler_ns = min(self.sampler_ns, 0)
+        if not is_over and self.qsize is not None:
             # A failed batch arrived and was not handed out: count again what waits.
             self.arrived = _arrived(iterator)
 
+    def ended(self, is_over: bool, entered_ns: int, left_ns: int) -> None:
+        self._write(ring_format.EXHAUSTED if is_over else ring_format.FAILED, entered_ns, left_ns)
+
     def pinned(self, batch_index: int, started_ns: int) -> None:
         """Also called by the thread that pins."""
-        self.ring.write(ring_format.head(ring_format.PIN, self.epoch), batch_index, started_ns, now_ns())
-
-    def _write_epoch(self, constructed_ns: int) -> None:
-        drawn_ns, self.drawn_ns = self.drawn_ns, 0
-        self.ring.write(
-            ring_format.head(ring_format.EPOCH, self.epoch),
-            self.iterator,
-            self.pass_index,
-            self.started_ns,
-            constructed_ns,
-            self.loader.steps,
-            drawn_ns << 1 | self.fetches_ahead,
-        )
-
-    def _write_batch(self, usage: BatchUsage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
-        collate.is_on = False
-        self.ring.write(
-            ring_format.head(ring_format.BATCH, self.epoch),
-            index,
-            entered_ns,
-            left_ns,
-            usage.cpu_ns,
-            usage.runqueue_ns,
-            collate.elapsed_ns,
-        )
-        written_ns = now_ns()
-        own_ns = (entered_ns - self.began_ns) + (written_ns - left_ns)
-        self.ring.write(
-            ring_format.head(ring_format.BATCH_DETAIL, self.epoch),
-            index,
-            usage.process_cpu_ns,
-            usage.asked_bytes,
-            usage.read_bytes,
-            collate.samples,
-            own_ns,
-        )
-        if self.loader.steps >= EARLY_STEPS:
-            pause_ns = own_ns * MEASURING_SHARE
-            # A batch that takes as long to load pays for the measuring of the next: then each is measured.
-            self.is_inspected = pause_ns <= left_ns - entered_ns
-            self.due_ns = 0 if self.is_inspected else left_ns + pause_ns
-
-    def _look_at(self, iterator: Any) -> None:
-        self.is_constructed = True
-        if iterator._num_workers > 0:
-            self._look_at_queues(iterator)
-        else:
-            self._look_at_fetcher(iterator)
+        self._write(ring_format.PIN, batch_index, started_ns, now_ns())
 
     def worker_plan(self) -> WorkerPlan:
         return WorkerPlan(
@@ -254,13 +221,38 @@ class Session:
             threads=self.loader.threads_per_worker,
         )
 
-    def _look_at_fetcher(self, iterator: Any) -> None:
+    def _write(self, kind: int, *values: int) -> None:
+        self.ring.write(head(kind, self.epoch), *values)
+
+    def _write_epoch(self, constructed_ns: int) -> None:
+        sampler_ns, self.sampler_ns = self.sampler_ns, min(self.sampler_ns, 0)
+        last = sampler_ns << 1 | self.fetches_ahead
+        steps = self.loader.steps
+        self._write(ring_format.EPOCH, self.iterator, self.pass_index, self.started_ns, constructed_ns, steps, last)
+
+    def _write_batch(self, usage: BatchUsage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
+        collate.is_on = False
+        write_batch(self.ring, self.epoch, index, entered_ns, left_ns, usage, collate.elapsed_ns)
+        own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
+        write_batch_detail(self.ring, self.epoch, index, usage, collate.samples, own_ns)
+        if self.loader.steps >= EARLY_STEPS:
+            pause_ns = own_ns * MEASURING_SHARE
+            # A batch that takes as long to load pays for measuring the next: then each is measured.
+            self.is_inspected = pause_ns <= left_ns - entered_ns
+            self.due_ns = 0 if self.is_inspected else left_ns + pause_ns
+
+    def _read(self, iterator: Any, sees_arrivals: bool) -> None:
+        """What the complete iterator has: a fetcher of its own, or queues and workers."""
+        self.is_constructed = True
+        if iterator._num_workers > 0:
+            self._read_queues(iterator, sees_arrivals)
+            return
         self.due_ns = 0
         self.probe = Probe()
         self.collate = CollateTimer()
         iterator._dataset_fetcher.__dict__[COLLATE] = self.collate
 
-    def _look_at_queues(self, iterator: Any) -> None:
+    def _read_queues(self, iterator: Any, sees_arrivals: bool) -> None:
         self.in_order = getattr(iterator, "_in_order", True)
         self.is_map = iterator._dataset_kind == 0
         self.arrived = _arrived(iterator)
@@ -272,15 +264,12 @@ class Session:
             finished()
         except NotImplementedError:
             return  # macOS has no way to count a queue
-        # Batches that wait to be pinned are finished too.
-        self.qsize = (lambda: waiting() + finished()) if is_pinning else waiting
-
-
-PINNING = "_underfed"
-"""The session's place in the ``__dict__`` of the queue that the pin thread reads."""
+        if sees_arrivals:
+            # Batches that wait to be pinned are finished too.
+            self.qsize = (lambda: waiting() + finished()) if is_pinning else waiting
 
 
 def _arrived(iterator: Any) -> int:
-    """Batches of this pass that the training process holds or held: handed out, or come early and waiting."""
+    """Batches of this pass that reached the training process: handed out, or come early and waiting."""
     handed_out: int = iterator._num_yielded
     return handed_out + sum(len(task) == 2 for task in iterator._task_info.values())

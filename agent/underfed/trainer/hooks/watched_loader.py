@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,54 +11,40 @@ from underfed.exchange import run_files
 from underfed.exchange.facts import LoaderFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
+from underfed.exchange.ring_format import COPY, DEVICE, LATER_COLUMNS
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
 from underfed.trainer.settings.loader_facts import with_settings
 
-DEVICE_FACTS, COPY_FACTS = ("gpu_idle_us", "gpu_work_us"), ("h2d_us", "h2d_exposed_us")
-NOT_PREFETCHED = "the copies are timed where underfed.prefetch makes them"
+DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
+NOT_PREFETCHED = "copies are timed where underfed.prefetch does them"
 
 
+@dataclass(slots=True, eq=False)
 class WatchedLoader:
-    """Shared by all iterators of the loader, and by loaders that go on where it ended. Changed on the training thread
-    only."""
+    """Shared by all iterators of the loader, and by loaders that continue where it ended. Changed only on the training
+    thread."""
 
-    __slots__ = (
-        "clock",
-        "directory",
-        "epochs",
-        "facts",
-        "guard",
-        "index",
-        "is_prefetched",
-        "iterators",
-        "name",
-        "note_versions",
-        "ring",
-        "shape_is_known",
-        "steps",
-        "threads_per_worker",
-    )
-
-    def __init__(self, index: int, name: str, directory: Path, guard: Guard, note_versions: Callable[[], None]) -> None:
-        """``note_versions`` is called when an epoch begins or a device comes into use."""
-        self.index = index
-        self.name = name
-        self.directory = directory
-        self.guard = guard
-        self.note_versions = note_versions
-        self.ring: RingWriter | None = None
-        self.clock: DeviceClock | None = None
-        self.facts: LoaderFacts | None = None
-        self.steps = self.epochs = self.iterators = 0
-        self.shape_is_known = False
-        self.is_prefetched = False
-        """By ``underfed.prefetch``."""
-        self.threads_per_worker: int | None = None
-        """As ``--set threads_per_worker`` asked."""
+    index: int
+    name: str
+    directory: Path
+    guard: Guard
+    note_versions: Callable[[], None]
+    """Called when an epoch begins or a device comes into use."""
+    ring: RingWriter | None = None
+    clock: DeviceClock | None = None
+    facts: LoaderFacts | None = None
+    steps: int = 0
+    epochs: int = 0
+    iterators: int = 0
+    shape_is_known: bool = False
+    is_prefetched: bool = False
+    """By ``underfed.prefetch``."""
+    threads_per_worker: int | None = None
+    """As ``--set threads_per_worker`` asked."""
 
     def report(self, facts: LoaderFacts) -> None:
-        """Leave the loader's facts where the collector finds them."""
+        """Write the loader's facts where the collector finds them."""
         self.facts = facts
         write_facts(run_files.loader_facts_file(self.directory, self.index), loader=facts)
 

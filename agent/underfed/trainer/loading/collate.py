@@ -37,7 +37,7 @@ class CollateTimer:
 
 
 class Awaited(threading.local):
-    """In a worker: the timer for the fetcher that torch's loop is about to make, known by its collate function."""
+    """In a worker: the timer for the fetcher that torch's loop is about to create, known by its collate function."""
 
     timer: CollateTimer | None = None
     collate: Callable[[Any], Any] | None = None
@@ -48,7 +48,7 @@ awaited = Awaited()
 
 
 class Fetcher(Protocol):
-    """What we know of torch's fetchers."""
+    """What is used of torch's fetchers."""
 
     collate_fn: Callable[[Any], Any]
     dataset: Any
@@ -84,7 +84,7 @@ def splice_fetchers() -> list[Spliced]:
 
 
 def _adopt(fetcher: Fetcher) -> CollateTimer | None:
-    """A data set may itself draw from a loader: only the fetcher of the worker's own data set is meant."""
+    """A data set may itself iterate a loader: only the fetcher of the worker's own data set gets the timer."""
     if fetcher.collate_fn is not awaited.collate or type(fetcher.dataset) is not awaited.dataset_type:
         return None
     timer, awaited.timer = awaited.timer, None

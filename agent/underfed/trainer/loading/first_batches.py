@@ -1,7 +1,7 @@
-"""In a worker of an iterable data set: what its first batches hold, as one number each.
+"""In a worker of an iterable data set: a checksum of each of its first batches.
 
-Workers of a data set that does not divide itself give the same batches. Only bytes are looked at, and few of them:
-nothing of the user's runs, and no device is touched.
+Workers of a data set that is not sharded load the same batches. Only bytes are read, and few of them: no code of the
+program runs, and no device is used.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FIRST_BATCHES = 64
-"""Of each worker: they tell it, and the rest of the run costs nothing."""
+"""Of each worker: enough to see it, and the rest of the run costs nothing."""
 
 LEAVES, LOOKED_AT = 4, 64
-"""Tensors, texts or numbers that are read of a batch, and things that are looked at to find them."""
+"""Tensors, texts or numbers that are read of a batch, and objects that are visited to find them."""
 
 PIECES, PIECE_BYTES = 16, 512
 """Spread evenly over a tensor, so that neither a frame of one colour nor padding hides what differs. A batch takes 20
@@ -55,7 +55,7 @@ class FirstBatches:
 
 
 def fingerprint(batch: Any) -> int | None:
-    """The same for equal batches; ``None`` where nothing in it is understood."""
+    """The same number for equal batches; ``None`` where nothing in the batch can be read."""
     found = None
     for leaf in islice(leaves(batch), LEAVES):
         for piece in leaf:
@@ -64,7 +64,7 @@ def fingerprint(batch: Any) -> int | None:
 
 
 def leaves(batch: Any) -> Iterable[Iterable[bytes]]:
-    """The bytes of its first parts, each with what tells its shape. Of containers only Python's own are gone into."""
+    """Bytes of its first tensors, texts and numbers, and their shapes. Only Python's own containers are searched."""
     waiting = [batch]
     for _ in range(LOOKED_AT):
         if not waiting:
@@ -113,7 +113,7 @@ def tensor_pieces(tensor: Tensor) -> Iterable[bytes] | None:
 
 
 def pieces(address: int, size: int) -> list[bytes]:
-    """Copies of what lies there: all of it where it is little."""
+    """Copies of the memory there: all of it where it is little."""
     if size <= PIECES * PIECE_BYTES:
         return [ctypes.string_at(address, size)]
     last = size - PIECE_BYTES

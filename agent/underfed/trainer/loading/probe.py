@@ -1,4 +1,4 @@
-"""What the calling thread and its process have used up so far: CPU, waiting for a CPU, bytes read."""
+"""What loading one batch takes of the calling thread and its process: CPU time, waiting for a CPU, bytes read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import threading
 import time
 from typing import NamedTuple
 
-from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.exchange.ring import RingWriter
+from underfed.exchange.ring_format import BATCH, BATCH_DETAIL, NOT_MEASURED, head
 
 ASKED, READ = 1, 9
 """Positions of the values of ``rchar`` and ``read_bytes`` in /proc/PID/io (proc_pid_io(5))."""
@@ -26,7 +27,7 @@ class BatchUsage(NamedTuple):
 class Probe:
     """Measures the stretch between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux).
 
-    Holds two file descriptors as long as it lives. What /proc does not tell is ``NOT_MEASURED``.
+    Holds two file descriptors as long as it lives. What /proc does not say is ``NOT_MEASURED``.
     """
 
     __slots__ = ("_at_begin", "_io", "_own_bytes", "_schedstat", "_thread")
@@ -84,6 +85,19 @@ class Probe:
         if self._schedstat < 0:
             return NOT_MEASURED
         return int(os.pread(self._schedstat, 64, 0).split()[1])
+
+
+def write_batch(
+    ring: RingWriter, epoch: int, index: int, start_ns: int, end_ns: int, usage: BatchUsage, collate_ns: int
+) -> None:
+    """The first of the two records of a loaded batch."""
+    ring.write(head(BATCH, epoch), index, start_ns, end_ns, usage.cpu_ns, usage.runqueue_ns, collate_ns)
+
+
+def write_batch_detail(ring: RingWriter, epoch: int, index: int, usage: BatchUsage, samples: int, last_ns: int) -> None:
+    """The second one, right after it. ``last_ns``: see ``ring_format.BATCH_DETAIL``."""
+    bytes_read = usage.asked_bytes, usage.read_bytes
+    ring.write(head(BATCH_DETAIL, epoch), index, usage.process_cpu_ns, *bytes_read, samples, last_ns)
 
 
 def _open(path: str) -> int:

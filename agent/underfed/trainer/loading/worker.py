@@ -11,16 +11,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
-from underfed.exchange.ring_format import BATCH, BATCH_DETAIL, WORKER_END, WORKER_START, head
+from underfed.exchange.ring_format import WORKER_END, WORKER_START, head
 from underfed.exchange.run_files import batch_ring
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
-from underfed.trainer.loading.probe import Probe
+from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
 
 Loop = Callable[..., None]
 
@@ -110,27 +110,25 @@ def run_worker(
 
 
 def parameter_names(loop: Loop) -> list[str]:
-    """Empty for a callable that does not tell."""
+    """Empty for a callable without a readable signature."""
     try:
         return list(inspect.signature(loop).parameters)
     except (TypeError, ValueError):
         return []
 
 
+@dataclass(slots=True, eq=False)
 class BatchTimer:
     """One worker's measurement: from taking a task to putting its batch."""
 
-    __slots__ = ("batch_index", "collate", "is_loading", "pass_index", "probe", "ring", "started_ns")
-
-    def __init__(self, ring: RingWriter, collate: CollateTimer) -> None:
-        self.ring = ring
-        self.collate = collate
-        self.probe = Probe()
-        self.pass_index = 0
-        """A persistent worker is told with ``_ResumeIteration`` that the iterator begins another pass."""
-        self.is_loading = False
-        self.batch_index = 0
-        self.started_ns = 0
+    ring: RingWriter
+    collate: CollateTimer
+    probe: Probe = field(default_factory=Probe)
+    pass_index: int = 0
+    """A persistent worker gets ``_ResumeIteration`` when the iterator begins another pass."""
+    is_loading: bool = False
+    batch_index: int = 0
+    started_ns: int = 0
 
     def taken(self, task: Any) -> None:
         if isinstance(task, tuple):
@@ -143,7 +141,7 @@ class BatchTimer:
         self.is_loading = False
         if type(task).__name__ == "_ResumeIteration":
             self.pass_index += 1
-            awaited.timer = self.collate  # torch's loop makes a new fetcher for each pass
+            awaited.timer = self.collate  # torch's loop creates a new fetcher for each pass
 
     def loaded(self, item: Any) -> bool:
         """Whether this was a batch."""
@@ -154,25 +152,9 @@ class BatchTimer:
         self.is_loading = False
         if is_no_batch(item[1]):
             return False
-        collate, index = self.collate, self.batch_index
-        self.ring.write(
-            head(BATCH, self.pass_index),
-            index,
-            self.started_ns,
-            ended_ns,
-            usage.cpu_ns,
-            usage.runqueue_ns,
-            collate.elapsed_ns,
-        )
-        self.ring.write(
-            head(BATCH_DETAIL, self.pass_index),
-            index,
-            usage.process_cpu_ns,
-            usage.asked_bytes,
-            usage.read_bytes,
-            collate.samples,
-            time.process_time_ns(),
-        )
+        ring, epoch, index, collate = self.ring, self.pass_index, self.batch_index, self.collate
+        write_batch(ring, epoch, index, self.started_ns, ended_ns, usage, collate.elapsed_ns)
+        write_batch_detail(ring, epoch, index, usage, collate.samples, time.process_time_ns())
         return True
 
 
@@ -183,7 +165,7 @@ def is_no_batch(item: Any) -> bool:
 
 
 def may_repeat(bound: Mapping[str, Any]) -> bool:
-    """Whether another worker could give the same batches: of an iterable data set (kind 1) each has a copy."""
+    """Whether another worker could load the same batches: each has a copy of an iterable data set (kind 1)."""
     return bound.get("dataset_kind") == 1 and bound.get("num_workers", 0) > 1
 
 
@@ -248,7 +230,7 @@ def apply_threads(count: int) -> None:
 
 
 def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
-    """Torch's loop makes its fetcher soon: a spawned process has torch's own, a forked one has put it back."""
+    """Torch's loop is about to create its fetcher. The class is spliced again: in a worker it is as torch has it."""
     timer = CollateTimer()
     splice_fetchers()
     holder = bound.get("dataset_holder")  # torch 2.15: a list of one, which the loop empties

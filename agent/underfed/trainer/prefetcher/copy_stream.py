@@ -1,7 +1,7 @@
 """A stream beside the consumer's, in which batches are copied to the device, and what the copies took.
 
 Streams are kept and used again, one pass at a time: memory that the device's allocator gave to one stream is no use to
-another, so a new stream for each epoch would need the memory of a batch anew each time.
+another, so a new stream for each epoch would need the memory of another batch each time.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from underfed.trainer.device.device_clock import EventSource, nanoseconds
-from underfed.trainer.prefetcher import batch as batches
+from underfed.trainer import batch as batches
+from underfed.trainer.device.device_clock import Event, EventSource, nanoseconds
 
 Transform = Callable[[Any], Any]
 Report = Callable[[int, int], None]
@@ -36,23 +37,24 @@ class Streams(EventSource, Protocol):
         """Make it the current one."""
 
 
+@dataclass(slots=True, eq=False)
 class Transfer:
     """One batch on its way, and the events around its copy; used again and again."""
 
-    __slots__ = ("batch", "begun", "copied", "done", "is_dropped", "number", "passed", "reached", "report", "source")
-
-    def __init__(self, streams: Streams) -> None:
-        self.begun, self.copied, self.done = streams.event(), streams.event(), streams.event()
-        """In the copy stream: before the copy, after it, and after the transform."""
-        self.reached, self.passed = streams.event(), streams.event()
-        """In the consumer's stream: before and after it waits for the copy stream."""
-        self.batch: Any = None
-        self.source: Any = None
-        """What copy and transform read, held until they are done."""
-        self.number = 0
-        """Of the batch, as its loader counts them."""
-        self.is_dropped = False
-        self.report: Report | None = None
+    begun: Event
+    copied: Event
+    done: Event
+    """In the copy stream: before the copy, after it, and after the transform."""
+    reached: Event
+    passed: Event
+    """In the consumer's stream: before and after it waits for the copy stream."""
+    batch: Any = None
+    source: Any = None
+    """What copy and transform read, held until they are done."""
+    number: int = 0
+    """Of the batch, as its loader counts them."""
+    is_dropped: bool = False
+    report: Report | None = None
 
 
 class CopyStream:
@@ -69,11 +71,12 @@ class CopyStream:
     def send(self, batch: Any, transform: Transform | None) -> Transfer:
         """Launch the copy of a batch. Raises what moving or transforming it raises."""
         source = batches.pinned(batch)
-        transfer = self._free.pop() if self._free else Transfer(self.streams)
+        event = self.streams.event
+        transfer = self._free.pop() if self._free else Transfer(event(), event(), event(), event(), event())
         tensors = list(batches.tensors(source))
         # Both, as some objects move themselves, and others hide their tensors.
         transfer.source, transfer.is_dropped = (source, tensors), True
-        self._see_what_is_there(tensors)
+        self._wait_for_consumer(tensors)
         with self.streams.on(self.stream):
             try:
                 transfer.begun.record(self.stream)
@@ -122,8 +125,8 @@ class CopyStream:
                 report(*copy_times(transfer))
             self._free.append(transfer)
 
-    def _see_what_is_there(self, tensors: list[Any]) -> None:
-        """What the consumer's stream has made, and what it may still use unseen, is waited for in the copy stream."""
+    def _wait_for_consumer(self, tensors: list[Any]) -> None:
+        """In the copy stream, where the consumer's stream has produced the tensors or may still use memory unseen."""
         if self._is_cautious or any(tensor.device.type != "cpu" for tensor in tensors):
             self.stream.wait_stream(self.streams.stream())
 

@@ -45,7 +45,7 @@ class Pass:
         return batch
 
     def close(self) -> None:
-        """Let go of the loader's iterator and of what was fetched ahead; ``next()`` gives nothing more."""
+        """Release the loader's iterator and the batches fetched ahead; ``next()`` then raises ``StopIteration``."""
         copies, self._copies = self._copies, None
         if copies is None:
             return
@@ -107,10 +107,10 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def readiness(iterator: Any) -> Callable[[], bool] | None:
-    """What tells whether ``next(iterator)`` would give a batch at once; ``None``: nothing does.
+    """A function that returns whether ``next(iterator)`` would return a batch at once; ``None``: that cannot be known.
 
     With workers, a batch that came early, or one in the queue: most likely the next. Without, it is loaded when asked
-    for, so looking ahead would only hold up the batch that is there, and draw random numbers in another order.
+    for, so fetching ahead would only delay the batch that is there, and use random numbers in another order.
     """
     if not hasattr(iterator, "_num_workers"):
         return None

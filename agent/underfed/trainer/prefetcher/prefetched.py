@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from underfed.errors import ConfigError, TorchMissingError
+from underfed.trainer.batch import moved
 from underfed.trainer.device import cuda
-from underfed.trainer.prefetcher.batch import moved
 from underfed.trainer.prefetcher.copy_stream import Streams, Transform
 from underfed.trainer.prefetcher.passes import Pass
 

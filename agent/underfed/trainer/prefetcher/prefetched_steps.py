@@ -1,6 +1,6 @@
-"""Tells of the steps of a prefetched loader: they begin with its consumer's requests, not with ours.
+"""Records the steps of a prefetched loader: they begin with its consumer's requests, not with ours.
 
-The loader's own iterator goes on telling what it alone knows, when which batch came and how it was loaded.
+The loader's own iterator still records what it alone knows: when each batch came and how it was loaded.
 """
 
 from __future__ import annotations
@@ -8,16 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from underfed.exchange import ring_format
-from underfed.exchange.ring_format import NOT_MEASURED, pack_request
+from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
-from underfed.trainer.hooks.callbacks import KEY
 from underfed.trainer.hooks.iterable import WatchedIterator
-from underfed.trainer.hooks.session import Session
+from underfed.trainer.hooks.session import KEY, Session
 from underfed.trainer.prefetcher.copy_stream import Report
 
 
 def take_over(iterator: Any) -> Session | None:
-    """The session of a watched iterator, which tells of no step itself from now on; ``None``: it is not watched."""
+    """The session of a watched iterator, which records no step itself from now on; ``None``: it is not watched."""
     if isinstance(iterator, WatchedIterator):
         session, iterator._session = iterator._session, None
     else:
@@ -71,13 +70,7 @@ class PrefetchedSteps:
         if session is None:
             return
         try:
-            is_timed = self._is_timed and self._device is not None and self._device.left()
-            step, session.loader.steps = session.loader.steps, session.loader.steps + 1
-            request = pack_request(self._depth, is_timed, session.drawn_ns)
-            session.ring.write(session.step_head, self._entered_ns, left_ns, request, number, step, 0)
-            session.drawn_ns = 0
-            if self._device is not None:
-                self._device.poll()
+            session.handed_out(number, self._entered_ns, left_ns, self._depth, self._device, self._is_timed)
         except Exception as error:
             self._stop_recording("prefetched step", error)
 
@@ -87,9 +80,7 @@ class PrefetchedSteps:
         if self._session is None:
             return
         try:
-            is_over = isinstance(error, StopIteration)
-            kind = ring_format.EXHAUSTED if is_over else ring_format.FAILED
-            self._session.ring.write(ring_format.head(kind, self._session.epoch), self._entered_ns, left_ns)
+            self._session.ended(isinstance(error, StopIteration), self._entered_ns, left_ns)
         except Exception as failure:
             self._stop_recording("end of prefetched epoch", failure)
 
@@ -102,7 +93,7 @@ class PrefetchedSteps:
         return lambda copy_ns, exposed_ns: session.ring.write(head, step, copy_ns, exposed_ns)
 
     def close(self) -> None:
-        """The iterator tells of its steps itself again, if someone else goes on with it."""
+        """The iterator records its steps itself again, if someone else continues it."""
         session, self._session = self._session, None
         iterator, self._iterator = self._iterator, None
         if session is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import LoaderFacts
+from underfed.trainer.settings.loader_parts import attributes_of
 
 NESTED_DATASETS = 4
 """``Subset(Subset(…))``: so deep a data set's transforms are looked for."""
@@ -92,7 +93,7 @@ def data_paths(dataset: Any) -> list[str]:
     """
     found: dict[str, None] = {}
     for _ in range(NESTED_DATASETS):
-        attributes = _attributes(dataset)
+        attributes = attributes_of(dataset)
         for value in list(attributes.values())[:PATH_ATTRIBUTES]:
             path = _first_path(value)
             if path is not None:
@@ -129,7 +130,7 @@ def _settings(loader: Any) -> dict[str, Value]:
 
 
 def _batch_size(loader: Any) -> int | None:
-    """A custom ``batch_sampler`` may tell its size; without batching there is none."""
+    """A custom ``batch_sampler`` may have one; without batching there is none."""
     size = loader.batch_size
     if size is None:
         size = vars(loader.batch_sampler).get("batch_size") if hasattr(loader.batch_sampler, "__dict__") else None
@@ -152,7 +153,7 @@ def _sharing_strategy() -> dict[str, Value]:
 
 
 def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | None]:
-    """As ``shards_itself``; a reason why it cannot be told goes to ``reasons``."""
+    """As ``shards_itself``; a reason why it is not known goes to ``reasons``."""
     from underfed.trainer.settings.sharding import shards_itself
 
     try:
@@ -196,7 +197,7 @@ def _transforms(dataset: Any) -> list[str] | None:
     Only instance dictionaries are read: a ``__getattr__`` of the user's would be user code.
     """
     for _ in range(NESTED_DATASETS):
-        attributes = _attributes(dataset)
+        attributes = attributes_of(dataset)
         found = [attributes[name] for name in ("transform", "transforms") if attributes.get(name) is not None]
         if found:
             names = [name for transform in found[:1] for name in _listed(transform)]
@@ -207,7 +208,7 @@ def _transforms(dataset: Any) -> list[str] | None:
 
 def _listed(transform: Any) -> Iterator[str]:
     """The members of a ``Compose`` or ``Sequential``, else the transform itself."""
-    attributes = _attributes(transform)
+    attributes = attributes_of(transform)
     members = attributes.get("transforms") or attributes.get("_modules")
     if isinstance(transform, (list, tuple)):
         members = transform
@@ -217,11 +218,6 @@ def _listed(transform: Any) -> Iterator[str]:
         yield from (_name(member) for member in members[:LISTED_TRANSFORMS])
     else:
         yield _name(transform)
-
-
-def _attributes(thing: Any) -> Mapping[str, Any]:
-    attributes = getattr(thing, "__dict__", {}) if not isinstance(thing, type) else {}
-    return attributes if isinstance(attributes, dict) else {}
 
 
 def _name(thing: Any) -> str:

@@ -18,7 +18,7 @@ from underfed.trainer.settings.training_loaders import TrainingLoaders
 from underfed.trainer.settings.tunable import NAMES, format_value, needs_workers, parse_settings
 
 PREFETCH_FACTOR = 2
-"""What ``DataLoader.__init__`` makes of none, with workers."""
+"""What ``DataLoader.__init__`` takes where none is given, with workers."""
 
 NOT_YET = "no training loader was iterated"
 
@@ -30,11 +30,11 @@ class Decision:
     accepted: dict[str, Value] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
-    """Of the loader, as ``DataLoader.__init__`` would have made them."""
+    """Of the loader, as ``DataLoader.__init__`` would have set them."""
 
 
 class Overrides:
-    """For one process. Called on the training thread, before a loader makes or resets an iterator."""
+    """For one process. Called on the training thread, before a loader creates or resets an iterator."""
 
     def __init__(self, settings: Mapping[str, Value], say: Say) -> None:
         self.applied: dict[str, Value] = {}
@@ -82,9 +82,10 @@ class Overrides:
         self.refused = {name: why for name, why in self.refused.items() if why != NOT_YET} | decision.refused
         for name, why in decision.refused.items():
             self._say_once(f"--set {name}={format_value(self._settings[name])} is refused: {why}")
-        news = [f"{name} {_was(before, name, value)}{format_value(value)}" for name, value in decision.accepted.items()]
-        if news:
-            self._say_once(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(news)}")
+        accepted = decision.accepted.items()
+        changes = [f"{name} {_was(before, name, value)}{format_value(value)}" for name, value in accepted]
+        if changes:
+            self._say_once(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(changes)}")
         launch.report(os.environ, launch.SETTLED)
         if self.changed is not None and known != (self.applied, self.refused):
             try:
@@ -93,7 +94,7 @@ class Overrides:
                 Guard().failed("overrides", error)
 
     def _say_once(self, line: str) -> None:
-        """A program may make its loader anew for each epoch."""
+        """A program may create its loader again for each epoch."""
         if line not in self._said:
             self._said.add(line)
             self._say(line)
@@ -134,7 +135,7 @@ def with_workers(loader: Any, attributes: Mapping[str, Value]) -> dict[str, Valu
 
 
 def without_workers(loader: Any) -> dict[str, Value]:
-    """A start method without anything to start would be refused where a framework makes the loader anew."""
+    """A start method without anything to start would be refused where a framework creates the loader again."""
     contexts = [name for name in vars(loader) if name.endswith("__multiprocessing_context")]
     return {"prefetch_factor": None, "persistent_workers": False, **dict.fromkeys(contexts)}
 

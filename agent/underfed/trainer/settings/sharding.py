@@ -1,4 +1,4 @@
-"""Whether an iterable data set divides itself among workers, told from its code: if not, each worker loads it all."""
+"""Whether an iterable data set is sharded among workers, as its code shows: if not, each worker loads all of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def why_unsharded(loader: Any, workers: int) -> str | None:
 
 
 def shards_itself(loader: Any) -> tuple[bool | None, str | None]:
-    """Whether its iterable data set gives each worker its own part, and why not or why that cannot be told.
+    """Whether its iterable data set gives each worker its own part, and why not or why that is not known.
 
     Runs none of the user's code, so a datapipe's graph is not followed.
     """

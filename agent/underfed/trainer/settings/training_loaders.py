@@ -5,17 +5,16 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-NESTED_SAMPLERS = 4
-"""A shard of a batch sampler of a distributed sampler of a sampler: so deep frameworks go."""
+from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 IN_ORDER = ("SequentialSampler", "_InfiniteConstantSampler", "range")
 """The second is what torch gives every iterable data set: its order is the data set's own affair."""
 
 
 class TrainingLoaders:
-    """Of those iterated with gradients enabled: the first one, and every one whose sampler does more than count.
+    """Of those iterated with gradients enabled: the first one, and every one whose order is not sequential.
 
-    Where the first one draws, what only counts validates: Hugging Face's Trainer iterates both with gradients.
+    If the first one shuffles, sequential ones are for validation: Hugging Face's Trainer iterates both with gradients.
     """
 
     def __init__(self) -> None:
@@ -24,7 +23,7 @@ class TrainingLoaders:
         self._first_counts = False
 
     def has(self, loader: Any) -> bool:
-        """Asked when the loader is about to make an iterator. Runs none of the user's code."""
+        """Called when the loader is about to create an iterator. Runs no code of the program."""
         import torch
         from torch.utils.data import get_worker_info
 
@@ -37,7 +36,7 @@ class TrainingLoaders:
         return not counts or (self._first_counts and self._is_first_again(loader))
 
     def _is_first_again(self, loader: Any) -> bool:
-        """Another one over its data set, or one that a program makes anew for each epoch."""
+        """Another loader over its data set, or one that a program creates for each epoch."""
         first = self._first() if self._first is not None else None
         if first is None and type(loader.dataset) is self._first_kind:
             self._first = weakref.ref(loader)
@@ -46,11 +45,8 @@ class TrainingLoaders:
 
 
 def goes_in_order(loader: Any) -> bool:
-    sampler = loader.batch_sampler if loader.batch_sampler is not None else loader.sampler
-    for _ in range(NESTED_SAMPLERS):
-        attributes = getattr(sampler, "__dict__", {})
-        # Distributed samplers say so themselves.
-        if type(sampler).__name__ in IN_ORDER or attributes.get("shuffle") is False:
-            return True
-        sampler = attributes.get("batch_sampler") or attributes.get("sampler")
-    return False
+    """Distributed samplers say so themselves."""
+    return any(
+        type(sampler).__name__ in IN_ORDER or attributes_of(sampler).get("shuffle") is False
+        for sampler in samplers_of(loader)
+    )

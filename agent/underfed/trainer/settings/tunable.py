@@ -18,7 +18,7 @@ SWITCHES = ("persistent_workers", "pin_memory", "in_order")
 NAMES = ("num_workers", "prefetch_factor", *SWITCHES, "threads_per_worker")
 WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 NEEDS_WORKERS: Mapping[str, Value] = {"persistent_workers": True, "in_order": False}
-"""These values say nothing without workers; nor does any of ``prefetch_factor`` and ``threads_per_worker``."""
+"""These values mean nothing without workers; nor does any of ``prefetch_factor`` and ``threads_per_worker``."""
 
 
 def parse_settings(words: Iterable[str]) -> dict[str, Value]:
@@ -39,7 +39,7 @@ def parse_settings(words: Iterable[str]) -> dict[str, Value]:
 
 
 def check_settings(settings: Mapping[str, Value]) -> None:
-    """Whether they go together, as far as that can be told without the loader.
+    """Whether they go together, as far as that is known without the loader.
 
     Raises:
         ConfigError: naming the two.

@@ -1,4 +1,4 @@
-"""What a batch is made of: pinned, moved and handed over part by part, with its shape kept.
+"""What a batch is made of: measured, or pinned, moved and handed over part by part, with its shape kept.
 
 Goes into mappings, lists, tuples, named tuples and dataclasses. An object with ``pin_memory()``, ``to()`` or
 ``record_stream()`` of its own is asked for it, as torch's pin thread does and PyG's and Hugging Face's batches expect.
@@ -8,17 +8,23 @@ Whatever else is in a batch stays as it is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
+from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.trainer.device.device_clock import Stream
+
+DEPTH = 8
+ITEMS = 10_000
+"""A few milliseconds of looking, once a loader; a batch of more pieces is not measured."""
 
 Change = Callable[[Any], Any]
 
 PLAIN = (str, bytes, int, float, complex, type(None))
-"""Hold no tensors, whoever made them."""
+"""Hold no tensors."""
 
 NOTHING: tuple[Any, ...] = ()
 
@@ -30,8 +36,25 @@ def tensor_type() -> type[Any]:
     return Tensor
 
 
+def measure_batch(batch: Any) -> tuple[int, int]:
+    """``(tensors, bytes)``, found without touching their data. Twice ``NOT_MEASURED`` for a batch too deep or large."""
+    found = size = seen = 0
+    waiting = [(batch, 0)]
+    while waiting:
+        item, depth = waiting.pop()
+        seen += 1
+        if seen + len(waiting) > ITEMS or depth > DEPTH:
+            return NOT_MEASURED, NOT_MEASURED
+        if isinstance(item, tensor_type()):
+            found += 1
+            size += item.numel() * item.element_size()
+        else:
+            waiting += [(part, depth + 1) for part in islice(parts(item), ITEMS)]
+    return found, size
+
+
 def pinned(item: Any) -> Any:
-    """With its tensors in page-locked memory. What lies there already, or cannot be put there, is not copied."""
+    """With its tensors in page-locked memory. A tensor that is there already, or cannot be, is not copied."""
     if isinstance(item, tensor_type()):
         return _pinned_tensor(item)
     own = _own(item, "pin_memory")
@@ -40,7 +63,7 @@ def pinned(item: Any) -> Any:
     try:
         return own()
     except RuntimeError:
-        return item  # as for tensors; or it lies on the device already
+        return item  # as for tensors; or it is on the device already
 
 
 def moved(item: Any, device: Any, non_blocking: bool) -> Any:
@@ -61,24 +84,24 @@ def tensors(item: Any) -> Iterator[Any]:
     if isinstance(item, tensor_type()):
         yield item
     else:
-        for part in _parts(item):
+        for part in parts(item):
             yield from tensors(part)
 
 
 def hand_over(item: Any, stream: Stream, is_foreign: bool) -> bool:
-    """Tell the allocator that ``stream`` uses this memory too. Whether all of it could be reached.
+    """Record for the allocator that ``stream`` uses this memory too. Returns whether all of it could be reached.
 
-    ``is_foreign``: someone else than us has built the batch (a transform), so any object may hold tensors.
+    ``is_foreign``: a transform has built the batch, so any object in it may hold tensors.
     """
     if isinstance(item, tensor_type()) and item.device.type == "cpu":
         return True
     own = _own(item, "record_stream")
     if own is not None:
         return _record(own, stream)
-    parts = _parts(item)
-    if parts is NOTHING:
+    inside = parts(item)
+    if inside is NOTHING:
         return isinstance(item, PLAIN) or not (is_foreign or _own(item, "to") is not None)
-    reached = [hand_over(part, stream, is_foreign) for part in parts]
+    reached = [hand_over(part, stream, is_foreign) for part in inside]
     return all(reached)
 
 
@@ -106,7 +129,8 @@ def _pinned_tensor(tensor: Any) -> Any:
     return copied if type(copied) is type(tensor) else tensor
 
 
-def _parts(item: Any) -> Any:
+def parts(item: Any) -> Iterable[Any]:
+    """What a container holds; ``NOTHING`` for anything else."""
     if isinstance(item, Mapping):
         return item.values()
     if isinstance(item, (list, tuple)):
