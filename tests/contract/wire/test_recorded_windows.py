@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import MISSING, fields
