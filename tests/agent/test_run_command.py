@@ -300,7 +300,8 @@ def test_the_command_begins_where_our_options_end(words: list[str], own: list[st
 def test_what_a_run_is_called_reaches_every_process_of_it() -> None:
     options = ["--name", "n", "--project", "p", "--tag", "a=1", "--tag", "b=2", "--url", "http://127.0.0.1:9/x/"]
     program = "import os; print(*(os.environ['UNDERFED_' + name] for name in ('NAME', 'PROJECT', 'TAGS', 'URL')))"
-    done = run_under(*options, "--", sys.executable, "-c", program, variables={"UNDERFED_TAGS": "a=0,c=3"})
+    variables = {"UNDERFED_TAGS": "a=0,c=3", "UNDERFED_LINGER_S": "0"}  # no service is there
+    done = run_under(*options, "--", sys.executable, "-c", program, variables=variables)
     assert done.stdout == b"n p a=1,c=3,b=2 http://127.0.0.1:9/x/\n"
 
 
