@@ -14,7 +14,7 @@ from underfed.collector.sampling.host_and_gpus import HostPart
 from underfed.collector.sampling.process_usage import ProcessSampler
 from underfed.collector.sampling.samples import Columns, Row
 from underfed.collector.sampling.storage import RankStorage
-from underfed.collector.spool.frames import Label
+from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
 from underfed.collector.unsent_facts import UnsentFacts
 from underfed.collector.wire import GpuSamples, Losses, Window, encode_window

@@ -157,6 +157,13 @@ def schedstat(pid: int) -> tuple[int, int] | None:
     return int(on_cpu), int(waiting)
 
 
+def pressure(resource: str, quantity: str, directory: Path = PROC / "pressure") -> float | None:
+    """How long some task waited for ``cpu``, ``io`` or ``memory`` (PSI): ``total`` in microseconds since the machine
+    started, ``avg60`` in percent of the last minute."""
+    found = re.search(rf"^some .*{quantity}=([\d.]+)", _read(directory / resource) or "")
+    return float(found[1]) if found else None
+
+
 def cpu_model() -> str | None:
     found = re.search(r"^model name\s*:\s*(.+)$", _read(PROC / "cpuinfo") or "", re.MULTILINE)
     return found[1] if found else platform.processor() or None

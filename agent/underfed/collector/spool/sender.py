@@ -9,7 +9,7 @@ import traceback
 from contextlib import suppress
 from enum import Enum
 
-from underfed.collector.spool.frames import Frame
+from underfed.collector.spool.segment import Frame
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import Reply, Transport
 from underfed.collector.wire import with_previous

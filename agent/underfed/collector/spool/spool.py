@@ -17,8 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from underfed.collector.spool.frames import Frame, Label, encode_frame
-from underfed.collector.spool.segment import Segment
+from underfed.collector.spool.segment import Frame, Label, Segment, encode_frame
 from underfed.collector.spool.spool_directory import BOUND_BYTES, FALLBACK_BYTES, SpoolDirectory
 from underfed.host.files import write_atomically
 
