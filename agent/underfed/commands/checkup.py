@@ -52,7 +52,7 @@ class PathFacts:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """``None``: this system does not tell."""
+    """``None``: this system does not show it."""
 
     host: HostFacts
     throttled_us: int | None

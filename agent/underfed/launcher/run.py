@@ -84,7 +84,7 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     try:
         status = run_command(words, {**environ, **variables_below(environ, directory)})
         if directory.exists():
-            # Not before: what tells of the end would delay the beginning by a tenth of a second.
+            # Imported here: it takes a tenth of a second, by which the command would start later.
             from underfed.launcher.command_end import report_end
 
             report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
@@ -104,7 +104,7 @@ def name_of(words: Sequence[str]) -> str:
 
 
 def make_launch_directory(config: Config) -> Path:
-    """Where the processes of the command leave word: a path that is not there, where there is no place for it."""
+    """Where the processes of the command write their reports; a path that does not exist, where none can be created."""
     name = f"{LAUNCHES}{os.getpid()}-{procfs.start_ticks(os.getpid()) or 0}"
     reason: Exception | None = None
     for root in run_files.find_roots(os.environ, config.data_directory):
@@ -128,7 +128,7 @@ def occupy(fresh: Path, directory: Path) -> Path:
 
 
 def clear_away(own: Path) -> None:
-    """What launchers left that were killed. Whose pid tells nothing: it may be of another container on this host."""
+    """Remove what killed launchers left. Their pids do not help: they may be of another container on this host."""
     for path in own.glob(f"{LAUNCHES}*"):
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -153,7 +153,7 @@ def variables_below(environ: Mapping[str, str], directory: Path) -> dict[str, st
         launch.COLLECTOR: launch.collector_variable(package_paths()),
     }
     if environ.get("JPY_PARENT_PID") == str(os.getppid()):
-        # A notebook's kernel ends when its parent is another than it was told.
+        # A notebook's kernel ends when its parent is another process than this variable names.
         variables["JPY_PARENT_PID"] = str(os.getpid())
     return variables
 

@@ -21,7 +21,7 @@ REPLY_BYTES = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``status`` ``None``: nobody answered, and ``reason`` says why."""
+    """``status`` ``None``: there was no answer, ``reason`` is why."""
 
     status: int | None
     next_window_index: int | None = None
