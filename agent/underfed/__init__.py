@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from underfed.trainer.prefetcher.prefetched import Prefetched
 
 __all__ = ["Run", "finish", "init", "prefetch", "watch"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 Loader = TypeVar("Loader")
 

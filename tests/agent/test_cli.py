@@ -67,7 +67,7 @@ def test_an_unknown_command_lists_the_known(brought: None, capsys: pytest.Captur
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
-    assert capsys.readouterr().out == "underfed 0.1.0\n"
+    assert capsys.readouterr().out == f"underfed {underfed.__version__}\n"
 
 
 def test_push_refuses_what_is_no_address(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

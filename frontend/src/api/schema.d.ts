@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 62688d1c775de7a835d92965cc5221a590cd0dcd981f7afb79b801e7bbe96188. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 90abfeb4c118a3ca7f34f1db6c02aa9326041c2c46126cb208301a15e9c5d7a9. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
