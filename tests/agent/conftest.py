@@ -23,12 +23,14 @@ def any_service() -> Iterator[Service]:
 
 
 @pytest.fixture
-def service(guest: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+def service(guest: None, run_id: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """The service that this test's recordings are sent to."""
     with running_service() as service:
         monkeypatch.setenv("UNDERFED_URL", service.url)
         yield service
         underfed.finish()
+        # Without it a collector would go on trying.
+        wait_until(lambda: not collectors_of(run_id), f"the collector of {run_id} ends")
 
 
 @pytest.fixture
