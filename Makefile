@@ -1,11 +1,11 @@
-# One word each: make demo, make test, make check, make bench. Each makes what it needs in .venv first.
+# One word each: make demo, make test, make check, make bench, make faults. Each makes what it needs in .venv first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO_FLAGS ?=
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
@@ -25,6 +25,10 @@ check: $(VENV)/.dev frontend/node_modules/.stamp
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# Plants slips into a copy of the code, one at a time, and tells which of them the tests notice.
+faults: $(VENV)/.dev frontend/node_modules/.stamp
+	$(BIN)/python -m tests.planted_faults
 
 $(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py $(shell find frontend/src frontend/index.html frontend/package-lock.json 2>/dev/null)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -14,10 +14,12 @@ import torch
 
 from tests.fakes import streams
 from tests.fakes.streams import LATENCY_NS, Device, Events, Stream, ns
-from underfed import record
+from underfed import record, rundir
+from underfed.guard import Guard
 from underfed.hooks import cuda
 from underfed.hooks import device as hook
 from underfed.hooks.device import PAIRS, SAMPLED, DeviceClock
+from underfed.hooks.session import WatchedLoader
 from underfed.record import NOT_MEASURED
 from underfed.ring import RingReader, RingWriter
 
@@ -455,3 +457,30 @@ def in_a_thread(function: Callable[[], Any]) -> Any:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(function).result()
+
+
+class NoDevice:
+    """A recording on a host without one."""
+
+    def began_epoch(self) -> None:
+        pass
+
+    def device_clock(self, loader: WatchedLoader) -> None:
+        return None
+
+    def see_companion(self) -> None:
+        pass
+
+    def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
+        pass
+
+
+def test_without_a_device_our_own_time_is_more_than_lies_between_our_readings_of_the_clock(tmp_path: Path) -> None:
+    loader = WatchedLoader(0, "train", tmp_path, Guard(), NoDevice())
+    session = loader.open()
+    session.began_ns = 1_000
+    session.end_watch(torch.zeros(1), 0, entered_ns=1_600, left_ns=50_000, done_ns=50_600)
+    reader = RingReader(rundir.step_ring(tmp_path, 0))
+    reader.mark()
+    (told,) = [each[1] for each in reader.drain() if each[0] & record.KIND_MASK == record.OVERHEAD]
+    assert told > 1_200

@@ -60,8 +60,10 @@ def test_a_run_directory_is_private(tmp_path: Path) -> None:
     assert rundir.make_run_directory(tmp_path, "run-1") == directory
 
 
-def test_a_directory_that_others_may_enter_is_refused(tmp_path: Path) -> None:
-    rundir.owner_directory(tmp_path).mkdir(mode=0o755)
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o710, 0o701])
+def test_a_directory_that_others_may_enter_is_refused(mode: int, tmp_path: Path) -> None:
+    rundir.owner_directory(tmp_path).mkdir()
+    rundir.owner_directory(tmp_path).chmod(mode)
     with pytest.raises(RunDirectoryError, match="not a private directory"):
         rundir.make_run_directory(tmp_path, "run-1")
 

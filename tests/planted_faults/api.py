@@ -1,0 +1,168 @@
+"""Faults of the API: who may ask, how much, and what is answered."""
+
+from __future__ import annotations
+
+from tests.planted_faults.fault import Fault
+
+API = (
+    Fault(
+        "a token or session that is over opens the service until the tables are read again",
+        "app/underfed_server/api/access.py",
+        "grant is not None and not self._is_over(grant)",
+        "grant is not None",
+        ("tests/app/api/test_access.py", "tests/app/api/test_tokens.py"),
+    ),
+    Fault(
+        "a stream goes on after its browser signed out",
+        "app/underfed_server/api/access.py",
+        "return has_session and grant.token_id in self._token_ids",
+        "return grant.token_id in self._token_ids",
+        ("tests/app/api/test_granted_streams.py",),
+        ("tests/app/api/test_tokens.py", "tests/app/api/test_access.py"),
+    ),
+    Fault(
+        "a session outlives the token that opened it",
+        "app/underfed_server/store/team/secrets.py",
+        "expires_at if grant.expires_at is None else min(expires_at, grant.expires_at)",
+        "expires_at",
+        ("tests/app/api/test_tokens.py",),
+    ),
+    Fault(
+        "a token that is bound to a project may make tokens for all",
+        "app/underfed_server/store/team/secrets.py",
+        '"admin" in row["scopes"] and row["project"] is None',
+        '"admin" in row["scopes"]',
+        ("tests/app/api/test_tokens.py", "tests/app/api/test_access.py"),
+        ("tests/app/terminal/test_tokens.py", "tests/app/api/test_serve.py"),
+    ),
+    Fault(
+        "whoever rests for a day may send a day's worth at once",
+        "app/underfed_server/api/limits.py",
+        "max(self._paid_until.get(key, rested), rested) + amount",
+        "self._paid_until.get(key, rested) + amount",
+        ("tests/app/api/test_limits.py",),
+    ),
+    Fault(
+        "each address of an IPv6 household is a household of its own",
+        "app/underfed_server/api/limits.py",
+        "(found, 64)",
+        "(found, 128)",
+        ("tests/app/api/test_limits.py",),
+    ),
+    Fault(
+        "an agent that is refused is told to come again at once",
+        "app/underfed_server/api/limits.py",
+        "retry_after_s=math.ceil(late_s)",
+        "retry_after_s=int(late_s)",
+        ("tests/app/api/test_limits.py",),
+    ),
+    Fault(
+        "a request that is refused for its bytes still counts as one",
+        "app/underfed_server/api/limits.py",
+        '        self._bytes.require(key, "more bytes come than this service takes from one token or address")\n'
+        "        self._requests.take(key)\n",
+        "        self._requests.take(key)\n"
+        '        self._bytes.require(key, "more bytes come than this service takes from one token or address")\n',
+        ("tests/app/api/test_limits.py",),
+    ),
+    Fault(
+        "the first address that a client claims is believed behind a proxy",
+        "app/underfed_server/api/proxy.py",
+        "for each in reversed(named)",
+        "for each in named",
+        ("tests/app/api/test_proxy.py",),
+    ),
+    Fault(
+        "a project's token compares runs of other projects",
+        "app/underfed_server/api/given.py",
+        'named = [request.path_params.get("run_id"), *request.query_params.getlist("run_id")]',
+        'named = [request.path_params.get("run_id")]',
+        ("tests/app/api/test_bound.py",),
+    ),
+    Fault(
+        "the proof of a change tells of an earlier run of another project",
+        "app/underfed_server/api/within.py",
+        "for run in (each.run_id, each.advice_of))",
+        "for run in (each.run_id,))",
+        ("tests/app/api/test_bound.py",),
+    ),
+    Fault(
+        "a browser that is signed in posts windows",
+        "app/underfed_server/ingest/endpoint.py",
+        "grant is None or grant.session is not None or grant.user is not None",
+        "grant is None or grant.user is not None",
+        ("tests/app/api/test_access.py", "tests/app/api/test_tokens.py"),
+    ),
+    Fault(
+        "a stall fraction is the mean of the steps' fractions, in which short steps weigh as much",
+        "app/underfed_server/api/series.py",
+        'total, weight = found.stats[STALL].sum, found.stats["step_us"].sum',
+        "total, weight = stat.sum, stat.count",
+        ("tests/app/api/test_series.py",),
+    ),
+    Fault(
+        "a bucket without a measurement is 0",
+        "app/underfed_server/api/series.py",
+        "figures[place] = None",
+        "figures[place] = 0.0",
+        ("tests/app/api/test_series.py",),
+    ),
+    Fault(
+        "a rank whose host is sampled by another has no host samples",
+        "app/underfed_server/api/series.py",
+        "(samplers.host_rank(rank), kind) if",
+        "(rank, kind) if",
+        ("tests/app/api/test_series.py",),
+    ),
+    Fault(
+        "samples of a worker are those of worker 0, whichever is asked for",
+        "app/underfed_server/api/series.py",
+        "worker_lane(loader, question.worker)",
+        "worker_lane(loader, 0)",
+        ("tests/app/api/test_series.py",),
+    ),
+    Fault(
+        "a change of one thing of a run empties its notes",
+        "app/underfed_server/api/runs.py",
+        "exclude_unset=True",
+        "exclude_none=True",
+        ("tests/app/api/test_runs.py",),
+    ),
+    Fault(
+        "a step that goes on ends where it began in the timeline",
+        "app/underfed_server/api/timeline.py",
+        "np.where(np.isnan(steps.step_us), steps.data_wait_us, steps.step_us)",
+        "np.nan_to_num(steps.step_us)",
+        ("tests/app/api/test_runs.py",),
+        ("tests/app/api/test_workers.py",),
+    ),
+    Fault(
+        "batches that were loaded within a microsecond are missing from the heat map",
+        "app/underfed_server/api/heatmap.py",
+        "    merged[:, 0] += fine[:, 0]\n",
+        "",
+        ("tests/app/api/test_runs.py",),
+        ("tests/app/api/test_workers.py",),
+    ),
+    Fault(
+        "steps are exposed in milliseconds where seconds are said",
+        "app/underfed_server/api/exposition.py",
+        '"step_us", 1e-6)',
+        '"step_us", 1e-3)',
+        ("tests/app/operations/test_exposition.py",),
+    ),
+    Fault(
+        "what was not measured of a run is exposed as 0",
+        "app/underfed_server/api/exposition.py",
+        "            if value is not None:\n                family.add_metric(_labels(run), value * factor)",
+        "            family.add_metric(_labels(run), (value or 0.0) * factor)",
+        ("tests/app/operations/test_exposition.py",),
+    ),
+    Fault(
+        "a run is judged anew for each of its windows",
+        "app/underfed_server/api/pulse.py",
+        "self._attended_at.get(run_id, 0.0) + APART_S",
+        "self._attended_at.get(run_id, 0.0)",
+        ("tests/app/api/test_events.py",),
+    ),
+)
