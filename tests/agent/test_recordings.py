@@ -262,13 +262,14 @@ def test_without_workers_the_agents_own_time_is_told_for_all_steps(service: Serv
 
 
 def test_a_batch_that_failed_is_not_counted_among_those_that_wait(service: Service) -> None:
-    loader = underfed.watch(DataLoader(Failing(8, bad=3), num_workers=1, prefetch_factor=1), name="train")
-    iterator: Any = iter(loader)
-    for _ in range(len(loader)):
-        wait_until(lambda: iterator._data_queue.qsize() == 1, "the next batch is there")
-        with suppress(ValueError):
-            next(iterator)
-    del iterator
+    def draw_each_when_it_is_ready(iterator: Any) -> None:
+        for _ in range(len(iterator)):
+            wait_until(lambda: iterator._data_queue.qsize() == 1, "the next batch is there")
+            with suppress(ValueError):
+                next(iterator)
+
+    loader = DataLoader(Failing(8, bad=3), num_workers=1, prefetch_factor=1)
+    draw_each_when_it_is_ready(iter(underfed.watch(loader, name="train")))
     finish(service)
     assert column(service.steps(), "queue_depth") == [1] * 7
 

@@ -26,6 +26,7 @@ AGENT = (
         "reader.lost",
         ("tests/agent/test_rings.py", "tests/agent/test_window.py"),
         ("tests/agent/test_recordings.py", "tests/agent/test_ranks.py"),
+        escapes_before=True,
     ),
     Fault(
         "a step whose end was not seen took no time instead of an unknown time",
@@ -126,30 +127,30 @@ AGENT = (
         "agent/underfed/hooks/loader.py",
         "depth = session.qsize() + session.arrived - iterator._num_yielded + 1",
         "depth = session.qsize() + session.arrived - iterator._num_yielded",
-        ("tests/agent/test_recordings.py",),
+        ("tests/agent/test_recordings.py::test_a_starved_loop_finds_an_empty_queue_and_a_slow_one_a_full_one",),
     ),
     Fault(
         "a loader whose data set raises has an epoch that ended well",
         "agent/underfed/hooks/loader.py",
         "isinstance(sys.exc_info()[1], StopIteration)",
         "isinstance(sys.exc_info()[1], Exception)",
-        ("tests/agent/test_recordings.py",),
+        ("tests/agent/test_recordings.py::test_an_error_of_the_data_set_ends_the_epoch_as_one",),
     ),
     Fault(
         "an iterator that could not be made within another leaves the outer one's workers unrecorded",
         "agent/underfed/hooks/loader.py",
         "planned.plan = token[1]",
         "planned.plan = None",
-        ("tests/agent/test_watched_loaders.py",),
-        ("tests/agent/test_recordings.py", "tests/agent/test_splice.py", "tests/agent/test_every_loader.py"),
+        ("tests/agent/test_recordings.py::test_a_loader_that_could_not_be_begun_within_another_takes_nothing_from_it",),
+        escapes_before=True,
     ),
     Fault(
         "a batch that failed still counts as one that waits to be handed out",
         "agent/underfed/hooks/session.py",
         "self.arrived = _arrived(iterator)\n\n    def pinned",
         "pass\n\n    def pinned",
-        ("tests/agent/test_recordings.py",),
-        ("tests/agent/test_watched_loaders.py", "tests/agent/test_every_loader.py"),
+        ("tests/agent/test_recordings.py::test_a_batch_that_failed_is_not_counted_among_those_that_wait",),
+        escapes_before=True,
     ),
     Fault(
         "the agent's own time is told too small where there is no device",
@@ -158,6 +159,7 @@ AGENT = (
         "round(timed_ns * TIMED_SHARE)",
         ("tests/agent/test_device.py",),
         ("tests/agent/test_recordings.py",),
+        escapes_before=True,
     ),
     Fault(
         "the device's work is measured across a step that was not timed",
@@ -172,6 +174,7 @@ AGENT = (
         "now_ns(), has_raised)",
         "now_ns(), False)",
         ("tests/agent/test_workers.py",),
+        escapes_before=True,
     ),
     Fault(
         "a worker that is found gone while the training ends has died",
@@ -193,6 +196,7 @@ AGENT = (
         "place.rank if place.local_rank is None else place.local_rank",
         "place.local_rank or place.rank",
         ("tests/agent/test_rank.py",),
+        escapes_before=True,
     ),
     Fault(
         "the shell of a SLURM job that has no ranks is one",
@@ -200,6 +204,7 @@ AGENT = (
         "step < SPECIAL_STEPS and",
         "step <= SPECIAL_STEPS and",
         ("tests/agent/test_rank.py",),
+        escapes_before=True,
     ),
     Fault(
         "an exit code that the program chose is told as 1",
@@ -208,6 +213,7 @@ AGENT = (
         "1",
         ("tests/agent/test_control.py",),
         ("tests/agent/test_ranks.py",),
+        escapes_before=True,
     ),
     Fault(
         "a command that cannot be run has the exit code of one that is not there",
@@ -236,6 +242,7 @@ AGENT = (
         "found.st_mode & 0o077",
         "found.st_mode & 0o007",
         ("tests/agent/test_rundir.py",),
+        escapes_before=True,
     ),
     Fault(
         "a host whose disks cannot be seen moved no bytes",

@@ -12,6 +12,7 @@ DIAGNOSIS = (
         "begun_us",
         ("tests/app/facts/test_condense.py",),
         ("tests/app/facts", "tests/app/diagnosis"),
+        escapes_before=True,
     ),
     Fault(
         "an epoch that was left early is charged until it was last seen",
@@ -20,6 +21,7 @@ DIAGNOSIS = (
         "epoch.end_us is None",
         ("tests/app/facts/test_condense.py",),
         ("tests/app/facts", "tests/app/diagnosis"),
+        escapes_before=True,
     ),
     Fault(
         "the time in which a new process took over counts as one without CPU time",
@@ -48,6 +50,7 @@ DIAGNOSIS = (
         "before = np.cumsum(work) - work",
         "before = np.cumsum(work)",
         ("tests/app/facts/test_lost.py",),
+        escapes_before=True,
     ),
     Fault(
         "every verdict but the one that was given is kept while its loss falls",
@@ -62,6 +65,7 @@ DIAGNOSIS = (
         "if fraction < limits.limited_fraction:",
         "if fraction <= limits.limited_fraction:",
         ("tests/app/diagnosis/test_bound.py", "tests/app/diagnosis/test_judge.py"),
+        escapes_before=True,
     ),
     Fault(
         "hours lost are those of the host's clock, whatever the device says",
@@ -69,6 +73,7 @@ DIAGNOSIS = (
         "return min(1.0, rank.stall_us / rank.data_wait_us)",
         "return 1.0",
         ("tests/app/diagnosis/test_judge.py",),
+        escapes_before=True,
     ),
     Fault(
         "a run with exactly as many steps as a verdict needs gets none",
@@ -76,14 +81,15 @@ DIAGNOSIS = (
         "if facts.judged_steps < limits.needed_steps:",
         "if facts.judged_steps <= limits.needed_steps:",
         ("tests/app/diagnosis/test_judge.py",),
+        escapes_before=True,
     ),
     Fault(
         "of an even number of ranks the one above the middle speaks for all",
         "app/underfed_server/diagnosis/ranks.py",
         "judged[(len(judged) - 1) // 2]",
         "judged[len(judged) // 2]",
-        ("tests/app/api/test_compare.py", "tests/app/comparison/test_compare.py"),
-        ("tests/app/comparison", "tests/app/diagnosis"),
+        ("tests/app/diagnosis/test_causes_beside_loading.py",),
+        escapes_before=True,
     ),
     Fault(
         "a rank whose step is longest is the slow one, not the one that waits longest",
@@ -92,6 +98,7 @@ DIAGNOSIS = (
         "key=lambda rank: rank.step_us, default",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
         ("tests/app/diagnosis", "tests/app/advice/test_surroundings.py"),
+        escapes_before=True,
     ),
     Fault(
         "a batch of an earlier epoch is taken for the one that a step waited for",
@@ -100,12 +107,13 @@ DIAGNOSIS = (
         "return batch_index",
         ("tests/app/diagnosis/test_wait.py",),
         ("tests/app/diagnosis",),
+        escapes_before=True,
     ),
     Fault(
-        "a batch holds back itself",
+        "what waits behind a pin thread that is always busy is told as slow delivery",
         "app/underfed_server/diagnosis/wait.py",
-        "later[order[:-1]] = first_from[1:]",
-        "later[order[:-1]] = first_from[:-1]",
+        "np.minimum(after, np.maximum(pin, after * _saturated_pin(rank, busy_pin)))",
+        "np.minimum(after, pin)",
         ("tests/app/diagnosis/test_wait.py",),
     ),
     Fault(
@@ -114,6 +122,7 @@ DIAGNOSIS = (
         "(processes * rank.step_us)",
         "rank.step_us",
         ("tests/app/diagnosis/test_causes_of_slow_loading.py",),
+        escapes_before=True,
     ),
     Fault(
         "the fullest memory is the one with the fewest bytes left",
@@ -121,6 +130,7 @@ DIAGNOSIS = (
         "room.least_left_bytes / room.total_bytes, default",
         "room.least_left_bytes, default",
         ("tests/app/diagnosis/test_memory.py",),
+        escapes_before=True,
     ),
     Fault(
         "copies that did not have to be hidden count only where the queue was empty",
@@ -135,8 +145,8 @@ DIAGNOSIS = (
         "app/underfed_server/diagnosis/measures.py",
         "total, steps = total + seen * int(np.count_nonzero(kind)), steps + int(np.count_nonzero(kind))",
         "total, steps = total + seen, steps + 1",
-        ("tests/app/diagnosis/test_judge.py", "tests/app/diagnosis/test_causes_beside_loading.py"),
-        ("tests/app/diagnosis", "tests/app/advice/test_copies.py"),
+        ("tests/app/diagnosis/test_measures.py",),
+        escapes_before=True,
     ),
     Fault(
         "one worker over a data set that it loads alone loads it several times",
@@ -158,6 +168,7 @@ DIAGNOSIS = (
         "(one.num_workers, in_flight(one))",
         "(in_flight(one), one.num_workers)",
         ("tests/app/advice/test_workers.py",),
+        escapes_before=True,
     ),
     Fault(
         "each of several ranks is given all cores of its host",
@@ -173,6 +184,7 @@ DIAGNOSIS = (
         "more <=",
         ("tests/app/advice/test_workers.py",),
         ("tests/app/advice",),
+        escapes_before=True,
     ),
     Fault(
         "a load that waits for storage keeps a core busy in the simulation",
@@ -180,6 +192,7 @@ DIAGNOSIS = (
         "yield Sleep(batch.blocked_us / SLICES)",
         "yield Compute(batch.blocked_us / SLICES)",
         ("tests/app/advice/test_simulate.py",),
+        escapes_before=True,
     ),
     Fault(
         "the interval of a comparison is that of the run with more blocks, the narrower one",
@@ -188,6 +201,7 @@ DIAGNOSIS = (
         "T_95[max(earlier.blocks, later.blocks) - 2]",
         ("tests/app/advice/test_ledger.py",),
         ("tests/app/comparison", "tests/app/advice/test_carried.py"),
+        escapes_before=True,
     ),
     Fault(
         "a run that is faster than promised is a hit",

@@ -76,6 +76,7 @@ PAGE = (
         "return own",
         ("frontend/test/charts",),
         ("frontend/test/ui/panels.test.ts", "frontend/test/ui/run.test.tsx"),
+        escapes_before=True,
     ),
     Fault(
         "the lower edge of a stacked area is the layer above it",
@@ -84,6 +85,7 @@ PAGE = (
         "panel.layers[index - 1], scale)",
         ("frontend/test/charts",),
         ("frontend/test/ui/panels.test.ts", "frontend/test/ui/run.test.tsx"),
+        escapes_before=True,
     ),
     Fault(
         "a bucket that another series lacks counts as 0",
@@ -113,6 +115,7 @@ PAGE = (
         "to: stepAt(shown, toS)",
         ("frontend/test/store/run.test.ts",),
         ("frontend/test/store", "frontend/test/ui/run.test.tsx"),
+        escapes_before=True,
     ),
     Fault(
         "a part that failed stays in trouble after it was read again",
@@ -148,6 +151,7 @@ PAGE = (
         "const back = await each(done, undoing)",
         "const back = await each(ids, undoing)",
         ("frontend/test/store/actions.test.ts",),
+        escapes_before=True,
     ),
     Fault(
         "undoing gives every run the tags that the first one had",
@@ -156,6 +160,7 @@ PAGE = (
         "id => give(id, had.get(ids[0] ?? id) ?? {}),",
         ("frontend/test/store/actions.test.ts",),
         ("frontend/test/store", "frontend/test/ui/runs.test.tsx"),
+        escapes_before=True,
     ),
     Fault(
         "rank 0 in an address is nobody's choice",
@@ -172,10 +177,10 @@ PAGE = (
         ("frontend/test/store/terms.test.ts",),
     ),
     Fault(
-        "a call that was put off comes although it was cancelled",
+        "the last of several calls at once is forgotten",
         "frontend/src/store/throttle.ts",
-        "if (timer !== null) clearTimeout(timer)\n      timer = null",
-        "timer = null",
+        "    if (again) call()\n",
+        "",
         ("frontend/test/store/throttle.test.ts",),
     ),
     Fault(
@@ -185,6 +190,7 @@ PAGE = (
         "!event.metaKey",
         ("frontend/test/router.test.ts",),
         ("frontend/test/ui/runs.test.tsx",),
+        escapes_before=True,
     ),
     Fault(
         "a filter that is not set is asked for by the word null",

@@ -19,6 +19,7 @@ STORE = (
         "(*stream.key, storage.loader)",
         ("tests/app/store/reading/test_workers.py",),
         ("tests/app/store/writing", "tests/app/team"),
+        escapes_before=True,
     ),
     Fault(
         "a window of a thousand steps weighs as much in the overhead as one of ten",
@@ -64,6 +65,7 @@ STORE = (
         "self._waiting_bytes -= 0 * sum(",
         ("tests/app/store/writing/test_writer.py",),
         ("tests/app/operations",),
+        escapes_before=True,
     ),
     Fault(
         "two processes that write to one run do not wait for each other",
@@ -78,8 +80,8 @@ STORE = (
         "app/underfed_server/store/columns/ladder.py",
         "np.fmin.reduceat(rollup.min, at, axis=1)",
         "np.minimum.reduceat(rollup.min, at, axis=1)",
-        ("tests/app/store/reading/test_series.py",),
-        ("tests/app/store/columns", "tests/app/store/upkeep"),
+        ("tests/app/store/columns/test_ladder.py",),
+        escapes_before=True,
     ),
     Fault(
         "values that were not measured count in the mean of their bucket",

@@ -159,6 +159,13 @@ def test_a_slow_rank_decides_over_all_and_is_marked_with_its_reason() -> None:
     assert "Rank 2" in verdict.causes[0].sentence and "num_workers=0" in verdict.causes[0].sentence
 
 
+def test_of_several_slow_ranks_the_one_that_waits_longest_is_named() -> None:
+    """Though another's steps are a little longer, by what is lost of their measurement."""
+    usual, less, most = ((wait_ms, 100.0 - wait_ms) for wait_ms in (2.0, 40.0, 60.0))
+    runs = [starved(wait_ms=wait, work_ms=work) for wait, work in (usual, usual, (less[0], less[1] + 1.0), usual, most)]
+    assert "Rank 4" in finding(of_ranks(*runs), "slow_rank").sentence
+
+
 def test_ranks_at_their_own_pace_are_judged_by_the_median() -> None:
     runs = [starved(wait_ms=wait_ms, work_ms=98.0, load_cpu_ms=wait_ms) for wait_ms in (2.0, 2.0, 300.0)]
     verdict = judge(of_ranks(*runs))
