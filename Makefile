@@ -1,45 +1,68 @@
-# One word each: make demo, make test, make check, make bench, make faults. Each makes what it needs in .venv first.
+# One word each: make demo, make test, make soak, make check, make bench, make faults. Each makes what it needs in .venv first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO_FLAGS ?=
+PAGE := frontend/index.html frontend/package-lock.json $(shell find frontend/src 2>/dev/null)
 
-.PHONY: demo test check bench faults clean
+.PHONY: demo test soak check check-python check-page ready system bench faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
 
-test: $(VENV)/.dev frontend/node_modules/.stamp
-	tests/setup.sh $(BIN)/python
-	$(MAKE) --no-print-directory check
+# What is fast comes first, and the first that is red is the last.
+test:
+	$(MAKE) --no-print-directory --jobs 3 ready
+	$(MAKE) --no-print-directory --jobs 2 check
 	npm --prefix frontend test
-	$(BIN)/python -m pytest -m alone
-	$(BIN)/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --exitfirst --numprocesses logical --maxprocesses 8 --dist worksteal --durations 40
 
-check: $(VENV)/.dev frontend/node_modules/.stamp
+# What needs the network, real time or chance. It goes on after what is red, and ends with what passed how often.
+soak:
+	$(MAKE) --no-print-directory --jobs 3 ready
+	$(BIN)/python -m tests.soak
+
+check: check-python check-page
+
+check-python: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check-page: frontend/node_modules/.stamp
 	npm --prefix frontend run check
+
+ready: $(VENV)/.page system
+	tests/setup.sh $(BIN)/python
+
+system:
+	tests/setup.sh
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 # Plants slips into a copy of the code, one at a time, and tells which of them the tests notice.
-faults: $(VENV)/.dev frontend/node_modules/.stamp
+faults:
+	$(MAKE) --no-print-directory --jobs 3 ready
 	$(BIN)/python -m tests.planted_faults
 
-$(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py $(shell find frontend/src frontend/index.html frontend/package-lock.json 2>/dev/null)
+$(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py $(PAGE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --constraint constraints.txt --editable ".[demo]"
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.demo
-	$(PIP) install --constraint constraints.txt --editable ".[dev]"
+# Without the page, so that what builds it is installed meanwhile.
+$(VENV)/.dev: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	UNDERFED_SKIP_FRONTEND=1 $(PIP) install --no-compile --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
-$(VENV)/.bench: $(VENV)/.dev
+$(VENV)/.page: $(VENV)/.dev frontend/node_modules/.stamp hatch_build.py $(PAGE)
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.page
 	$(PIP) install --constraint constraints.txt --editable ".[bench]"
 	touch $@
 

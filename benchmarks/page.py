@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gzip
+import re
 import statistics
 import sys
 import tempfile
@@ -72,13 +73,20 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def print_weight() -> None:
+    """Of all files by kind, and of those that every page begins with: ``index.html`` names them."""
+    if not (STATIC / "index.html").is_file():
+        sys.exit("the page was not built: pip install . builds it")
     print(f"{'as built':<24}{'files':>8}{'kB':>9}{'gzip kB':>10}")
     for kind, suffix in KINDS.items():
-        files = [path.read_bytes() for path in sorted(STATIC.rglob(f"*{suffix}"))]
-        if not files:
-            sys.exit("the page was not built: pip install . builds it")
-        packed = sum(len(gzip.compress(file, 9)) for file in files)
-        print(f"{kind:<24}{len(files):>8}{sum(map(len, files)) / 1000:9.1f}{packed / 1000:10.1f}")
+        print_row(kind, sorted(STATIC.rglob(f"*{suffix}")))
+    named = re.findall(r"assets/[^\"]+\.(?:js|css)", (STATIC / "index.html").read_text())
+    print_row("first load", [STATIC / name for name in named])
+
+
+def print_row(name: str, paths: Sequence[Path]) -> None:
+    files = [path.read_bytes() for path in paths]
+    packed = sum(len(gzip.compress(file, 9)) for file in files)
+    print(f"{name:<24}{len(files):>8}{sum(map(len, files)) / 1000:9.1f}{packed / 1000:10.1f}")
 
 
 def visit(browser: Browser, address: str, told: str) -> Visit:

@@ -13,6 +13,8 @@ export default defineConfig({
     // The service's policy is default-src 'self': nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // One chunk for all that the first page needs, and one for each part that comes on demand.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
     license: { fileName: 'licenses.md' },
   },
   server: { proxy: { '/api': 'http://127.0.0.1:7077' } },

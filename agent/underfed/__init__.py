@@ -1,10 +1,10 @@
-"""The agent of Underfed: tells why a PyTorch training job waits for its input.
+"""The agent of Underfed: finds out why a PyTorch training job waits for its input.
 
     import underfed
     loader = underfed.watch(loader)
 
 Nothing happens at import. The first call starts a run: the training process writes small fixed-size records into
-memory, and a companion process reads, keeps and sends them. ``UNDERFED_DISABLED=1`` turns every call into a
+memory, and a collector process reads, keeps and sends them. ``UNDERFED_DISABLED=1`` turns every call into a
 no-op.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from underfed.config import Value
-    from underfed.prefetcher.loader import Prefetched
+    from underfed.exchange.config import Value
+    from underfed.trainer.prefetcher.prefetched import Prefetched
 
 __all__ = ["Run", "finish", "init", "prefetch", "watch"]
 __version__ = "0.1.0"
@@ -38,8 +38,8 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
     Something else that is iterated for batches (webdataset's ``WebLoader``, a DALI iterator, a generator) comes back
     as a stand-in that passes everything on: how long training waits for it is measured, how it loads is not.
 
-    ``name`` tells ``train`` from ``val``; without one loaders are ``loader-1``, ``loader-2`` …, and a name that is
-    taken gets a number. Starts a run with defaults where ``init()`` did not. Only iterators made after this call
+    ``name`` distinguishes ``train`` from ``val``; without one loaders are ``loader-1``, ``loader-2`` …, and a name that
+    is taken gets a number. Starts a run with defaults where ``init()`` did not. Only iterators created after this call
     are measured. Costs a few µs a step (``benchmarks/overhead``); where the training process loads its batches itself,
     measuring how takes at most 0.2 % of the time. What goes wrong in it is counted and never raised.
 
@@ -48,7 +48,7 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: ``name`` or an ``UNDERFED_`` variable cannot be used (a ``ValueError``).
     """
-    from underfed import control
+    from underfed.trainer import control
 
     watched: Loader = control.watch(loader, name)
     return watched
@@ -59,22 +59,22 @@ def prefetch(loader: Iterable[Any], device: Any, transform: Callable[[Any], Any]
 
     Each ``iter()`` is a new pass; ``len()`` is the loader's. Batches, their order and shape, and exceptions with their
     place among them are the loader's own. On CUDA (and ROCm) tensors are put into page-locked memory where they are not
-    yet, copied in a stream beside the current one, and safe to use in the current one. One batch is fetched ahead: of a
-    ``DataLoader`` with workers where it lies ready, so that none is held up by the next; without workers none is, as
-    loading it would hold up the one before; of any other iterable always. On a CPU the loader's own iterator is handed
-    out; other devices get plain copies.
+    yet, copied in a stream beside the current one, and safe to use in the current one. One batch is fetched ahead: from
+    a ``DataLoader`` with workers if it is ready, so that no batch waits for the next; never from one without workers,
+    where loading the next would delay this one; always from any other iterable. On a CPU you get the loader's own
+    iterator; other devices get plain copies.
 
-    ``transform`` is called with each batch on the device and gives what is handed out; on CUDA it runs in the stream
-    beside, so normalising or augmenting there overlaps with the model's work. ``loader`` may be watched or not; where
-    it is, copies and what of them was not hidden are measured. It must make each batch in memory of its own: one that
-    fills the same page-locked or device buffer again would overwrite a batch on its way. What counts batches in the
-    loader (a ``state_dict()``) counts the one fetched ahead too.
+    ``transform`` is called with each batch on the device and returns what is handed out; on CUDA it runs in the copy
+    stream, so normalising or augmenting there overlaps with the model's work. ``loader`` may be watched or not; if it
+    is, copies are measured, and how much of them was not hidden. Each batch must have memory of its own: a loader that
+    fills the same page-locked or device buffer again would overwrite a batch during its copy. A loader that counts its
+    batches (in a ``state_dict()``) counts the one fetched ahead too.
 
     Raises:
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: there is no such device here (a ``ValueError``).
     """
-    from underfed.prefetcher.loader import prefetched
+    from underfed.trainer.prefetcher.prefetched import prefetched
 
     return prefetched(loader, device, transform)
 
@@ -86,7 +86,7 @@ def init(
     tags: Mapping[str, str] | None = None,
     config: Mapping[str, Value] | None = None,
 ) -> Run:
-    """Start a run and say what it is called; ``watch()`` does it with defaults.
+    """Start a run under a name; ``watch()`` does it with defaults.
 
     ``project/name`` is the job: runs of one job are compared with each other. ``config`` holds what a run should
     be remembered by (numbers, text, booleans). Arguments win over ``UNDERFED_PROJECT``, ``UNDERFED_NAME`` and
@@ -95,16 +95,16 @@ def init(
     Raises:
         ConfigError: an argument or variable cannot be used, or a run has begun already.
     """
-    from underfed import control
+    from underfed.trainer import control
 
     return control.init(project=project, name=name, tags=tags, config=config)
 
 
 def finish() -> None:
-    """End the run and take every hook out. Happens by itself at exit; a second call does nothing.
+    """End the run and remove every hook. Happens by itself at exit; a second call does nothing.
 
-    Waits at most one second until the companion has read what was recorded.
+    Waits at most one second until the collector has read what was recorded.
     """
-    from underfed import control
+    from underfed.trainer import control
 
     control.finish()

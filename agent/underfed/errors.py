@@ -40,4 +40,4 @@ class RingError(UnderfedError, ValueError):
 
 
 class SpoolLockedError(UnderfedError):
-    """Another process holds the spool: a run's own companion, or a second ``underfed push``."""
+    """Another process holds the spool: a run's own collector, or a second ``underfed push``."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import uvicorn
 
+from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import StartError, UnderfedError
-from underfed_server.judgement import Judgement
 from underfed_server.logs import start_logging
 from underfed_server.main import Application, create_app
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
@@ -114,7 +114,7 @@ def run(settings: Settings, interruption: Interruption) -> None:
     """
     database = name_of(settings.database_url)
     with listen(settings) as listening:
-        application = create_app(settings, Judgement())
+        application = create_app(settings, Diagnoser())
         collect_seldom()
         tell(settings, application, listening.getsockname()[1], database)
         Server(application, interruption).run([listening])

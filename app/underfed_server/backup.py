@@ -10,9 +10,9 @@ from pathlib import Path
 
 from underfed_server.errors import BackupError, UnderfedError
 from underfed_server.settings import database_url_of
-from underfed_server.store.databases.backup import back_up
 from underfed_server.store.databases.database import parse
 from underfed_server.store.databases.sqlite import path_of
+from underfed_server.store.databases.sqlite_backup import back_up
 
 
 def backup(arguments: Sequence[str]) -> int:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from underfed_server.api.access import open_access
 from underfed_server.api.application import build
+from underfed_server.api.dependencies import Parts
+from underfed_server.api.event_streams import Events
 from underfed_server.api.follower import Follower
 from underfed_server.api.gate import Gate
-from underfed_server.api.given import Parts
-from underfed_server.api.limits import Limits
-from underfed_server.api.manners import with_headers
+from underfed_server.api.headers import with_headers
 from underfed_server.api.proxy import Proxy
-from underfed_server.api.pulse import Judge, Pulse
-from underfed_server.api.stream import Events
-from underfed_server.api.traffic import RequestTally, Traffic
+from underfed_server.api.rate_limits import RateLimits
+from underfed_server.api.scheduler import Judge, JudgementScheduler
+from underfed_server.api.traffic import Traffic
+from underfed_server.counters import Counters
 from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
-from underfed_server.store.upkeep.forgetting import Forgetting
+from underfed_server.store.team.retention_policy import RetentionPolicy
+from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 from underfed_server.store.upkeep.retention import Retention
 
 
@@ -47,7 +49,7 @@ class Application:
         self._gate = gate
         self._ingest = Ingest(parts.store.submit)
         self._api = build(parts)
-        self._traffic = Traffic(self._serve, parts.requests)
+        self._traffic = Traffic(self._serve, parts.counters)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -84,35 +86,43 @@ class Application:
         self.parts.store.close()
 
 
-def create_app(settings: Settings, judge: Judge | None = None) -> Application:
+def create_app(
+    settings: Settings, judge: Judge | None = None, clock: Callable[[], float] = time.monotonic
+) -> Application:
     """Open the database and everything around it.
 
     ``judge`` reads a run from the store and saves its diagnosis there; it is called on one thread, at most once a
-    second a run, for runs whose windows arrived.
+    second a run, for runs whose windows arrived. ``clock``: in seconds, by which requests are limited.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
         StartError: the database cannot be used.
     """
-    store = Store(settings.database_url)
+    counters = Counters()
+    store = Store(settings.database_url, counters=counters)
     try:
         access, new_token = open_access(store, settings)
         events = Events()
-        pulse = Pulse(store, events, judge)
-        limits = Limits(settings.requests_per_s, settings.bytes_per_s)
+        scheduler = JudgementScheduler(store, events, judge, counters)
+        limits = RateLimits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
             store,
             access,
             limits,
             events,
-            pulse,
-            RequestTally(),
+            scheduler,
+            counters,
             store.now(),
-            Keeping(settings.retain_us, settings.max_bytes),
+            RetentionPolicy(settings.retain_us, settings.max_bytes),
         )
-        background: list[Background] = [pulse, Forgetting(store), Retention(store, parts.keeping), access]
+        background: list[Background] = [
+            scheduler,
+            remove_deleted_runs(store),
+            Retention(store, parts.default_policy),
+            access,
+        ]
         if store.is_shared:
-            background.insert(0, Follower(store, events, pulse.touch))
+            background.insert(0, Follower(store, events, scheduler.touch))
         gate = Gate(access, limits, Proxy(settings))
         application = Application(parts, gate, background, new_token=new_token)
     except BaseException:

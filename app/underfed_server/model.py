@@ -6,55 +6,19 @@ Durations are integer microseconds, instants on the run clock likewise (``_us``;
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from underfed_server.names import CauseName, ChangeName, Label, OptionalLabel, all_labels
 
 Status = Literal["running", "finished", "crashed", "lost"]
 Bound = Literal["data", "transfer", "compute", "host", "unknown"]
 Level = Literal["healthy", "watch", "limited", "bound", "unknown"]
 ClockName = Literal["gpu", "host"]
 Confidence = Literal["high", "medium", "low"]
-Cause = Literal[
-    "no_workers",
-    "too_few_workers",
-    "cpu_limited",
-    "thread_oversubscription",
-    "storage_wait",
-    "slow_collate",
-    "ipc_copy",
-    "pin_thread",
-    "worker_startup",
-    "slow_samples",
-    "slow_sampler",
-    "unsharded_iterable",
-    "pageable_copy",
-    "memory_pressure",
-    "slow_rank",
-]
-Change = Literal[
-    "num_workers",
-    "prefetch_factor",
-    "persistent_workers",
-    "pin_memory",
-    "non_blocking",
-    "in_order",
-    "threads_per_worker",
-    "tmpfs",
-    "shm_size",
-    "cpu_allocation",
-    "prefetcher",
-    "gpu_decode",
-    "vectorize_collate",
-    "vectorize_getitem",
-    "faster_sampler",
-    "shard_iterable",
-    "multiprocessing_context",
-    "sharing_strategy",
-    "fewer_tensors",
-    "fix_rank",
-]
 Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
@@ -95,7 +59,8 @@ class Evidence(Model):
 
 
 class CauseFinding(Model):
-    cause: Cause
+    cause: CauseName
+    cause_label: Label = ""
     cost_fraction: float
     """Share of step time that goes away with this cause."""
     sentence: str
@@ -112,11 +77,12 @@ class Anatomy(Model):
     gpu_idle_us: int | None = None
     """Of the data wait: while the device had nothing to do, by its own clock."""
     sampler_us: int | None = None
-    """Of the data wait: drawing indices in the training process."""
+    """Of the data wait: the sampler, in the training process."""
 
 
 class Advice(Model):
-    change: Change
+    change: ChangeName
+    change_label: Label = ""
     from_: Annotated[Setting, Field(alias="from")]
     to: Setting
     predicted_speedup: float | None
@@ -145,7 +111,8 @@ class Advice(Model):
 
 
 class Refusal(Model):
-    change: Change
+    change: ChangeName
+    change_label: Label = ""
     title: str
     why: str
     evidence: list[Evidence]
@@ -173,9 +140,11 @@ class LedgerEntry(Model):
 
     advice_of: str
     run_id: str
-    change: Change
-    cause: Cause | None = None
+    change: ChangeName
+    change_label: Label = ""
+    cause: CauseName | None = None
     """The leading cause of ``advice_of``."""
+    cause_label: OptionalLabel = None
     settings: dict[str, Setting]
     predicted_speedup: float | None
     low: float | None
@@ -198,7 +167,8 @@ class SharedRun(Model):
 class SharedCause(Model):
     """Runs that lost time to one cause, in one place, at one time."""
 
-    cause: Cause
+    cause: CauseName
+    cause_label: Label = ""
     kind: Literal["mount", "host"]
     place: str
     """``nas:/imagenet``, ``/data on node-3``, ``node-3``."""
@@ -226,11 +196,14 @@ class MeasuredReplay(Replay):
 class Diagnosis(Model):
     run_id: str
     status: Status
+    status_label: Label = ""
     steps: int
     loader: str | None
     bound: Bound
+    bound_label: Label = ""
     clock: ClockName
     level: Level
+    level_label: Label = ""
     confidence: Confidence | None
     reason: str | None
     """Why there is no verdict, or what limits it."""
@@ -272,7 +245,8 @@ class Diagnosis(Model):
 
 
 class BestAdvice(Model):
-    change: Change
+    change: ChangeName
+    change_label: Label = ""
     from_: Annotated[Setting, Field(alias="from")]
     to: Setting
     predicted_speedup: float | None
@@ -291,9 +265,13 @@ class RunSummary(Model):
     job: str
     tags: dict[str, str]
     status: Status
+    status_label: Label = ""
     bound: Bound
+    bound_label: Label = ""
     level: Level
-    cause: Cause | None
+    level_label: Label = ""
+    cause: CauseName | None
+    cause_label: OptionalLabel = None
     data_stall_fraction: float | None
     steps: int
     steps_per_s: float | None
@@ -350,20 +328,20 @@ class ProjectRetention(Model):
 
     project: str
     retain_us: int | None
-    """Single steps that are older are given up."""
+    """Single steps that are older are deleted."""
     max_bytes: int | None
-    """The oldest single steps are given up until the project takes no more."""
+    """The oldest single steps are deleted until the project takes no more."""
     precision_bits: int | None
     """Significant bits that durations keep when they are stored; null: all."""
     default_retain_us: int | None
     """Null: no limit; the next one too."""
     default_max_bytes: int | None
     row_bytes: int
-    """What single rows take: only they are given up."""
+    """What single rows take: only they are deleted."""
     ladder_bytes: int
     """What overviews take: both together are held against the size, without what the database adds."""
     given_up_at: datetime | None
-    """When rows were last given up; null: never."""
+    """When rows were last deleted; null: never."""
 
 
 class UserInfo(Model):
@@ -379,7 +357,8 @@ class UserInfo(Model):
 
 
 class CauseHours(Model):
-    cause: Cause | None
+    cause: CauseName | None
+    cause_label: OptionalLabel = None
     hours_lost: float
 
 
@@ -411,7 +390,7 @@ class RunsPage(Model):
     week: Week
 
 
-class Handover(Model):
+class HandoverCosts(Model):
     """Microseconds of handing a batch to another process of the host, as measured there before training."""
 
     receive_us: float
@@ -441,7 +420,7 @@ class HostFacts(Model):
     gpu_driver: str | None
     """Version of NVIDIA's."""
     cpu_slowdown: list[tuple[float, float]] | None
-    handover: Handover | None = None
+    handover: HandoverCosts | None = None
 
 
 class Device(Model):
@@ -482,7 +461,7 @@ class EpochInfo(Model):
     iterator_us: int | None
     startup_us: int | None
     sampler_us: int | None
-    """Drawing indices while the iterator was made or reset, outside any step."""
+    """The sampler, while the iterator was constructed or reset, outside any step."""
     first_step_index: int
     steps: int | None
     end_us: int | None
@@ -530,12 +509,12 @@ class Losses(Model):
 
 
 class Outlook(Model):
-    """What lies ahead of a running run, if it goes on as it was judged."""
+    """How a running run will go on, if it goes on as it was judged."""
 
     last_step: int | None
     """Steps that it will have taken; ``None``: not known."""
     basis: str | None
-    """What tells ``last_step``: ``90 epochs of 5,004 steps: --epochs=90``."""
+    """Why ``last_step`` is expected: ``90 epochs, as --epochs=90 says, of 5,004 steps each``."""
     hours_to_lose: float | None
     """Σ over ranks of time that will be stalled until then."""
     hours_lost_per_hour: float
@@ -592,7 +571,7 @@ class Series(Model):
     precision_bits: int | None = None
     """Single durations were rounded to so many significant bits when they were stored; null: all are exact."""
     given_up_before: int | None = None
-    """Index before which retention gave up the single rows: buckets there are of 256 rows at least; null: none."""
+    """Index before which retention deleted the single rows: buckets there are of 256 rows at least; null: none."""
     at_us: list[int]
     """Start of each bucket on the run clock."""
     first_index: list[int]
@@ -715,9 +694,11 @@ class Timeline(Model):
 class HitRate(Model):
     """How advice came true in later runs that carried it."""
 
-    cause: Cause | None = None
+    cause: CauseName | None = None
     """The leading cause of the advised runs; ``None`` here and in ``change``: of all."""
-    change: Change | None = None
+    cause_label: OptionalLabel = None
+    change: ChangeName | None = None
+    change_label: OptionalLabel = None
     proven: int
     """Later runs whose gain was observed."""
     predicted: int
@@ -774,9 +755,13 @@ class HostRun(Model):
     name: str
     user: str
     status: Status
+    status_label: Label = ""
     bound: Bound
+    bound_label: Label = ""
     level: Level
-    cause: Cause | None
+    level_label: Label = ""
+    cause: CauseName | None
+    cause_label: OptionalLabel = None
     data_stall_fraction: float | None
     ranks: int
     own_cores: float | None
@@ -990,6 +975,8 @@ class ServiceInfo(Model):
     """What whoever asks may do."""
     project: str | None
     """The only one that whoever asks may see; null: all."""
+    labels: Mapping[str, Mapping[str, str]] = Field(default_factory=all_labels)
+    """What people read, by kind (cause, change, status, bound, level) and name: for menus of names that no row has."""
 
 
 class TokenInfo(Model):

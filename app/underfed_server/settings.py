@@ -49,9 +49,9 @@ class Settings:
     proxy_scopes: tuple[Scope, ...] = ("view",)
     """What people may do who are signed in there."""
     retain_us: int | None = None
-    """Single steps older than this are given up where a project does not say otherwise; ``None``: never."""
+    """Single steps older than this are deleted where a project does not say otherwise; ``None``: never."""
     max_bytes: int | None = None
-    """The oldest single steps are given up until a project takes no more; ``None``: never."""
+    """The oldest single steps are deleted until a project takes no more; ``None``: never."""
     requests_per_s: float = REQUESTS_PER_S
     """Infinite: no limit; the next one too."""
     bytes_per_s: float = BYTES_PER_S

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.scenarios.pipelines.pipeline import Strength, pipeline
-from underfed_server.model import Cause, Diagnosis
+from underfed_server.model import Diagnosis
+from underfed_server.names import CauseName
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Outcome:
     strength: Strength
     bound: str
     stall_fraction: float | None
-    found: Cause | None
+    found: CauseName | None
     """The leading cause."""
     costs: dict[str, float]
     """Of every cause."""
@@ -25,7 +26,7 @@ class Outcome:
     """Changes that were advised, best first."""
 
     @property
-    def truth(self) -> Cause | None:
+    def truth(self) -> CauseName | None:
         """``None``: it should be silent."""
         return None if self.strength == "none" else pipeline(self.name).cause
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import get_args
 
 from benchmarks.diagnosis.outcome import Outcome
-from underfed_server.model import Cause
+from underfed_server.names import CAUSES
 
-CAUSES: tuple[Cause, ...] = get_args(Cause)
 SILENT = "silent"
 NEIGHBOUR, SOUND = "healthy neighbours", "sound loops"
 

@@ -1,4 +1,4 @@
-"""What the agent costs: on the training thread, in a worker, at import, in its companion, and over ten million steps.
+"""What the agent costs: on the training thread, in a worker, at import, in its collector, and over ten million steps.
 
 Run it as ``python -m benchmarks.overhead``. Whatever is compared is compared within one process and on one live
 iterator, in blocks of steps that alternate by chance, so that both sides see the same machine, the same workers and
@@ -16,16 +16,16 @@ from collections.abc import Sequence
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.overhead", description=__doc__)
     parser.add_argument("--steps", type=int, default=20_000, help="of a loop, with the agent and without it each")
-    parser.add_argument("--seconds", type=float, default=20.0, help="to watch a companion (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="to watch a collector (default: %(default)s)")
     parser.add_argument("--long", action="store_true", help="also memory over 10^7 steps: minutes")
     options = parser.parse_args(arguments)
     # Not at the top: each of these is also the program of the jobs that it measures.
-    from benchmarks.overhead import companion, endurance, footprint, slowdown, steps, workers
+    from benchmarks.overhead import collector, endurance, footprint, slowdown, steps, workers
 
     steps.main(options.steps)
     slowdown.main(options.steps // 4)
     workers.main()
     footprint.main()
-    companion.main(options.seconds)
+    collector.main(options.seconds)
     if options.long:
         endurance.main()

@@ -1,4 +1,4 @@
-"""Memory of the training process and of its companion over ten million steps of a tight loop."""
+"""Memory of the training process and of its collector over ten million steps of a tight loop."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def resident_bytes() -> int:
 
 def main() -> None:
     print(f"\nmemory over {STEPS:,} steps, num_workers=0", flush=True)
-    print(f"{'steps':>12}{'seconds':>9}{'trainer MiB':>13}{'companion MiB':>15}")
+    print(f"{'steps':>12}{'seconds':>9}{'trainer MiB':>13}{'collector MiB':>15}")
     with bench() as place:
         job = place.start("-m", __name__)
         prefer(job)
-        companion = place.companion()
+        collector = place.collector()
         assert job.stdout is not None
         for line in job.stdout:
             told = json.loads(line)
-            companion_bytes = companion.memory_info().rss
+            collector_bytes = collector.memory_info().rss
             place.service.windows.clear()
             print(
                 f"{told['steps']:12,}{told['seconds']:9.0f}{told['bytes'] / 2**20:13.1f}"
-                f"{companion_bytes / 2**20:15.1f}  {load()}",
+                f"{collector_bytes / 2**20:15.1f}  {load()}",
                 flush=True,
             )
         job.wait()

@@ -78,7 +78,7 @@ class Bench:
         known = [(value, count) for value, count in told if value is not None]
         return statistics.fmean(*zip(*known, strict=True)) if known else None
 
-    def companion(self) -> psutil.Process:
+    def collector(self) -> psutil.Process:
         """The collector of the run."""
         found: list[psutil.Process] = []
 
@@ -87,7 +87,7 @@ class Bench:
             found[:] = [each for each in processes if _is_collector(each.info["cmdline"] or [], self.run_id)]
             return bool(found)
 
-        wait_until(find, "the companion starts", 60.0)
+        wait_until(find, "the collector starts", 60.0)
         return found[0]
 
 
@@ -98,7 +98,7 @@ def bench() -> Iterator[Bench]:
 
 
 def prefer(job: subprocess.Popen[str]) -> None:
-    """Its workers inherit that; its companion adds ten."""
+    """Its workers inherit that; its collector adds ten."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, job.pid, NICE)
 

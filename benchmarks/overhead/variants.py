@@ -25,9 +25,9 @@ class Agent:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         import underfed
-        from underfed import control
-        from underfed.hooks.loader import KEY
-        from underfed.hooks.splice import Spliced
+        from underfed.trainer import control
+        from underfed.trainer.hooks.session import KEY
+        from underfed.trainer.splice import Spliced
 
         self.iterator: Any = iter(underfed.watch(loader, name="train"))
         self.session = vars(self.iterator)[KEY]

@@ -15,12 +15,12 @@ from typing import Any
 
 from benchmarks.prediction.job import Setting
 from benchmarks.prediction.measure import Measured, read
-from tests.app.made_windows import arrival
+from tests.app.made_windows import posted_window
 from underfed_server.advice.advise import advise
-from underfed_server.advice.predict import Predictor, make_predictor
-from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.advice.prediction.predict import Predictor, make_predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.condense import condense
 from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
@@ -132,10 +132,10 @@ def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
     with tempfile.TemporaryDirectory() as place:
         store = Store(f"sqlite:///{place}/underfed.db")
         for run in runs:
-            for stored in [store.submit(arrival(window)) for window in run.windows]:
+            for stored in [store.submit(posted_window(window)) for window in run.windows]:
                 stored.result(timeout=60)
             run_id = run.windows[0]["run_id"]
-            facts = condense(store, run_id, warmup_steps=LIMITS.warmup_steps, judged_steps=LIMITS.judged_steps)
+            facts = condense(store, run_id, warmup_steps=THRESHOLDS.warmup_steps, judged_steps=THRESHOLDS.judged_steps)
             measured = {setting: us for (name, setting), us in speeds.items() if name == run.pipeline}
             yield Source(run.pipeline, run.setting, facts, measured)
         store.close()
@@ -153,7 +153,9 @@ def predict_all(source: Source) -> tuple[list[Figure], Choice | None]:
 
 
 def figure(source: Source, predictor: Predictor, target: Setting, *, with_interval: bool) -> Figure:
-    asked = LoaderSetting(target.num_workers, target.prefetch_factor or 2, persistent_workers=target.persistent_workers)
+    asked = SimulatedSetting(
+        target.num_workers, target.prefetch_factor or 2, persistent_workers=target.persistent_workers
+    )
     observed = source.measured_us[source.setting] / source.measured_us[target]
     if not with_interval:
         return Figure(source.pipeline, source.setting, target, predictor.quick(asked), observed)

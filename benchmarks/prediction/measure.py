@@ -22,7 +22,7 @@ from benchmarks.prediction.job import Setting, order
 from benchmarks.prediction.pipelines import WORK, measure_work_s, pipelines
 from tests.fakes.environment import clean_environment
 from tests.fakes.service import Service, running_service, wait_until
-from underfed.calibrate import calibrate
+from underfed.host.calibration import calibrate
 
 ROOT = Path(__file__).parents[2]
 PREFETCH = (1, 2, 4, 8)

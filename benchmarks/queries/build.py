@@ -10,16 +10,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, update
 
 from benchmarks.ingest.made import STEPS_A_WINDOW
-from underfed_server.ingest.arrival import Arrival
 from underfed_server.ingest.decode import decode
-from underfed_server.store.columns.lanes import BATCH_COLUMNS, HOST_COLUMNS, PROCESS_COLUMNS, STEP_COLUMNS
+from underfed_server.ingest.posted import PostedWindow
+from underfed_server.measurements import RECORDED, Column, Columns
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.writing.carry import add_chunk
+from underfed_server.store.writing.add_chunk import add_chunk
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to
 
@@ -29,9 +28,6 @@ CHUNK_ROWS = 205 * STEPS_A_WINDOW
 CHUNKS_A_WRITE = 8
 STEP_US = 100_000
 LOADER = "train"
-
-Column = NDArray[np.float64]
-Columns = dict[str, Column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ def _announce(store: Store, key: StreamKey, shape: Shape) -> None:
         "end": {"status": "finished"},
     }
     body = json.dumps(window).encode()
-    store.submit(Arrival(decode(body), "gzip", gzip.compress(body, 1))).result(timeout=60)
+    store.submit(PostedWindow(decode(body), "gzip", gzip.compress(body, 1))).result(timeout=60)
     # As after a judgement.
     judged = update(tables.run).where(tables.run.c.run_id == key.run_id).values(loader=LOADER)
     store.write(lambda connection: connection.execute(judged).close())
@@ -110,7 +106,7 @@ def _count(connection: Connection, key: StreamKey, lane: str, columns: Columns) 
     )
     if not known.rowcount:
         numbers = {"rows": rows, "next_index": rows, "step_us_total": step_us, "data_wait_us_total": wait_us}
-        nothing = {"chunks": 0, "chunk_rows": 0}
+        nothing = dict.fromkeys(("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes"), 0)
         connection.execute(track.insert().values(**key._asdict(), lane=lane, **numbers, **nothing))
 
 
@@ -151,7 +147,7 @@ def _steps(figures: np.random.Generator, first: int, start_us: Column, step_us: 
         "gpu_work_us": np.where(timed, np.round(figures.normal(70_000, 1_500, rows)), np.nan),
         "h2d_us": np.where(timed, np.round(figures.normal(2_000, 60, rows)), np.nan),
     }
-    return {name: made.get(name, np.full(rows, np.nan)) for name in STEP_COLUMNS}
+    return {name: made.get(name, np.full(rows, np.nan)) for name in RECORDED["steps"]}
 
 
 def _batches(figures: np.random.Generator, first: int, start_us: Column) -> Columns:
@@ -176,7 +172,7 @@ def _batches(figures: np.random.Generator, first: int, start_us: Column) -> Colu
         "samples": np.full(rows, 32.0),
     }
     made["received_us"] = made["start_us"] + load_us + figures.integers(1_000, 6_000, rows)
-    return {name: made.get(name, np.full(rows, np.nan)) for name in BATCH_COLUMNS}
+    return {name: made.get(name, np.full(rows, np.nan)) for name in RECORDED["batches"]}
 
 
 def _process(figures: np.random.Generator, at_us: Column) -> Columns:
@@ -189,7 +185,7 @@ def _process(figures: np.random.Generator, at_us: Column) -> Columns:
         "rss_bytes": 3e9 + figures.integers(0, 2_500, rows) * 4_096,
         "threads": np.full(rows, 40.0),
     }
-    return {name: made.get(name, np.full(rows, np.nan)) for name in PROCESS_COLUMNS}
+    return {name: made.get(name, np.full(rows, np.nan)) for name in RECORDED["process"]}
 
 
 def _host(figures: np.random.Generator, at_us: Column) -> Columns:
@@ -204,4 +200,4 @@ def _host(figures: np.random.Generator, at_us: Column) -> Columns:
         "swap_used_bytes": np.zeros(rows),
         "shm_free_bytes": 6e7 - figures.integers(0, 9, rows) * 4_096,
     }
-    return {name: made.get(name, np.full(rows, np.nan)) for name in HOST_COLUMNS}
+    return {name: made.get(name, np.full(rows, np.nan)) for name in RECORDED["host"]}

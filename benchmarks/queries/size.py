@@ -10,7 +10,7 @@ from benchmarks.queries.build import Shape
 from benchmarks.queries.stores import build
 
 CASES = {"steps, process and host": False, "and batches of 4 workers": True}
-PARTS = ("hot", "chunk.body", "chunk.tier", "rollup.body", "histogram.body")
+PARTS = ("hot", "chunk.body", "chunk.rollups", "rollup.body", "histogram.body")
 
 
 def print_sizes(directory: Path, steps: int) -> None:

@@ -1,26 +1,32 @@
 /** The frame around every page: the bar on top, what is wrong with the service, and the page of the address. */
 import { useSignal } from '@preact/signals'
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks'
-import { ComparePage } from './pages/ComparePage'
-import { HostsPage } from './pages/HostsPage'
 import { MissingPage } from './pages/MissingPage'
 import { RunPage } from './pages/RunPage'
 import { RunsPage } from './pages/RunsPage'
-import { SignInPage } from './pages/SignInPage'
-import { TeamPage } from './pages/TeamPage'
 import { navigate, route } from './router'
 import { bind } from './shortcuts'
 import { signInNeeded } from './store/connection'
-import { text } from './text'
+import { openRuns } from './store/runs'
+import { frame } from './text/frame'
 import { nextTheme } from './theme'
-import { KeysDialog } from './ui/frame/KeysDialog'
 import { Toast } from './ui/frame/Toast'
 import { TopBar } from './ui/frame/TopBar'
-import { GoneBanner, StumbleBanner } from './ui/parts/Banner'
+import { FaultBanner, GoneBanner } from './ui/parts/Banner'
+import { onDemand } from './ui/parts/onDemand'
+import { Skeleton } from './ui/parts/Skeleton'
+import { RunsContext, useStore } from './ui/parts/stores'
+
+const ComparePage = onDemand(async () => (await import('./pages/ComparePage')).ComparePage, <Skeleton />)
+const HostsPage = onDemand(async () => (await import('./pages/HostsPage')).HostsPage, <Skeleton />)
+const TeamPage = onDemand(async () => (await import('./pages/TeamPage')).TeamPage, <Skeleton />)
+const SignInPage = onDemand(async () => (await import('./pages/SignInPage')).SignInPage)
+const KeysDialog = onDemand(async () => (await import('./ui/frame/KeysDialog')).KeysDialog)
 
 export function App() {
+  const runs = useStore(openRuns)
   const showsKeys = useSignal(false)
-  const [stumble] = useErrorBoundary()
+  const [fault] = useErrorBoundary()
 
   useLayoutEffect(
     () =>
@@ -38,18 +44,18 @@ export function App() {
   )
 
   return (
-    <>
+    <RunsContext.Provider value={runs}>
       <a class="skip" href="#content">
-        {text.skipToContent}
+        {frame.skipToContent}
       </a>
       <TopBar onKeys={() => (showsKeys.value = true)} />
       <GoneBanner />
       <main id="content" class="page" tabIndex={-1}>
-        {stumble ? <StumbleBanner error={stumble as Error} /> : <Page />}
+        {fault ? <FaultBanner error={fault as Error} /> : <Page />}
       </main>
       <Toast />
       {showsKeys.value && <KeysDialog onClose={() => (showsKeys.value = false)} />}
-    </>
+    </RunsContext.Provider>
   )
 }
 

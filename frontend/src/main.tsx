@@ -1,27 +1,21 @@
 /** Starts the page. */
+// Before all components, whose own styles come with them and are the stronger ones.
+import './styles/tokens.css'
+import './styles/base.css'
+
 import { render } from 'preact'
 import { App } from './app'
-import { repaint } from './charts/palette'
+import { repaint, TOKENS } from './charts/palette'
 import { followAddress } from './router'
 import { listenForShortcuts } from './shortcuts'
 import { asked, readService } from './store/connection'
-import { followTheme } from './theme'
-import { beatWithNews } from './ui/frame/beat'
-import './styles/tokens.css'
-import './styles/base.css'
-import './styles/parts.css'
-import './styles/runs.css'
-import './styles/run.css'
-import './styles/verdict.css'
-import './styles/charts.css'
-import './styles/advice.css'
-import './styles/compare.css'
-import './styles/hosts.css'
-import './styles/small.css'
+import { followTheme, registerColours } from './theme'
+import { beatWithEvents } from './ui/frame/beat'
 
+registerColours(TOKENS)
 followTheme(repaint)
 followAddress()
-beatWithNews()
+beatWithEvents()
 listenForShortcuts()
 void asked(readService())
 render(<App />, document.body)

@@ -64,7 +64,7 @@ export function followAddress(): void {
   })
 }
 
-/** New tabs, downloads, other origins, in-page anchors and the API's own pages are the browser's business. */
+/** New tabs, downloads, other origins, in-page anchors and the API's own pages are left to the browser. */
 function isOurs(event: MouseEvent, anchor: HTMLAnchorElement): boolean {
   const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
   const inside = anchor.origin === location.origin && !anchor.target && !anchor.hash

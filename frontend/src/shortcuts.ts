@@ -45,7 +45,7 @@ function onKey(event: KeyboardEvent): void {
   action(event.key)
 }
 
-/** A box that was ticked keeps the focus, and takes no letters. */
+/** A checkbox keeps the focus after it was ticked, but takes no letters. */
 const TYPED_INTO = 'input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]'
 
 function isTyping(target: EventTarget | null): boolean {

@@ -21,13 +21,19 @@ function currentTheme(): Theme {
   return printing.value ? 'light' : (chosenTheme.value ?? system.value)
 }
 
-/** The other one, that of the system held fast, and back to following the system. */
+/** From following the system to the other theme, to the system's own, fixed, and back to following it. */
 export function nextTheme(): void {
   const other = system.value === 'dark' ? 'light' : 'dark'
   const next = chosenTheme.value === null ? other : chosenTheme.value === other ? system.value : null
   chosenTheme.value = next
   if (next) localStorage.setItem(KEY, next)
   else localStorage.removeItem(KEY)
+}
+
+/** Of the style sheet: else a canvas that reads one gets the text `light-dark(…)` and not a colour. */
+export function registerColours(tokens: readonly string[]): void {
+  for (const token of tokens)
+    CSS.registerProperty({ name: `--${token}`, syntax: '<color>', inherits: true, initialValue: 'black' })
 }
 
 /** `changed` runs after the style sheet has the new theme, for what is drawn and not styled: the charts. */

@@ -17,11 +17,6 @@ export function hasSomeWait({ bound, level }: Judged): boolean {
   return (bound === 'data' && level !== 'bound') || (bound === 'compute' && level !== 'healthy')
 }
 
-/** What the verdict is called in a menu: of a run that such a bound holds back. */
-export function boundWord(bound: Bound): string {
-  return verdictWord({ bound, level: bound === 'compute' ? 'healthy' : 'bound' }, 'finished')
-}
-
 export function verdictWord(judged: Judged, status: Status): string {
   if (judged.no_loader) return 'no loader seen'
   if (isOpen(judged)) return status === 'running' ? 'measuring' : 'no verdict'

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { followAddress, navigate, parse, route, runsHref, withQuery } from '../src/router'
-import { isFiltered, parseQuery } from '../src/store/query'
+import { isFiltered, parseFilter } from '../src/store/filter'
 
 beforeEach(() => navigate('/'))
 
@@ -12,10 +12,10 @@ test('addresses name pages', () => {
 })
 
 test('filters come from the query, and nonsense does not', () => {
-  const query = parseQuery(new URLSearchParams('q=vit&status=crashed&bound=nonsense&sort=name'))
+  const query = parseFilter(new URLSearchParams('q=vit&status=crashed&bound=nonsense&sort=name'))
   expect(query).toMatchObject({ q: 'vit', status: 'crashed', bound: null, project: null, sort: 'name' })
   expect(isFiltered(query)).toBe(true)
-  expect(isFiltered(parseQuery(new URLSearchParams('sort=name')))).toBe(false)
+  expect(isFiltered(parseFilter(new URLSearchParams('sort=name')))).toBe(false)
 })
 
 test('an empty value leaves the query', () => {

@@ -46,7 +46,8 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     monkeypatch.setenv("UNDERFED_RUN_ID", run_id)
     monkeypatch.setenv("UNDERFED_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("UNDERFED_URL", any_service.url)
-    monkeypatch.setenv("UNDERFED_LINGER_S", "0.5")
+    # A collector ends as soon as all was sent, however long that takes where others have the cores.
+    monkeypatch.setenv("UNDERFED_LINGER_S", "60")
     # In memory, as in use, but where no other run of this user's is.
     rings = Path("/dev/shm") / run_id
     rings.mkdir(mode=0o700)

@@ -13,16 +13,16 @@ import pytest
 
 from tests.fakes.jobs import ROOT
 from tests.fakes.launching import UNDERFED, finish, run_under, start
-from underfed import launched
-from underfed.autoload import DATALOADER, STATEFUL
-from underfed.run import SITE
+from underfed.exchange import launch
+from underfed.launcher.autoload import DATALOADER, STATEFUL
+from underfed.launcher.run import SITE
 
 STAND_IN = """
 import sys, types
-control = types.ModuleType("underfed.control")
-control.attach = lambda: print("attached to", sys.modules["torch.utils.data.dataloader"].DataLoader.__name__)
-control.cover = lambda module: print("covered", module.__name__)
-sys.modules["underfed.control"] = control
+control = types.ModuleType("underfed.trainer.control")
+control.watch_all = lambda: print("attached to", sys.modules["torch.utils.data.dataloader"].DataLoader.__name__)
+control.watch_module = lambda module: print("covered", module.__name__)
+sys.modules["underfed.trainer.control"] = control
 """
 """In the place of what the hook calls."""
 
@@ -42,45 +42,46 @@ def packages(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def launch(tmp_path: Path) -> Path:
-    directory = tmp_path / "launch"
-    directory.mkdir()
-    return directory
+def directory(tmp_path: Path) -> Path:
+    """The launcher's."""
+    path = tmp_path / "launch"
+    path.mkdir()
+    return path
 
 
-def run_hooked(program: str, launch: Path, *path: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+def run_hooked(program: str, directory: Path, *path: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
     """A Python as below ``underfed run``, with the stand-in in it."""
     places = os.pathsep.join(map(str, (SITE, ROOT, *path)))
-    named = {launched.LAUNCH: str(launch), "PYTHONPATH": places, **variables}
+    named = {launch.LAUNCH: str(directory), "PYTHONPATH": places, **variables}
     return finish(start(sys.executable, "-c", STAND_IN + program, variables=named))
 
 
-def test_it_is_called_right_after_the_module_was_loaded(packages: Path, launch: Path) -> None:
+def test_it_is_called_right_after_the_module_was_loaded(packages: Path, directory: Path) -> None:
     program = "import torch\nprint('before')\nimport torch.utils.data.dataloader\nprint('after')"
-    done = run_hooked(program, launch, packages)
+    done = run_hooked(program, directory, packages)
     assert done.stdout.decode().splitlines() == ["before", "attached to DataLoader", "after"], done.stderr
-    assert set(launched.told(launch)) == {launched.PYTHON, launched.TORCH}
+    assert set(launch.read_reports(directory)) == {launch.PYTHON, launch.TORCH}
 
 
-def test_torchdata_is_told_of_as_well(packages: Path, launch: Path) -> None:
-    done = run_hooked(f"import {STATEFUL}", launch, packages)
+def test_torchdata_is_told_of_as_well(packages: Path, directory: Path) -> None:
+    done = run_hooked(f"import {STATEFUL}", directory, packages)
     assert done.stdout.decode().splitlines() == ["attached to DataLoader", f"covered {STATEFUL}"]
 
 
-def test_module_spec_and_loader_are_what_they_would_have_been(packages: Path, launch: Path) -> None:
+def test_module_spec_and_loader_are_what_they_would_have_been(packages: Path, directory: Path) -> None:
     program = f"""
 import importlib.util, sys, {DATALOADER} as module
 spec = module.__spec__
 print(type(module.__loader__), module.__loader__ is spec.loader, sorted(vars(spec.loader)))
 print(spec.origin, module.__file__, spec.has_location, bool(spec.cached), spec.loader.get_source(spec.name))
 """
-    hooked = run_hooked(program, launch, packages)
+    hooked = run_hooked(program, directory, packages)
     bare = finish(start(sys.executable, "-c", program, variables={"PYTHONPATH": str(packages)}))
     assert hooked.stdout.decode().splitlines()[1:] == bare.stdout.decode().splitlines()
     assert bare.stdout
 
 
-def test_it_can_be_looked_for_before_and_loaded_again_after(packages: Path, launch: Path) -> None:
+def test_it_can_be_looked_for_before_and_loaded_again_after(packages: Path, directory: Path) -> None:
     program = f"""
 import importlib, importlib.util, sys
 spec = importlib.util.find_spec({DATALOADER!r})
@@ -88,12 +89,12 @@ print(type(spec.loader).__name__, {DATALOADER!r} in sys.modules)
 module = importlib.import_module({DATALOADER!r})
 print(importlib.reload(module) is module, module.__spec__.name)
 """
-    done = run_hooked(program, launch, packages)
+    done = run_hooked(program, directory, packages)
     expected = ["SourceFileLoader False", "attached to DataLoader", f"True {DATALOADER}"]
     assert done.stdout.decode().splitlines() == expected, done.stderr
 
 
-def test_an_import_that_fails_can_be_tried_again(packages: Path, launch: Path) -> None:
+def test_an_import_that_fails_can_be_tried_again(packages: Path, directory: Path) -> None:
     source = packages / "torch/utils/data/dataloader.py"
     source.write_text(
         "import sys\nif sys.flags.optimize < len(sys.argv):\n    raise ImportError('broken')\nclass DataLoader: pass\n"
@@ -104,10 +105,10 @@ except ImportError as error: print(error)
 import sys; sys.argv.clear()
 import {DATALOADER}
 """
-    assert run_hooked(program, launch, packages).stdout.decode().splitlines() == ["broken", "attached to DataLoader"]
+    assert run_hooked(program, directory, packages).stdout.decode().splitlines() == ["broken", "attached to DataLoader"]
 
 
-def test_modules_of_a_zip_file_are_hooked_too(packages: Path, launch: Path, tmp_path: Path) -> None:
+def test_modules_of_a_zip_file_are_hooked_too(packages: Path, directory: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "packed.zip", "w") as packed:
         for path in packages.rglob("*.py"):
             packed.write(path, path.relative_to(packages))
@@ -115,13 +116,13 @@ def test_modules_of_a_zip_file_are_hooked_too(packages: Path, launch: Path, tmp_
 import {STATEFUL} as module, torch.utils.data as other
 print(type(module.__loader__).__name__, *vars(other.__loader__))
 """
-    attached, covered, loader = run_hooked(program, launch, tmp_path / "packed.zip").stdout.decode().splitlines()
+    attached, covered, loader = run_hooked(program, directory, tmp_path / "packed.zip").stdout.decode().splitlines()
     assert (attached, covered) == ("attached to DataLoader", f"covered {STATEFUL}")
     assert loader.startswith("zipimporter")
     assert "exec_module" not in loader
 
 
-def test_a_loader_that_is_a_class_is_left_as_it_is(packages: Path, launch: Path) -> None:
+def test_a_loader_that_is_a_class_is_left_as_it_is(packages: Path, directory: Path) -> None:
     """As for modules frozen into an executable."""
     program = f"""
 import importlib.machinery, sys
@@ -138,30 +139,30 @@ sys.meta_path.insert(1, Finder)
 import {DATALOADER} as module
 print(module.__loader__ is Frozen, module.__spec__.loader is Frozen, "attached" in str(vars(Frozen)))
 """
-    done = run_hooked(program, launch)
+    done = run_hooked(program, directory)
     assert done.stdout.decode().splitlines() == ["attached to DataLoader", "True True False"], done.stderr
 
 
-def test_what_goes_wrong_in_hooking_does_not_reach_the_program(packages: Path, launch: Path) -> None:
+def test_what_goes_wrong_in_hooking_does_not_reach_the_program(packages: Path, directory: Path) -> None:
     program = f"""
 def fail(): raise RuntimeError("no such torch")
-control.attach = fail
+control.watch_all = fail
 import {DATALOADER}
 print("imported")
 """
-    done = run_hooked(program, launch, packages, UNDERFED_STRICT="0")
+    done = run_hooked(program, directory, packages, UNDERFED_STRICT="0")
     assert (done.stdout, done.stderr) == (b"imported\n", b"")
-    assert launched.why_no_loader(launched.told(launch)).endswith("RuntimeError: no such torch")
+    assert launch.why_no_loader(launch.read_reports(directory)).endswith("RuntimeError: no such torch")
 
 
-def test_torch_is_not_imported_early(launch: Path) -> None:
+def test_torch_is_not_imported_early(directory: Path) -> None:
     program = "print([name for name in sys.modules if name.startswith(('torch', 'multiprocessing', 'importlib.util'))])"
-    assert run_hooked(program, launch).stdout == b"[]\n"
+    assert run_hooked(program, directory).stdout == b"[]\n"
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
 def test_a_process_of_multiprocessing_is_hooked_once_it_knows_its_task(
-    method: str, packages: Path, launch: Path, tmp_path: Path
+    method: str, packages: Path, directory: Path, tmp_path: Path
 ) -> None:
     """And not if that is to load batches."""
     (packages / "torch/utils/data/_utils").mkdir()
@@ -184,7 +185,7 @@ if __name__ == "__main__":
         process.join()
 """)
     places = os.pathsep.join(map(str, (SITE, ROOT, packages)))
-    done = finish(start(sys.executable, str(script), variables={launched.LAUNCH: str(launch), "PYTHONPATH": places}))
+    done = finish(start(sys.executable, str(script), variables={launch.LAUNCH: str(directory), "PYTHONPATH": places}))
     lines = done.stdout.decode().splitlines()
     again = [] if method == "fork" else ["attached to DataLoader"]
     assert lines == ["attached to DataLoader", "begins", *again, "trains", "loads"], done.stderr
@@ -223,21 +224,21 @@ except ImportError as error:
         None,
     ],
 )
-def test_a_users_own_is_run_as_if_ours_was_not_there(own_site: Path, launch: Path, text: str | None) -> None:
+def test_a_users_own_is_run_as_if_ours_was_not_there(own_site: Path, directory: Path, text: str | None) -> None:
     if text is not None:
         (own_site / "sitecustomize.py").write_text(text)
     bare = finish(start(sys.executable, "-c", PROBE, variables={"PYTHONPATH": str(own_site)}))
-    variables = {"PYTHONPATH": f"{SITE}:{own_site}", launched.LAUNCH: str(launch)}
+    variables = {"PYTHONPATH": f"{SITE}:{own_site}", launch.LAUNCH: str(directory)}
     hooked = finish(start(sys.executable, "-c", PROBE, variables=variables))
     assert (hooked.returncode, hooked.stdout, hooked.stderr) == (bare.returncode, bare.stdout, bare.stderr)
-    assert launched.PYTHON in launched.told(launch)
+    assert launch.PYTHON in launch.read_reports(directory)
 
 
-def test_one_that_ends_the_program_does_so(own_site: Path, launch: Path) -> None:
+def test_one_that_ends_the_program_does_so(own_site: Path, directory: Path) -> None:
     """Python shows a traceback then, in which our line is one of ten."""
     (own_site / "sitecustomize.py").write_text("raise SystemExit(3)")
     bare = finish(start(sys.executable, "-c", PROBE, variables={"PYTHONPATH": str(own_site)}))
-    variables = {"PYTHONPATH": f"{SITE}:{own_site}", launched.LAUNCH: str(launch)}
+    variables = {"PYTHONPATH": f"{SITE}:{own_site}", launch.LAUNCH: str(directory)}
     hooked = finish(start(sys.executable, "-c", PROBE, variables=variables))
     assert (hooked.returncode, hooked.stderr.splitlines()[-1]) == (bare.returncode, bare.stderr.splitlines()[-1])
     assert bare.returncode != 0
@@ -264,14 +265,14 @@ def test_an_environment_without_the_package_gets_it_and_nothing_beside(tmp_path:
     program = """
 import importlib.util, sys
 print(*(importlib.util.find_spec(name) is not None for name in ("underfed", "psutil", "torch")), sys.path)
-import underfed, underfed.guard
+import underfed, underfed.exchange.guard
 print(underfed.__file__)
 """
     bare = finish(start(python, "-c", "import sys; print(sys.path)", variables={"PYTHONPATH": ""}))
     done = run_under("--", python, "-c", program, variables={"PYTHONPATH": ""}, cwd=tmp_path)
     found, origin = done.stdout.decode().splitlines()
     assert found == f"True False False {bare.stdout.decode().strip()}"
-    assert Path(origin).parent == SITE.parent
+    assert Path(origin).parent == SITE.parents[1]
 
 
 def test_the_file_is_one_that_any_python_understands() -> None:

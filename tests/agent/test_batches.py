@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from underfed.collector.batches import WAITING, Load, LoaderBatches
+from underfed.collector.reading.batches import WAITING, Load, LoaderBatches
 from underfed.collector.wire import Batches
-from underfed.record import NOT_MEASURED
+from underfed.exchange.ring_format import NOT_MEASURED
 
 LOAD = Load(
     epoch_index=0,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from underfed import cgroup
+from underfed.host import cgroup
 
 Make = Callable[..., None]
 

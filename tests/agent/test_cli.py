@@ -12,9 +12,10 @@ from torch.utils.data import DataLoader
 import underfed
 from tests.fakes.datasets import Numbers
 from tests.fakes.service import Service
-from underfed import cli, control
-from underfed.facts import Origin
-from underfed.push import collect, push_all
+from underfed.commands import cli
+from underfed.commands.push import collect, push_all
+from underfed.exchange.facts import Origin
+from underfed.trainer import control
 
 
 def serve(arguments: Sequence[str]) -> int:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from underfed.config import Config, data_directory, is_disabled, read_config, read_tags, script_name
 from underfed.errors import ConfigError, UnderfedError
+from underfed.exchange.config import Config, data_directory, is_disabled, read_config, read_tags, script_name
 
 
 def read(environ: dict[str, str] | None = None, **arguments: Any) -> Config:

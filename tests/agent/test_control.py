@@ -17,11 +17,11 @@ from tests.fakes.datasets import Numbers
 from tests.fakes.jobs import run_python
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import patched_attributes
-from underfed import control
 from underfed.errors import ConfigError, NotWatchableError
-from underfed.hooks import session
-from underfed.hooks.registry import WATCHED_LOADERS, Registry
-from underfed.hooks.session import WatchedLoader
+from underfed.trainer import control
+from underfed.trainer.hooks import session
+from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
+from underfed.trainer.hooks.watched_loader import WatchedLoader
 
 
 @pytest.mark.parametrize("thing", [7, "loader", None, Numbers()])
@@ -77,7 +77,7 @@ def test_nothing_happens_at_import() -> None:
 
 def test_a_spawned_worker_imports_nothing_heavy_for_us() -> None:
     program = (
-        "import sys; import underfed.hooks.worker; "
+        "import sys; import underfed.trainer.loading.worker; "
         "print(sorted({'torch', 'psutil', 'pynvml', 'numpy', 'subprocess', 'json', 'ssl'} & set(sys.modules)))"
     )
     assert run_python("-c", program).stdout == "[]\n"
@@ -110,7 +110,7 @@ def test_the_training_process_gets_no_thread_and_no_open_socket() -> None:
     assert [Path(file).name for file in files] == ["loader-0.steps"]
 
 
-def test_the_companion_is_no_child_and_sees_no_interrupt() -> None:
+def test_the_collector_is_no_child_and_sees_no_interrupt() -> None:
     program = (
         "import os; from torch.utils.data import DataLoader; import underfed\n"
         "underfed.watch(DataLoader(range(8)))\n"
@@ -161,14 +161,14 @@ def test_importing_the_main_module_again_in_a_spawned_process_starts_no_run(
 
 def test_a_failure_of_ours_is_counted_and_not_raised(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UNDERFED_STRICT")
-    monkeypatch.setattr(session.WatchedLoader, "open", lambda *_: 1 / 0)
+    monkeypatch.setattr("underfed.trainer.control.open_session", lambda *_: 1 / 0)
     assert len(list(underfed.watch(DataLoader(Numbers())))) == 24
     underfed.finish()
     wait_until(service.ends, "the end arrives")
     assert service.windows[-1]["losses"]["agent_errors"] == 1
 
 
-@pytest.mark.parametrize("broken", ["end_watch", "begin_probing", "stopped", "made"])
+@pytest.mark.parametrize("broken", ["end_inspection", "begin_probing", "stopped", "constructed"])
 def test_a_failure_in_a_hook_ends_the_recording_and_not_the_training(
     service: Service, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -184,7 +184,7 @@ def test_a_failure_in_a_hook_ends_the_recording_and_not_the_training(
 def test_a_failure_in_a_worker_is_counted_too(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UNDERFED_STRICT")
     loader = underfed.watch(DataLoader(Numbers(), num_workers=1))
-    monkeypatch.setattr("underfed.hooks.worker.BatchTimer.loaded", lambda *_: 1 / 0)
+    monkeypatch.setattr("underfed.trainer.loading.worker.BatchTimer.loaded", lambda *_: 1 / 0)
     assert len(list(loader)) == 24
     underfed.finish()
     wait_until(service.ends, "the end arrives")
@@ -194,7 +194,7 @@ def test_a_failure_in_a_worker_is_counted_too(service: Service, monkeypatch: pyt
 
 def test_strict_raises_what_is_otherwise_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     loader = underfed.watch(DataLoader(Numbers()))
-    monkeypatch.setattr(session.Session, "end_watch", lambda *_: 1 / 0)
+    monkeypatch.setattr(session.Session, "end_inspection", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         list(loader)
 
@@ -234,7 +234,7 @@ def test_there_is_an_end_to_watching(tmp_path: Path) -> None:
 
 
 def test_a_program_in_a_prompt_has_not_crashed_by_an_earlier_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from underfed.recording import how_it_ended
+    from underfed.trainer.process_facts import how_it_ended
 
     monkeypatch.setattr(sys, "last_value", ValueError("earlier"), raising=False)
     assert how_it_ended().exit_reason == "ValueError: earlier"
@@ -244,7 +244,7 @@ def test_a_program_in_a_prompt_has_not_crashed_by_an_earlier_error(monkeypatch: 
 
 @pytest.mark.parametrize(("code", "told"), [(7, 7), ("out of patience", 1)])
 def test_a_child_of_multiprocessing_that_exits_tells_the_code_it_chose(code: int | str, told: int) -> None:
-    from underfed.recording import how_it_ended
+    from underfed.trainer.process_facts import how_it_ended
 
     try:
         sys.exit(code)

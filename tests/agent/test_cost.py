@@ -16,9 +16,7 @@ import underfed
 from tests.agent.growth import KINDS, draw
 from tests.fakes.jobs import run_python
 from tests.fakes.service import Service, wait_until
-from underfed.hooks.session import KEPT_ITERATORS
-
-pytestmark = pytest.mark.alone
+from underfed.trainer.hooks.session import KEPT_ITERATORS
 
 NOISE_BYTES = 2_000
 """A dictionary or a deque grows by leaps; a byte kept for each step would be five times as much."""
@@ -87,13 +85,13 @@ def test_with_workers_the_training_process_has_torchs_threads_only() -> None:
     assert run_python("-c", program).stdout == "True\n"
 
 
-def test_the_companions_modules_are_not_in_the_training_process() -> None:
+def test_the_collectors_modules_are_not_in_the_training_process() -> None:
     program = (
         "import sys; from torch.utils.data import DataLoader\n"
         "list(DataLoader(range(8))); before = set(sys.modules)\n"
         "import underfed; list(underfed.watch(DataLoader(range(8))))\n"
         "new = set(sys.modules) - before\n"
-        "print('underfed.recording' in new, sorted({name.split('.')[0] for name in new} - {'underfed'}),"
+        "print('underfed.trainer.recording' in new, sorted({name.split('.')[0] for name in new} - {'underfed'}),"
         " [name for name in new if name.startswith('underfed.collector')])"
     )
     is_recording, *rest = run_python("-c", program).stdout.split(maxsplit=1)

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.jobs import ROOT, environment
-from underfed import cli, doctor
-from underfed.checkup import Checkup, PathFacts, examine, human, path_facts, pressure_fraction, troubles
 from underfed.collector.wire import Device, HostFacts
-from underfed.doctor import WIDTH, text_of
+from underfed.commands import cli, doctor
+from underfed.commands.checkup import Checkup, PathFacts, examine, human, path_facts, pressure_fraction, troubles
+from underfed.commands.doctor import WIDTH, text_of
 
 GIB = 1 << 30
 
@@ -140,7 +140,7 @@ def test_a_path_that_is_not_there_is_said_and_the_exit_code_says_so_too(
 def test_the_agent_alone_can_do_it() -> None:
     """Of what is not in the standard library, only the two packages that the agent brings."""
     program = (
-        "import sys; from underfed.cli import main; main(['doctor', '/']);"
+        "import sys; from underfed.commands.cli import main; main(['doctor', '/']);"
         "print({name.partition('.')[0] for name in sys.modules} & {'rich', 'torch', 'numpy', 'fastapi', 'msgspec'})"
     )
     ran = subprocess.run(

@@ -33,7 +33,7 @@ import underfed
 from tests.fakes.recording import recording
 from tests.fakes.service import Service
 from tests.fakes.told import Place, agent_errors, names, told
-from underfed import control
+from underfed.trainer import control
 
 Loader = DataLoader[Any]
 Drawn = list[list[Any]]
@@ -427,7 +427,7 @@ def test_a_loader_within_another_has_steps_of_its_own() -> None:
 
 def test_what_workers_draw_from_is_not_recorded_with_a_program_either() -> None:
     with recording() as service:
-        control.attach()
+        control.watch_all()
         inner: Loader = DataLoader(Squares(4), batch_size=2)
         outer: Loader = DataLoader(WithinAnother(inner), batch_size=None, num_workers=1, multiprocessing_context="fork")
         assert plain(outer) == [14.0, 15.0, 16.0]
@@ -454,7 +454,7 @@ def test_two_loaders_in_one_step_and_validation_in_between_are_told_apart() -> N
 
 def test_all_loaders_of_a_program_are_recorded_unasked() -> None:
     with recording() as service:
-        control.attach()
+        control.watch_all()
         eternal = Infinite(Squares(), batch_size=2, num_workers=1)
         val: Loader = DataLoader(Squares(4), batch_size=2, num_workers=1, persistent_workers=True)
         for _ in range(2):
@@ -479,7 +479,7 @@ def test_loaders_that_one_line_makes_anew_are_told_apart() -> None:
     """A framework's line, under which all of a program's loaders are iterated; some let go of them, some do not."""
     train, val, kept = Squares(), Squares(4), []
     with recording() as service:
-        control.attach()
+        control.watch_all()
         for _ in range(3):
             for data, shuffle in ((train, True), (val, False)):
                 loader: Loader = DataLoader(data, batch_size=2, shuffle=shuffle)
@@ -493,7 +493,7 @@ def test_loaders_that_one_line_makes_anew_are_told_apart() -> None:
 def test_two_loaders_over_the_same_data_at_once_are_two() -> None:
     data = Squares()
     with recording() as service:
-        control.attach()
+        control.watch_all()
         pair: list[Loader] = [DataLoader(data, batch_size=2) for _ in range(2)]
         for _ in range(2):
             assert len([*zip(*pair, strict=True)]) == 6

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from underfed.collector.gpu import MIXED, NO_LIBRARY, NONE_VISIBLE, SLICES, GpuSampler, open_gpus
+from underfed.collector.sampling.gpu import MIXED, NO_LIBRARY, NONE_VISIBLE, SLICES, GpuSampler, open_gpus
 
 
 class NVMLError(Exception):

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler, Subset
 
 from tests.fakes.datasets import Numbers, Stream, slow_collate
-from underfed.facts import LoaderFacts
-from underfed.hooks.batch import DEPTH, ITEMS, measure_batch
-from underfed.hooks.settings import loader_facts
-from underfed.record import NOT_MEASURED
+from underfed.exchange.facts import LoaderFacts
+from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.trainer.batch import DEPTH, ITEMS, measure_batch
+from underfed.trainer.settings.loader_facts import loader_facts
 
 
 def facts_of(loader: DataLoader[Any]) -> LoaderFacts:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from underfed import disks
-from underfed.mounts import Location, Mount, holding, locate, read_mounts
+from underfed.host import disks
+from underfed.host.mounts import Location, Mount, holding, locate, read_mounts
 
 MakeDisk = Callable[..., Path]
 

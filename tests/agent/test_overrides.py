@@ -24,13 +24,15 @@ from torch.utils.data import (
 )
 
 from tests.fakes.datasets import Numbers, Stream
-from underfed import launched, overrides
-from underfed.config import Value
 from underfed.errors import ConfigError
-from underfed.overrides import NOT_YET, Overrides, read_overrides
-from underfed.sharding import why_unsharded
-from underfed.trainers import goes_in_order
-from underfed.tunable import NAMES, check_settings, format_settings, parse_settings
+from underfed.exchange import launch
+from underfed.exchange.config import Value
+from underfed.trainer.loading.worker import apply_threads
+from underfed.trainer.settings import overrides
+from underfed.trainer.settings.overrides import NOT_YET, Overrides, read_overrides
+from underfed.trainer.settings.sharding import why_unsharded
+from underfed.trainer.settings.training_loaders import goes_in_order
+from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings, parse_settings
 
 # A machine may have fewer CPUs than these tests ask for workers.
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
@@ -107,7 +109,7 @@ def test_settings_that_cannot_be_are_refused_together(settings: dict[str, Value]
 
 def test_nothing_is_read_where_nothing_is_set() -> None:
     assert read_overrides({}, print) is None
-    read = read_overrides({launched.SET: "num_workers=2,in_order=false"}, print)
+    read = read_overrides({launch.SET: "num_workers=2,in_order=false"}, print)
     assert read is not None
     assert read.refused == {"num_workers": NOT_YET, "in_order": NOT_YET}
 
@@ -474,7 +476,7 @@ def test_a_process_that_may_not_start_others_is_given_none() -> None:
     program = """
 import multiprocessing, torch
 from torch.utils.data import DataLoader
-from underfed.overrides import Overrides
+from underfed.trainer.settings.overrides import Overrides
 def train():
     loader = DataLoader(range(8), shuffle=True)
     chosen = Overrides({"num_workers": 2}, print)
@@ -502,7 +504,7 @@ class Threads(Dataset[int]):
         return 1
 
     def __getitem__(self, index: int) -> int:
-        overrides.apply_threads(2)
+        apply_threads(2)
         return torch.get_num_threads()
 
 
@@ -516,7 +518,8 @@ def test_libraries_with_threads_of_their_own_get_as_many(tmp_path: Path) -> None
     (tmp_path / "cv2.py").write_text("def setNumThreads(count): print('cv2', count)")
     (tmp_path / "threadpoolctl.py").write_text("def threadpool_limits(count): print('pools', count)")
     program = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from underfed.overrides import apply_threads\n"
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from underfed.trainer.loading.worker import apply_threads\n"
         "apply_threads(1); import cv2; apply_threads(2)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -18,13 +18,13 @@ from tests.fakes.machine import Machine, Worked
 from tests.fakes.streams import ns
 from tests.fakes.tensors import SimulatedTensor
 from underfed.errors import ConfigError
-from underfed.prefetcher.loader import Prefetched
-from underfed.prefetcher.passes import Pass
+from underfed.trainer.prefetcher.passes import Pass
+from underfed.trainer.prefetcher.prefetched import Prefetched
 
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr("underfed.prefetcher.lane._lanes", {})
+    monkeypatch.setattr("underfed.trainer.prefetcher.copy_stream._free_streams", {})
     return Machine()
 
 
@@ -239,7 +239,7 @@ def test_epochs_use_one_stream_and_passes_side_by_side_use_one_each(machine: Mac
 
 
 def test_each_iter_of_a_prefetched_loader_is_a_new_pass(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("underfed.prefetcher.loader.cuda_streams", lambda _: machine.streams)
+    monkeypatch.setattr("underfed.trainer.prefetcher.prefetched.cuda_streams", lambda _: machine.streams)
     loader = [machine.memory.tensor(number) for number in range(5)]
     prefetched = Prefetched(loader, torch.device("cuda"), None)
     assert machine.train(prefetched, 1.0) == machine.train(prefetched, 1.0) == list(range(5))

@@ -16,13 +16,13 @@ import torch
 from tests.fakes.machine import Machine
 from tests.fakes.streams import ns
 from tests.fakes.tensors import SimulatedTensor
-from underfed.prefetcher import batch as batches
-from underfed.prefetcher.lane import Transfer
+from underfed.trainer import batch as batches
+from underfed.trainer.prefetcher.copy_stream import Transfer
 
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr("underfed.prefetcher.lane._lanes", {})
+    monkeypatch.setattr("underfed.trainer.prefetcher.copy_stream._free_streams", {})
     return Machine()
 
 

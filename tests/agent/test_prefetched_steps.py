@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -17,44 +17,25 @@ import underfed
 from tests.fakes.datasets import Numbers
 from tests.fakes.machine import Machine, Worked
 from tests.fakes.service import Service, wait_until
-from tests.fakes.streams import Device, Events, LiveDevice, stand_for_cuda
+from tests.fakes.streams import Events, LiveDevice, stand_for_cuda
 from tests.fakes.tensors import SimulatedStreams, SimulatedTensor
-from underfed import record
-from underfed.guard import Guard
-from underfed.hooks.device import DeviceClock
-from underfed.hooks.session import Session, WatchedLoader
-from underfed.prefetcher.passes import Pass
-from underfed.record import NOT_MEASURED, unpack_request
-from underfed.ring import RingReader
+from underfed.exchange import ring_format
+from underfed.exchange.guard import Guard
+from underfed.exchange.ring import RingReader
+from underfed.exchange.ring_format import NOT_MEASURED, unpack_request
+from underfed.trainer.device.device_clock import DeviceClock
+from underfed.trainer.hooks import watched_loader
+from underfed.trainer.hooks.session import Session, open_session
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.prefetcher.passes import Pass
 
 SETTLED = 5
 
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr("underfed.prefetcher.lane._lanes", {})
+    monkeypatch.setattr("underfed.trainer.prefetcher.copy_stream._free_streams", {})
     return Machine()
-
-
-class Reporter:
-    """Gives the device clock of a simulated device."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.lacking: dict[str, str | None] = {}
-
-    def began_epoch(self) -> None:
-        pass
-
-    def device_clock(self, loader: WatchedLoader) -> DeviceClock | None:
-        assert loader.ring is not None
-        return DeviceClock(loader.ring, Events(self.device))
-
-    def see_companion(self) -> None:
-        pass
-
-    def lacks(self, loader: WatchedLoader, reasons: Mapping[str, str | None]) -> None:
-        self.lacking |= reasons
 
 
 @dataclass
@@ -76,15 +57,18 @@ class Watched:
 
     def __init__(self, machine: Machine, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (directory / "rings").mkdir()
-        monkeypatch.setattr("underfed.prefetcher.steps.now_ns", lambda: machine.device.now)
+        monkeypatch.setattr("underfed.trainer.prefetcher.prefetched_steps.now_ns", lambda: machine.device.now)
         self.machine = machine
-        self.loader = WatchedLoader(0, "train", directory / "rings", Guard(), Reporter(machine.device))
+        monkeypatch.setattr(watched_loader, "device_reason", lambda: None)
+        monkeypatch.setattr(watched_loader, "open_device_clock", lambda ring: DeviceClock(ring, Events(machine.device)))
+        monkeypatch.setattr(watched_loader, "ensure_collector", lambda *_: None)
+        self.loader = WatchedLoader(0, "train", directory / "rings", Guard(), lambda: None)
 
     def open(self, finished_ms: list[float]) -> Worked:
         worked = Worked(self.machine, finished_ms)
-        session = self.loader.open()
+        session = open_session(self.loader)
         worked.__dict__["_underfed"] = session
-        session.made(worked)
+        session.constructed(worked)
         return worked
 
     def records(self) -> list[Seen]:
@@ -97,15 +81,15 @@ class Watched:
         steps: dict[int, Seen] = {}
         ends = 0
         for head, *values in reader.drain():
-            match head & record.KIND_MASK:
-                case record.STEP:
+            match head & ring_format.KIND_MASK:
+                case ring_format.STEP:
                     depth, is_timed, _ = unpack_request(values[2])
                     steps[values[4]] = Seen(values[0], values[1], depth, is_timed, values[3])
-                case record.DEVICE:
+                case ring_format.DEVICE:
                     steps[values[0]].idle_ns = values[1]
-                case record.COPY:
+                case ring_format.COPY:
                     steps[values[0]].copy_ns, steps[values[0]].exposed_ns = values[1:3]
-                case record.EXHAUSTED:
+                case ring_format.EXHAUSTED:
                     ends += 1
         assert sorted(steps) == list(range(len(steps)))
         assert ends == 1
@@ -224,7 +208,7 @@ def test_a_failure_of_ours_ends_the_recording_and_not_the_training(
     prefetched = machine.prefetch(worked)
     next(prefetched)
     monkeypatch.setattr(watched.loader.guard, "is_strict", False, raising=False)
-    monkeypatch.setattr("underfed.prefetcher.steps.pack_request", failing)
+    monkeypatch.setattr("underfed.trainer.hooks.session.pack_request", failing)
     assert machine.train(prefetched, 1.0) == list(range(1, 10))
     assert watched.loader.guard.failures == 1
 
@@ -284,6 +268,13 @@ def known_median(values: list[Any]) -> float:
     return float(median(value for value in values if value is not None))
 
 
+def test_each_step_arrives_with_its_copy(service: Service, live: LiveDevice) -> None:
+    columns = recorded(service, live, load_s=0.0, work_ms=5.0)
+    assert {len(column) for column in columns.values()} == {60}
+    assert min(copy_us for copy_us in columns["h2d_us"] if copy_us is not None) >= 0
+
+
+@pytest.mark.soak(passes=2, of=3)
 def test_the_copies_of_a_fed_device_arrive_as_hidden(service: Service, live: LiveDevice) -> None:
     columns = recorded(service, live, load_s=0.0, work_ms=30.0)
     copy_us = known_median(columns["h2d_us"])
@@ -292,6 +283,7 @@ def test_the_copies_of_a_fed_device_arrive_as_hidden(service: Service, live: Liv
     assert columns["gpu_idle_us"].count(None) > 30, "most steps found a batch and could not block"
 
 
+@pytest.mark.soak(passes=2, of=3)
 def test_the_idle_time_of_a_starved_device_arrives(service: Service, live: LiveDevice) -> None:
     columns = recorded(service, live, load_s=0.05, work_ms=1.0)
     copy_us = known_median(columns["h2d_us"])

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.fakes.service import wait_until
-from underfed import procfs
+from underfed.host import procfs
 
 
 def test_a_running_process_runs() -> None:

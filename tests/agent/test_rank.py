@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.jobs import environment
-from underfed.rank import Rank, make_run_id, read_rank, slug
+from underfed.exchange.rank import Rank, make_run_id, read_rank, slug
 
 TORCHRUN = {"RANK": "5", "LOCAL_RANK": "1", "GROUP_RANK": "1", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4",
             "TORCHELASTIC_RUN_ID": "none", "TORCHELASTIC_RESTART_COUNT": "2"}  # fmt: skip
@@ -141,7 +141,7 @@ def on_the_first_host(environ: dict[str, str]) -> dict[str, str]:
 
 def from_another_launcher(environ: dict[str, str]) -> str:
     """The run id, asked for by a process that has another parent than ours: as on another host."""
-    program = "import os; from underfed.rank import *; print(make_run_id('train', read_rank(os.environ)))"
+    program = "import os; from underfed.exchange.rank import *; print(make_run_id('train', read_rank(os.environ)))"
     launcher = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {program!r}])"
     ran = subprocess.run([sys.executable, "-c", launcher], env=environment(**environ), stdout=-1, text=True, check=True)
     return ran.stdout.strip()
@@ -197,7 +197,7 @@ def test_ranks_on_one_host_need_no_reason(address: str) -> None:
 
 TELL = """
 import json, os
-from underfed.rank import make_run_id, read_rank
+from underfed.exchange.rank import make_run_id, read_rank
 found = read_rank(os.environ)
 line = json.dumps({"id": make_run_id("train", found), "rank": found.rank, "local_rank": found.local_rank,
                    "world_size": found.world_size, "launcher": found.launcher, "restarts": found.restart_count})

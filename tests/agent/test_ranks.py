@@ -1,4 +1,4 @@
-"""Several ranks of a run on one host: one companion, one run, each rank its own stream."""
+"""Several ranks of a run on one host: one collector, one run, each rank its own stream."""
 
 from __future__ import annotations
 
@@ -11,31 +11,34 @@ from tests.fakes.jobs import run_python, start_job
 from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
-from underfed import procfs, rundir
-from underfed.clock import now_ns, wall_clock
 from underfed.collector import ranks
-from underfed.collector.gpu import open_gpus
-from underfed.collector.spool import Spool
-from underfed.collector.stream import RankStream
-from underfed.collector.surroundings import Surroundings
-from underfed.facts import Origin, write_facts
+from underfed.collector.rank_stream import RankStream
+from underfed.collector.sampling.gpu import open_gpus
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
+from underfed.collector.spool.spool import Spool
+from underfed.exchange import run_files
+from underfed.exchange.facts import Origin, write_facts
+from underfed.host import procfs
+from underfed.host.clock import now_ns, wall_clock
 
 
 def start_rank(rank: int, *arguments: str) -> Job:
     return start_job(*arguments, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
 
 
-def test_ranks_share_a_companion_and_a_run(service: Service, run_id: str) -> None:
-    jobs = [start_rank(rank, "--work-ms", "60", "--epochs", "6") for rank in (0, 1)]
+def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    jobs = [start_rank(rank, "--work-ms", "60", "--epochs", "6", "--wait-for", str(seen)) for rank in (0, 1)]
 
     def both_arrive() -> bool:
         return {window["rank"] for window in service.windows if window["steps"]} == {0, 1}
 
     wait_until(both_arrive, "steps of both ranks arrive")
     # Each rank starts one, and all but the first find the run served and end.
-    wait_until(lambda: len(collectors_of(run_id)) == 1, "one companion stays")
+    wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays")
     assert all(job.poll() is None for job in jobs)
-    errors = [job.communicate(timeout=60)[1] for job in jobs]
+    seen.touch()
+    errors = [job.communicate()[1] for job in jobs]
     wait_until(lambda: len(service.ends()) == 2, "both end")
     assert [error.count("underfed: run") for error in errors] == [1, 0]
     for rank in (0, 1):
@@ -79,7 +82,7 @@ def test_ranks_that_torch_spawns_end_as_they_end(service: Service, tmp_path: Pat
 
 def test_a_restarted_rank_is_a_new_incarnation_of_the_same_run(service: Service) -> None:
     for _ in range(2):
-        start_rank(0).communicate(timeout=60)
+        start_rank(0).communicate()
     wait_until(lambda: len(service.ends()) == 2, "both end")
     assert len({window["incarnation"] for window in service.windows}) == 2
     assert len({window["run_id"] for window in service.windows}) == 1
@@ -134,12 +137,12 @@ def test_many_ranks_take_turns_with_their_windows(
     monkeypatch.setattr(ranks, "WINDOW_S", 0.0)
     monkeypatch.setattr(RankStream, "close_window", lambda self, *_: closed.append(self.name))
     for rank in range(count):
-        directory = rundir.rank_directory(tmp_path / "run", rank, 1)
+        directory = run_files.rank_directory(tmp_path / "run", rank, 1)
         directory.mkdir(parents=True)
-        write_facts(directory / rundir.RUN, origin=origin(rank, tmp_path))
+        write_facts(directory / run_files.RUN, origin=origin(rank, tmp_path))
     (tmp_path / "spool").mkdir()
-    spool = Spool(tmp_path / "spool", refuge=tmp_path / "refuge")
-    together = ranks.Ranks(tmp_path / "run", spool, Surroundings(open_gpus))
+    spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
+    together = ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus))
     for _ in range(turn):
         before = len(closed)
         together.tick()

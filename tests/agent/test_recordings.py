@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 import underfed
 from tests.fakes.datasets import Busy, Failing, NoLength, Numbers, Stream, slow_collate
 from tests.fakes.service import Service, Window, wait_until
-from underfed.hooks import session
+from underfed.trainer.hooks import session
 
 MS = 1_000
 
@@ -86,6 +86,7 @@ def test_a_step_is_its_wait_and_the_work_after_it(service: Service) -> None:
     assert "queue_depth" not in service.steps()[0]
 
 
+@pytest.mark.soak(passes=2, of=3)
 def test_a_starved_loop_finds_an_empty_queue_and_a_slow_one_a_full_one(service: Service) -> None:
     starved = underfed.watch(DataLoader(Busy(16, sleep_s=0.02), num_workers=1, prefetch_factor=2), name="starved")
     slow = underfed.watch(DataLoader(Busy(12), num_workers=1, prefetch_factor=3), name="slow")
@@ -107,7 +108,7 @@ def test_start_up_is_not_a_step(service: Service) -> None:
     epoch = service.epochs()["train", 0]
     assert 0 < epoch["iterator_us"] < epoch["startup_us"]
     assert epoch["startup_us"] >= 200 * MS
-    assert column(service.steps(), "data_wait_us")[0] < 150 * MS
+    assert column(service.steps(), "data_wait_us")[0] <= epoch["startup_us"] - 200 * MS
 
 
 def test_a_kept_iterator_is_not_constructed_again(service: Service) -> None:
@@ -378,17 +379,32 @@ def test_the_service_may_ask_for_everything_again(service: Service) -> None:
 
 def test_a_silent_run_still_shows_that_it_lives(service: Service) -> None:
     underfed.watch(DataLoader(Numbers(4)))
-    wait_until(lambda: len(service.windows) >= 2, "a heartbeat arrives", timeout_s=12)
+    wait_until(lambda: len(service.windows) >= 2, "a heartbeat arrives")
     heartbeat = service.windows[1]
     assert not heartbeat["steps"]
-    assert heartbeat["end_us"] - heartbeat["start_us"] < 6_500 * MS
-    assert len(heartbeat["process"]["at_us"]) >= 4
+    assert heartbeat["process"]["at_us"]
     assert heartbeat["process"]["main_cpu_us"] == sorted(heartbeat["process"]["main_cpu_us"])
     assert all(busy is None or busy >= 0 for busy in heartbeat["host"]["busy_cores"])
 
 
-def test_our_own_cost_is_told(service: Service) -> None:
+@pytest.mark.soak(passes=2, of=3)
+def test_a_heartbeat_comes_every_five_seconds(service: Service) -> None:
+    underfed.watch(DataLoader(Numbers(4)))
+    wait_until(lambda: len(service.windows) >= 2, "a heartbeat arrives")
+    heartbeat = service.windows[1]
+    assert heartbeat["end_us"] - heartbeat["start_us"] < 6_500 * MS
+    assert len(heartbeat["process"]["at_us"]) >= 4
+
+
+def own_costs_us(service: Service) -> list[float]:
     record(service, DataLoader(Busy(200)))
-    costs = [window["overhead_us"] for window in service.windows if window.get("overhead_us") is not None]
-    assert costs
-    assert all(0 < cost < 1000 for cost in costs)
+    return [window["overhead_us"] for window in service.windows if window.get("overhead_us") is not None]
+
+
+def test_our_own_cost_is_told(service: Service) -> None:
+    assert min(own_costs_us(service)) > 0
+
+
+@pytest.mark.soak(passes=2, of=3)
+def test_our_own_cost_is_small(service: Service) -> None:
+    assert max(own_costs_us(service)) < 1000

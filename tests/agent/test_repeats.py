@@ -15,8 +15,8 @@ from torch.utils.data import DataLoader
 import underfed
 from tests.fakes.datasets import Numbers, Stream, Unsharded
 from tests.fakes.service import Service, wait_until
-from underfed.collector.repeats import LoaderRepeats, compare
-from underfed.hooks.fingerprint import FIRST_BATCHES, LEAVES, PIECE_BYTES, PIECES, fingerprint, pieces
+from underfed.collector.reading.repeats import LoaderRepeats, compare
+from underfed.trainer.loading.first_batches import FIRST_BATCHES, LEAVES, PIECE_BYTES, PIECES, fingerprint, pieces
 
 BATCHES = 12
 

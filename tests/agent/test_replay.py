@@ -15,8 +15,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from tests.fakes.datasets import Numbers
-from underfed import launched
-from underfed.replay import BLOCKS, ENOUGH, Replay, own_containers, read_replay, steps_per_s
+from underfed.exchange import launch
+from underfed.trainer.replay import BLOCKS, ENOUGH, Replay, own_containers, read_replay, steps_per_s
 
 MS = 1_000_000
 Pair = namedtuple("Pair", "image label")
@@ -79,7 +79,7 @@ class Program:
 @pytest.fixture(autouse=True)
 def quiet_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replays of tests say nothing when pytest ends."""
-    monkeypatch.setattr("underfed.replay.atexit.register", lambda call: call)
+    monkeypatch.setattr("underfed.trainer.replay.atexit.register", lambda call: call)
 
 
 def shuffled(length: int = 24, **arguments: Any) -> DataLoader[Any]:
@@ -270,7 +270,7 @@ def test_a_forked_child_goes_its_own_way() -> None:
     program = """
 import os
 from torch.utils.data import DataLoader
-from underfed.replay import Replay
+from underfed.trainer.replay import Replay
 replay = Replay(1, print)
 loader = DataLoader(range(8), shuffle=True)
 replay.before_iter(loader); iterator = iter(loader); replay.adopt(iterator, loader)
@@ -289,7 +289,7 @@ def test_a_child_that_is_forked_before_begins_itself() -> None:
     program = """
 import os
 from torch.utils.data import DataLoader
-from underfed.replay import Replay
+from underfed.trainer.replay import Replay
 replay = Replay(2, print)
 if os.fork() == 0:
     loader = DataLoader(range(8), shuffle=True)
@@ -307,6 +307,6 @@ assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
 
 def test_nothing_is_replayed_unless_asked_for() -> None:
     assert read_replay({}, print) is None
-    asked = read_replay({launched.REPLAY: "7"}, print)
+    asked = read_replay({launch.REPLAY: "7"}, print)
     assert asked is not None
     assert asked.batches == 7

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from underfed.errors import RingError
-from underfed.record import Record
-from underfed.ring import HEADER_BYTES, RECORD, RingReader, RingWriter
+from underfed.exchange.ring import HEADER_BYTES, RECORD, RingReader, RingWriter
+from underfed.exchange.ring_format import Record
 
 
 def drain(reader: RingReader) -> list[Record]:

@@ -16,11 +16,12 @@ import pytest
 from tests.fakes.jobs import ROOT
 from tests.fakes.launching import UNDERFED, finish, others, own_lines, run_under, start, start_under
 from tests.fakes.service import Service, wait_until
-from underfed import launched, procfs
-from underfed.command import begin, name_of
-from underfed.config import read_config
-from underfed.run import split
-from underfed.unseen import tell_of_the_end
+from underfed.exchange import launch
+from underfed.exchange.config import read_config
+from underfed.host import procfs
+from underfed.launcher.command import begin, name_of
+from underfed.launcher.command_end import report_end
+from underfed.launcher.run import split
 
 COUNTING = """
 import signal, sys, time
@@ -398,26 +399,26 @@ def test_the_directory_of_a_launcher_in_another_container_is_left_alone() -> Non
 
 
 def test_a_word_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
-    (tmp_path / launched.PYTHON).mkdir()
-    launched.tell({launched.LAUNCH: str(tmp_path)}, launched.RECORDING, "run-1")
-    assert launched.told(tmp_path) == {launched.RECORDING: ["run-1"]}
+    (tmp_path / launch.PYTHON).mkdir()
+    launch.report({launch.LAUNCH: str(tmp_path)}, launch.RECORDING, "run-1")
+    assert launch.read_reports(tmp_path) == {launch.RECORDING: ["run-1"]}
 
 
 def test_a_recording_that_began_was_seen_even_if_its_name_is_lost(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a full disk a file is made, and nothing goes into it."""
-    monkeypatch.setenv(launched.LAUNCH, str(tmp_path))
-    tell_of_the_end(read_config({}), begin(["train"]), 0, {launched.RECORDING: []}, None)
+    monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
+    report_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: []}, None)
     assert capsys.readouterr().err == ""
-    assert launched.RECORDING in launched.told(tmp_path)
+    assert launch.RECORDING in launch.read_reports(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("settings", "news", "said"),
     [
         ("num_workers=2", {}, ["--set num_workers=2: no training loader was iterated, so nothing was set"]),
-        ("num_workers=2", {launched.SETTLED: [""]}, []),
+        ("num_workers=2", {launch.SETTLED: [""]}, []),
         (None, {}, []),
     ],
 )
@@ -429,21 +430,21 @@ def test_settings_that_came_to_no_loader_are_told_of(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv(launched.LAUNCH, str(tmp_path))
-    tell_of_the_end(read_config({}), begin(["train"]), 0, {launched.RECORDING: ["run-1"], **news}, settings)
+    monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
+    report_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: ["run-1"], **news}, settings)
     assert capsys.readouterr().err.splitlines() == [f"underfed: {line}" for line in said]
-    assert launched.told(tmp_path) == {launched.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
+    assert launch.read_reports(tmp_path) == {launch.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
 
 
 def test_news_have_a_bound(tmp_path: Path) -> None:
-    environ = {launched.LAUNCH: str(tmp_path)}
+    environ = {launch.LAUNCH: str(tmp_path)}
     for number in range(5000):
-        launched.tell(environ, launched.RECORDING, f"run-{number}")
-    assert launched.told(tmp_path)[launched.RECORDING][:2] == ["run-0", "run-1"]
-    assert (tmp_path / launched.RECORDING).stat().st_size < 2 * launched.NEWS_BYTES
+        launch.report(environ, launch.RECORDING, f"run-{number}")
+    assert launch.read_reports(tmp_path)[launch.RECORDING][:2] == ["run-0", "run-1"]
+    assert (tmp_path / launch.RECORDING).stat().st_size < 2 * launch.REPORT_BYTES
 
 
 def test_news_without_a_launcher_are_lost_in_silence(tmp_path: Path) -> None:
-    launched.tell({}, launched.TORCH)
-    launched.tell({launched.LAUNCH: str(tmp_path / "gone")}, launched.TORCH)
-    assert launched.told(tmp_path / "gone") == {}
+    launch.report({}, launch.TORCH)
+    launch.report({launch.LAUNCH: str(tmp_path / "gone")}, launch.TORCH)
+    assert launch.read_reports(tmp_path / "gone") == {}

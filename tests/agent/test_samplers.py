@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import wait_until
-from underfed import procfs
-from underfed.collector import host
-from underfed.collector.host import HostSampler, host_facts, numa_nodes, open_files_limit
-from underfed.collector.process import ProcessSampler, usage_of
-from underfed.collector.samples import Columns, Pace
-from underfed.procfs import Usage
-from underfed.rundir import RingName
+from underfed.collector.sampling import host_sampler
+from underfed.collector.sampling.host_sampler import HostSampler, host_facts, numa_nodes, open_files_limit
+from underfed.collector.sampling.process_usage import ProcessSampler, usage_of
+from underfed.collector.sampling.samples import Columns, Pace
+from underfed.exchange.run_files import RingName
+from underfed.host import procfs
+from underfed.host.procfs import ProcessUsage
 
 RING = RingName(0, 0, 0)
 
@@ -29,7 +29,7 @@ def spin(seconds: float) -> None:
         pass
 
 
-def living(pid: int, ring: RingName = RING) -> dict[RingName, Usage]:
+def living(pid: int, ring: RingName = RING) -> dict[RingName, ProcessUsage]:
     usage = usage_of(pid)
     return {} if usage is None else {ring: usage}
 
@@ -155,9 +155,9 @@ def test_the_limit_of_open_files_is_the_processs_own() -> None:
 @pytest.mark.parametrize(("text", "nodes"), [("0\n", 1), ("0-1\n", 2), ("0-3,8\n", 5)])
 def test_nodes_with_memory_are_counted(text: str, nodes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "has_memory").write_text(text)
-    monkeypatch.setattr(host, "NODES_WITH_MEMORY", tmp_path / "has_memory")
+    monkeypatch.setattr(host_sampler, "NODES_WITH_MEMORY", tmp_path / "has_memory")
     assert numa_nodes() == nodes
-    monkeypatch.setattr(host, "NODES_WITH_MEMORY", tmp_path / "none")
+    monkeypatch.setattr(host_sampler, "NODES_WITH_MEMORY", tmp_path / "none")
     assert numa_nodes() is None
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import Fault, Service, running_service, wait_until
-from underfed.collector.frames import Frame, Label
-from underfed.collector.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
-from underfed.collector.spool import Spool
-from underfed.collector.transport import HttpTransport, Reply, read_reply
-from underfed.collector.wire import Window, encode
+from underfed.collector.spool.frames import Frame, Label
+from underfed.collector.spool.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
+from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.transport import HttpTransport, Reply, read_reply
+from underfed.collector.wire import Window, encode_window
 
 STREAM = "0-1"
 PAGE = b"<html>Bad gateway</html>"
@@ -39,7 +39,7 @@ def keep(spool: Spool, count: int, start: int = 0) -> None:
     for index in range(start, start + count):
         previous = index - 1 if index else None
         window = Window("run", 0, 1, index, previous, "2026-11-21T05:56:13Z", 0, 1)
-        assert spool.append(Label(STREAM, index, previous, {}), encode(window))
+        assert spool.append(Label(STREAM, index, previous, {}), encode_window(window))
 
 
 @pytest.fixture

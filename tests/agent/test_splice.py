@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from underfed.hooks.splice import Around, AtCall, Spliced, splice
+from underfed.trainer.splice import Around, AtCall, Spliced, splice
 
 AROUND = Around(("value",), "entered", "left", "stopped")
 

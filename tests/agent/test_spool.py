@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from underfed.collector import place
-from underfed.collector.frames import Frame, Label, read_segment
-from underfed.collector.place import BOUND_BYTES, Place
-from underfed.collector.segment import Segment
-from underfed.collector.spool import Spool
+from underfed.collector.spool import spool_directory
+from underfed.collector.spool.frames import Frame, Label, read_segment
+from underfed.collector.spool.segment import Segment
+from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.spool_directory import BOUND_BYTES, SpoolDirectory
 
 OpenSpool = Callable[..., Spool]
 
@@ -25,8 +25,8 @@ def open_spool() -> Iterator[OpenSpool]:
     """Opens spools as often as a test wants: one that is opened again stands for the next process."""
     opened: list[Spool] = []
 
-    def open_one(directory: Path, bound_bytes: int = BOUND_BYTES, refuge: Path | None = None) -> Spool:
-        opened.append(Spool(directory, bound_bytes, refuge))
+    def open_one(directory: Path, bound_bytes: int = BOUND_BYTES, fallback: Path | None = None) -> Spool:
+        opened.append(Spool(directory, bound_bytes, fallback))
         return opened[-1]
 
     yield open_one
@@ -235,24 +235,24 @@ def test_a_full_disk_is_a_counted_hole_and_not_the_end(tmp_path: Path, open_spoo
 def test_what_the_disk_does_not_take_goes_to_the_refuge_and_home_when_it_does(
     tmp_path: Path, open_spool: OpenSpool
 ) -> None:
-    home, refuge = tmp_path / "home", tmp_path / "refuge"
-    spool = open_spool(home, refuge=refuge)
+    home, fallback = tmp_path / "home", tmp_path / "fallback"
+    spool = open_spool(home, fallback=fallback)
     fill(spool, 2)
     home.rename(tmp_path / "full")
     home.touch()
     fill(spool, 3, start=2)
     assert not spool.dropped
-    assert len(list(refuge.glob("*.segment"))) == 1
+    assert len(list(fallback.glob("*.segment"))) == 1
     home.unlink()
     (tmp_path / "full").rename(home)
     fill(spool, 1, start=5)
-    assert list(refuge.glob("*.segment")) == []
+    assert list(fallback.glob("*.segment")) == []
     assert indexes(spool) == [0, 1, 2, 3, 4, 5]
 
 
 def test_the_next_process_reads_home_and_refuge_in_order(tmp_path: Path, open_spool: OpenSpool) -> None:
-    home, refuge = tmp_path / "home", tmp_path / "refuge"
-    spool = open_spool(home, refuge=refuge)
+    home, fallback = tmp_path / "home", tmp_path / "fallback"
+    spool = open_spool(home, fallback=fallback)
     fill(spool, 2)
     take(spool)
     home.rename(tmp_path / "full")
@@ -260,29 +260,29 @@ def test_the_next_process_reads_home_and_refuge_in_order(tmp_path: Path, open_sp
     fill(spool, 2, start=2)
     home.unlink()
     (tmp_path / "full").rename(home)
-    later = open_spool(home, refuge=refuge)
+    later = open_spool(home, fallback=fallback)
     assert later.resume == {"0-1": {"next_index": 4}}
     assert indexes(later) == [1, 2, 3]
 
 
 def test_how_far_it_was_sent_is_kept_where_it_can_be(tmp_path: Path, open_spool: OpenSpool) -> None:
-    home, refuge = tmp_path / "home", tmp_path / "refuge"
+    home, fallback = tmp_path / "home", tmp_path / "fallback"
     home.touch()
-    spool = open_spool(home, refuge=refuge)
+    spool = open_spool(home, fallback=fallback)
     fill(spool, 3)
     take(spool)
-    assert indexes(open_spool(home, refuge=refuge)) == [1, 2]
+    assert indexes(open_spool(home, fallback=fallback)) == [1, 2]
     home.unlink()
     take(spool)
-    assert not (refuge / "progress.json").exists()
-    assert indexes(open_spool(home, refuge=refuge)) == [2]
+    assert not (fallback / "progress.json").exists()
+    assert indexes(open_spool(home, fallback=fallback)) == [2]
 
 
 def test_the_refuge_has_a_bound_of_its_own(
     tmp_path: Path, open_spool: OpenSpool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "home").touch()
-    spool = open_spool(tmp_path / "home", 16_000, tmp_path / "refuge")
+    spool = open_spool(tmp_path / "home", 16_000, tmp_path / "fallback")
     fill(spool, 100, size=500)
     kept = indexes(spool)
     assert kept == list(range(kept[0], 100))
@@ -294,8 +294,8 @@ def test_the_last_of_a_disk_is_left_to_others(
 ) -> None:
     spool = open_spool(tmp_path)
     fill(spool, 1)
-    monkeypatch.setattr(place, "SPARED_BYTES", 1 << 60)
-    monkeypatch.setattr(place, "SPARED_FRACTION", 1.0)
+    monkeypatch.setattr(spool_directory, "SPARED_BYTES", 1 << 60)
+    monkeypatch.setattr(spool_directory, "SPARED_FRACTION", 1.0)
     assert not spool.append(label(1), b"x")
     monkeypatch.undo()
     fill(spool, 1, start=2)
@@ -344,7 +344,7 @@ def test_a_place_of_somebody_else_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("open", "link"):
         with pytest.raises(OSError, match="private"):
-            Segment.begin(Place(tmp_path / name, 1000), 1, "0-1", b"frame")
+            Segment.begin(SpoolDirectory(tmp_path / name, 1000), 1, "0-1", b"frame")
     assert list(tmp_path.glob("*.segment")) == []
 
 

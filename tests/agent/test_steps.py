@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from underfed.collector.steps import PATIENCE, LoaderSteps, OpenEpoch, Request
+from dataclasses import fields
+
+from underfed.collector.reading.steps import PATIENCE, LoaderSteps, OpenEpoch, Request
 from underfed.collector.wire import LONGEST_US, STEPS, Epoch, Steps
+from underfed.exchange.ring_format import LATER_COLUMNS
 
 
 def never(_left_us: int, _ended_us: int) -> bool:
@@ -267,17 +270,22 @@ def test_steps_wait_for_what_the_device_did_in_them() -> None:
     for index in range(3):
         loader.step(0, timed(index, 100 * index))
     loader.step(0, request(3, 300))
-    loader.device(0, 7, None)
+    loader.later(0, {"gpu_idle_us": 7, "gpu_work_us": None})
     assert steps_of(loader).gpu_idle_us == [7]
     assert loader.held == 2
-    loader.device(1, 8, 60)
-    loader.copied(1, 5, 2)
-    loader.device(2, 9, None)
+    loader.later(1, {"gpu_idle_us": 8, "gpu_work_us": 60})
+    loader.later(1, {"h2d_us": 5, "h2d_exposed_us": 2})
+    loader.later(2, {"gpu_idle_us": 9, "gpu_work_us": None})
     steps = steps_of(loader)
     assert (steps.first_step_index, steps.start_us, steps.step_us) == (1, 100, [100, 100])
     assert (steps.gpu_idle_us, steps.gpu_work_us) == ([8, 9], [60, None])
     assert (steps.h2d_us, steps.h2d_exposed_us) == ([5, None], [2, None])
     assert loader.held == 0
+
+
+def test_every_column_that_comes_later_has_its_place_on_the_wire() -> None:
+    later = {name for names in LATER_COLUMNS.values() for name in names}
+    assert later <= {field.name for field in fields(Steps)}
 
 
 def test_a_device_that_says_nothing_is_not_waited_for_for_long() -> None:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from torch import Tensor, zeros
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 import underfed
+from tests.agent.reading import Files
+from tests.fakes.jobs import environment
+from tests.fakes.nursery import start
 from tests.fakes.service import Service, Window, wait_until
-from underfed import rundir
-from underfed.collector import storage
-from underfed.collector.datafiles import data_files, is_data, mapped_files
-from underfed.collector.storage import FIRST_PAUSE_US, RankStorage
+from underfed.collector.sampling import storage
+from underfed.collector.sampling.data_files import data_files, is_data, mapped_files
+from underfed.collector.sampling.storage import FIRST_PAUSE_US, RankStorage
 from underfed.collector.wire import Storage
-from underfed.facts import LoaderFacts, parse, read_facts, write_facts
-from underfed.mounts import holding, read_mounts
+from underfed.exchange import run_files
+from underfed.exchange.facts import LoaderFacts, parse, read_facts, write_facts
+from underfed.host.mounts import holding, read_mounts
 
 
 @pytest.fixture
@@ -34,28 +34,6 @@ def shared_memory(run_id: str) -> Iterator[Path]:
     for path in directory.iterdir():
         path.unlink()
     directory.rmdir()
-
-
-class Mapped(Dataset[Tensor]):
-    """Opened when the first sample is asked for, as data sets for several workers do."""
-
-    def __init__(self, opened: Path, mapped: Path) -> None:
-        self.opened, self.mapped = opened, mapped
-        self.files: list[Any] = []
-
-    def __len__(self) -> int:
-        return 10_000
-
-    def close(self) -> None:
-        for file in self.files:
-            file.close()
-
-    def __getitem__(self, index: int) -> Tensor:
-        if not self.files:
-            with self.mapped.open("rb") as file:
-                self.files.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-            self.files.append(self.opened.open("rb"))
-        return zeros(1)
 
 
 def told(service: Service) -> dict[tuple[str, str], Window]:
@@ -70,22 +48,21 @@ def mount_of(path: Path) -> str:
     return mount.point
 
 
-# A look at a process that ran a thousand tests before is dear, so that the next one comes late.
-@pytest.mark.alone
 @pytest.mark.parametrize("num_workers", [0, 1])
 def test_files_that_are_read_tell_where_the_data_lies(
     num_workers: int, service: Service, tmp_path: Path, shared_memory: Path
 ) -> None:
-    for path in (tmp_path / "a.bin", shared_memory / "b.bin"):
+    """Read by a small process: a look at a large one is dear, so that the next one comes late."""
+    files = (tmp_path / "a.bin", shared_memory / "b.bin")
+    for path in files:
         path.write_bytes(b"x" * 4096)
-    dataset = Mapped(tmp_path / "a.bin", shared_memory / "b.bin")
-    iterator = iter(underfed.watch(DataLoader(dataset, num_workers=num_workers), name="train"))
-
-    def is_seen() -> bool:
-        next(iterator)
-        return {("train", mount_of(tmp_path)), ("train", "/dev/shm")} <= told(service).keys()
-
-    wait_until(is_seen, "both are seen", timeout_s=60)
+    job = start("tests.agent.reading", [str(num_workers), *map(str, files)], environment())
+    both = {("train", mount_of(tmp_path)), ("train", "/dev/shm")}
+    try:
+        wait_until(lambda: both <= told(service).keys(), "both are seen")
+    finally:
+        job.kill()
+        job.communicate()
     in_memory = told(service)["train", "/dev/shm"]
     assert {**in_memory, "files_seen": 1} == {
         "loader": "train",
@@ -96,7 +73,6 @@ def test_files_that_are_read_tell_where_the_data_lies(
         "example": str(shared_memory / "b.bin"),
     }
     assert told(service)["train", mount_of(tmp_path)]["file_system"] != "tmpfs"
-    dataset.close()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +177,7 @@ def test_a_mount_is_told_again_when_more_of_it_is_known(seen: Seen) -> None:
     found.look_closely(9_000_000, {0: [7]}, {})
     (again,) = found.take(name)
     assert (again.files_seen, again.example) == (3, "/dev/shm/a")
-    found.tell_again()
+    found.send_again()
     assert found.take(name) == [again]
 
 
@@ -242,15 +218,16 @@ def test_a_process_that_may_not_be_looked_into_is_a_reason_unless_more_is_known(
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become somebody else")
 def test_another_users_process_may_not_be_looked_into() -> None:
     program = (
-        "import os; from underfed.collector.datafiles import data_files; os.setuid(65534); data_files(os.getppid())"
+        "import os; from underfed.collector.sampling.data_files import data_files\n"
+        "os.setuid(65534); data_files(os.getppid())"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "PermissionError" in ran.stderr
 
 
 def test_the_reason_travels_and_the_paths_do_not(service: Service, tmp_path: Path) -> None:
-    loader = underfed.watch(DataLoader(Mapped(tmp_path, tmp_path), num_workers=1), name="train")
-    (facts,) = (rundir.owner_directory(Path(os.environ["UNDERFED_RINGS"]))).glob("*/rank-*/loader-0.json")
+    loader = underfed.watch(DataLoader(Files(tmp_path, tmp_path), num_workers=1), name="train")
+    (facts,) = (run_files.owner_directory(Path(os.environ["UNDERFED_RINGS"]))).glob("*/rank-*/loader-0.json")
     named = parse(LoaderFacts, {**read_facts(facts)["loader"], "paths": [str(tmp_path)]})
     write_facts(facts, loader=named)
     wait_until(lambda: told(service), "where it lies is told")

@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from tests.fakes.service import wait_until
-from underfed.collector import traffic
-from underfed.collector.host import HostSampler
-from underfed.collector.traffic import NO_DISKS, NO_NETWORKS, Traffic
+from underfed.collector.sampling import traffic
+from underfed.collector.sampling.host_sampler import HostSampler
+from underfed.collector.sampling.traffic import NO_DISKS, NO_NETWORKS, Traffic
 
 Disk = namedtuple("Disk", "read_bytes write_bytes")
 Network = namedtuple("Network", "bytes_recv bytes_sent")

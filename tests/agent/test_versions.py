@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 import underfed
 from tests.fakes.datasets import Numbers
 from tests.fakes.service import Service, Window, wait_until
-from underfed.hooks.versions import NO_CUDNN, NO_DEVICE, NOT_IN_USE, ROCM, cudnn_version, dotted
+from underfed.trainer.device.versions import NO_CUDNN, NO_DEVICE, NOT_IN_USE, ROCM, cudnn_version, dotted
 
 CUDNN = SimpleNamespace(getVersionInt=lambda: 91002)
 

@@ -17,7 +17,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleP
 import underfed
 from tests.fakes.datasets import Failing, Numbers, Stream
 from tests.fakes.traces import patched_attributes
-from underfed import control
+from underfed.trainer import control
 
 Make = Callable[[], DataLoader[Any]]
 

@@ -18,15 +18,15 @@ from torch.utils.data import DataLoader, Dataset
 
 import underfed
 from tests.fakes.datasets import Failing, Numbers
-from tests.fakes.jobs import environment, run_job, run_python
+from tests.fakes.jobs import environment, run_job, run_python, start_job
 from tests.fakes.service import Service, Window, wait_until
-from underfed import record
-from underfed.collector.resume import WorkerResume
-from underfed.collector.rings import Drained
-from underfed.collector.workers import Workers
-from underfed.facts import End
-from underfed.record import Record, head
-from underfed.rundir import RingName
+from underfed.collector.reading.rank_rings import Drained
+from underfed.collector.reading.resume import WorkerResume
+from underfed.collector.reading.workers import Workers
+from underfed.exchange import ring_format
+from underfed.exchange.facts import End
+from underfed.exchange.ring_format import Record, head
+from underfed.exchange.run_files import RingName
 
 Key = tuple[int, int]
 """Iterator, and worker."""
@@ -215,30 +215,24 @@ def test_workers_of_a_training_that_is_killed_have_not_died(service: Service) ->
     assert all(worker["end_us"] for worker in told(service).values())
 
 
-# A look at a process that ran a thousand tests before is dear, so that the next one comes late.
-@pytest.mark.alone
-def test_living_workers_are_sampled(service: Service) -> None:
-    loader = underfed.watch(DataLoader(Numbers(4_000, sleep_s=0.02), num_workers=2), name="train")
-    iterator = iter(loader)
+def test_living_workers_are_sampled(service: Service, tmp_path: Path) -> None:
+    """Those of a small process: a look at a large one is dear, so that the next one comes late."""
+    may_end = tmp_path / "may-end"
+    job = start_job("--workers", "2", "--wait-for", str(may_end))
 
-    def samples() -> dict[int, Window]:
-        found = [each for window in list(service.windows) for each in window["worker_samples"]]
-        return {each["worker"]: each for each in found}
+    def samples() -> list[Window]:
+        return [each for window in list(service.windows) for each in window["worker_samples"]]
 
-    def share() -> bool:
-        next(iterator)
-        found = [each for window in list(service.windows) for each in window["worker_samples"]]
-        return any("pss_bytes" in each for each in found)
-
-    wait_until(share, "one of them is looked at closely", timeout_s=40)
-    assert sorted(samples()) == [0, 1]
-    for each in samples().values():
+    wait_until(lambda: any("pss_bytes" in each for each in samples()), "one of them is looked at closely")
+    wait_until(lambda: {each["worker"] for each in samples()} == {0, 1}, "both are sampled")
+    may_end.touch()
+    job.communicate()
+    for each in samples():
         assert each["loader"] == "train"
         assert len({len(value) for value in each.values() if isinstance(value, list)}) == 1
         assert all(rss > 1 << 20 for rss in each["rss_bytes"])
         assert all(threads >= 1 for threads in each["threads"])
         assert each["cpu_us"] == sorted(each["cpu_us"])
-    finish(service)
 
 
 ORIGIN_NS = 1_000_000_000_000
@@ -269,12 +263,12 @@ def outcome(workers: Workers) -> list[tuple[int | None, int | None, str | None]]
 
 def test_a_last_word_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
     workers = one_worker()
-    workers.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_START, 10)], 0)])
+    workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0)])
     workers.look(20, lambda: True)
     process.communicate()
     workers.look(30, lambda: True)
     assert outcome(workers) == [(10, None, None)]
-    workers.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_END, 25, 1)], 0)])
+    workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_END, 25, 1)], 0)])
     workers.look(40, lambda: True)
     assert outcome(workers) == [(10, 25, "raised")]
 
@@ -337,8 +331,10 @@ def test_a_worker_seen_gone_before_the_training_said_its_end_has_died(
 
 def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess.Popen[bytes]) -> None:
     first = one_worker()
-    epoch: Record = (head(record.EPOCH, 7), 2, 0, ORIGIN_NS, ORIGIN_NS, 0, 0, 1)
-    first.feed({RING: process.pid}, [Drained(RING, [at(record.WORKER_START, 10)], 0), Drained(RingName(0), [epoch], 0)])
+    epoch: Record = (head(ring_format.EPOCH, 7), 2, 0, ORIGIN_NS, ORIGIN_NS, 0, 0, 1)
+    first.feed(
+        {RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0), Drained(RingName(0), [epoch], 0)]
+    )
     (known,) = first.take()
     told_before = RingName(0, 1, 1)
     second = one_worker(
@@ -349,7 +345,7 @@ def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess
         second.look(at_us, lambda: True)
     assert second.take() == []
     assert second.is_over(told_before)
-    second.tell_again()
+    second.send_again()
     assert second.take() == [known]
     assert (known.epoch_index, known.iterator_index, known.worker, known.start_us) == (7, 2, 1, 10)
 

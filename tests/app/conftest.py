@@ -1,19 +1,57 @@
-"""The service's application and an open store, each over a database of its own: once SQLite's, once PostgreSQL's."""
+"""The service's application and an open store, each over a database of its own: once SQLite's, once PostgreSQL's.
+
+Tests that change nothing are marked ``reads`` and share one application; fixtures of a module's scope share more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
+from starlette.datastructures import State
 
+from tests.app.databases import Databases, Files, OnServer
 from tests.app.serving import application_in
 from tests.fakes import postgresql
+from underfed_server.api import application as api
 from underfed_server.main import Application
+from underfed_server.store.databases import sqlite
 from underfed_server.store.store import Store
 
-on_sqlite_alone = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-on_postgresql_alone = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+on_sqlite_alone = pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
+on_postgresql_alone = pytest.mark.parametrize("databases", ["postgresql"], indirect=True)
+
+Opening = Callable[[str], Application]
+"""Opens the service's application over the database of a URL."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _routes_made_once() -> Iterator[None]:
+    """Every application has the same routes, and to make them takes longer than most tests."""
+    made = api.skeleton()
+
+    def skeleton() -> FastAPI:
+        app = copy(made)
+        app.state, app.user_middleware = State(), []
+        return app
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(api, "skeleton", skeleton)
+        yield
+
+
+AS_SHIPPED = sqlite.WRITER_PRAGMAS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _careless() -> Iterator[None]:
+    """As the tests' PostgreSQL, SQLite waits for no disk: what a test loses in a power failure is worth nothing."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite, "WRITER_PRAGMAS", (*AS_SHIPPED, "synchronous=OFF"))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -22,20 +60,58 @@ def postgresql_server() -> Iterator[postgresql.Server]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """With the tables of this version, or without any where it is a file that does not exist yet."""
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the tables of this version."""
+    file = tmp_path_factory.mktemp("template") / "underfed.db"
+    Store(f"sqlite:///{file}").close()
+    return file
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def databases(request: pytest.FixtureRequest) -> Iterator[Databases]:
+    made: Databases
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/underfed.db"
-        return
-    server: postgresql.Server = request.getfixturevalue("postgresql_server")
-    with server.database() as url:
-        yield url
+        made = Files(request.getfixturevalue("sqlite_template"))
+    else:
+        made = OnServer(request.getfixturevalue("postgresql_server"))
+    yield made
+    made.drop()
 
 
 @pytest.fixture
-def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
-    opened = application_in(tmp_path, database_url=database_url)
+def database_url(databases: Databases, tmp_path: Path) -> str:
+    """With the tables of this version, and no row."""
+    return databases.new(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def opening(tmp_path_factory: pytest.TempPathFactory) -> Opening:
+    """How this module opens its application: with what token, with which runs in it."""
+    directory = tmp_path_factory.mktemp("service")
+    return lambda url: application_in(directory, database_url=url)
+
+
+@pytest.fixture(scope="module")
+def shared_application(
+    databases: Databases, opening: Opening, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Application]:
+    opened = opening(databases.new(tmp_path_factory.mktemp("shared")))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def application(
+    request: pytest.FixtureRequest,
+    databases: Databases,
+    opening: Opening,
+) -> Iterator[Application]:
+    """The one of all tests of this module that are marked ``reads``; else one of its own."""
+    if request.node.get_closest_marker("reads"):
+        yield request.getfixturevalue("shared_application")
+        return
+    opened = opening(request.getfixturevalue("database_url"))
     yield opened
     opened.close()
 

@@ -6,17 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from underfed_server.facts.record import (
-    BatchColumns,
-    Column,
-    HostShare,
-    LoaderFacts,
-    ProcessShare,
-    RankFacts,
-    RunFacts,
-    StepColumns,
-)
-from underfed_server.model import Status
+from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, RunFacts
+from underfed_server.measurements import BatchRows, Column, StepRows
+from underfed_server.model import EpochInfo, Status, StorageKind, StoragePlace
+
+WARMUP_STEPS = 5
 
 
 def made_run(
@@ -57,7 +51,9 @@ def made_run(
     waits = _repeat(wait_ms, steps) * 1e3
     step_us = waits + work_ms * 1e3
     ends = np.cumsum(step_us)
-    columns = StepColumns(
+    number = np.arange(WARMUP_STEPS, WARMUP_STEPS + steps, dtype=np.float64)
+    columns = StepRows(
+        step_index=number,
         start_us=ends - step_us,
         step_us=step_us,
         data_wait_us=waits,
@@ -68,18 +64,17 @@ def made_run(
         h2d_us=_constant(None, steps),
         h2d_exposed_us=_constant(None, steps),
         epoch_index=np.zeros(steps),
-        batch_index=np.arange(steps, dtype=np.float64),
-        is_epoch_start=np.zeros(steps, dtype=bool),
+        batch_index=number,
     )
     cpu, blocked, runqueue = (_repeat(ms, steps) * 1e3 for ms in (load_cpu_ms, load_blocked_ms, load_runqueue_ms))
     if load_ms is not None:
         blocked = _repeat(load_ms, steps) * 1e3
     load = cpu + blocked + runqueue
     workers = max(1, num_workers)
-    batches = BatchColumns(
-        worker=np.arange(steps, dtype=np.int64) % workers if num_workers else np.full(steps, -1, dtype=np.int64),
+    batches = BatchRows(
+        worker=np.arange(steps, dtype=np.float64) % workers if num_workers else np.full(steps, np.nan),
         epoch_index=np.zeros(steps),
-        batch_index=np.arange(steps, dtype=np.float64),
+        batch_index=number,
         start_us=ends - step_us,
         load_us=load,
         cpu_us=cpu,
@@ -104,7 +99,7 @@ def made_run(
             workers_cores=workers_cores,
             host_busy_cores=busy_cores,
         ),
-        total_steps=steps + 5,
+        total_steps=steps + WARMUP_STEPS,
         total_step_us=float(np.sum(step_us)),
         total_data_wait_us=float(np.sum(waits)),
         uses_gpu=uses_gpu,
@@ -129,7 +124,7 @@ def made_run(
             hostname="made", usable_cores=usable_cores, cpu_slowdown=cpu_slowdown, shm_free_bytes=shm_free_bytes
         ),
         ranks=(rank,),
-        warmup_steps=5,
+        warmup_steps=WARMUP_STEPS,
     )
 
 
@@ -137,6 +132,17 @@ def starved(**changes: object) -> RunFacts:
     """No workers, CPU-bound loading of 120 ms beside 50 ms of work: the demo's kind of run, on eight cores."""
     usual: dict[str, object] = {"wait_ms": 120.0, "load_cpu_ms": 120.0, "process_cores": 1.0, "busy_cores": 1.0}
     return made_run(**{**usual, **changes})  # type: ignore[arg-type]  # the keywords are made_run's own
+
+
+def made_epoch(epoch_index: int, start_us: int = 0, **known: int | str | None) -> EpochInfo:
+    unknown = dict.fromkeys(("iterator_us", "startup_us", "sampler_us", "steps", "end_us", "ended"))
+    place = {"rank": 0, "loader": "train", "epoch_index": epoch_index, "start_us": start_us, "first_step_index": 0}
+    return EpochInfo.model_validate({**unknown, **place, **known})
+
+
+def made_place(kind: StorageKind, mount: str = "/data", **known: int | str | None) -> StoragePlace:
+    usual = {"hostname": None, "file_system": "ext4", "device": None, "files_seen": 3, "example": None}
+    return StoragePlace.model_validate({**usual, "loader": "train", "mount": mount, "kind": kind, **known})
 
 
 def _repeat(values: float | Sequence[float], length: int) -> Column:

@@ -8,8 +8,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from underfed_server.ingest.arrival import Arrival
 from underfed_server.ingest.decode import decode
+from underfed_server.ingest.posted import PostedWindow
 
 STARTED_AT = "2026-11-20T10:00:00Z"
 RUN = {
@@ -130,7 +130,7 @@ def posted(window: dict[str, Any]) -> bytes:
     return json.dumps(window).encode()
 
 
-def arrival(window: dict[str, Any]) -> Arrival:
+def posted_window(window: dict[str, Any]) -> PostedWindow:
     """As the ingest endpoint hands it to the store."""
     body = posted(window)
-    return Arrival(decode(body), "gzip", gzip.compress(body, 1, mtime=0))
+    return PostedWindow(decode(body), "gzip", gzip.compress(body, 1, mtime=0))

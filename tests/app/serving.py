@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.fakes.environment import clean_environment
+from tests.fakes.service import PATIENCE_S, wait_until
 from underfed_server.__main__ import Server, listen
 from underfed_server.main import Application, create_app
 from underfed_server.model import Diagnosis
@@ -91,13 +91,9 @@ def launch(database: Path | str | None, *arguments: str, port: int = 0, **enviro
     )
 
 
-def poll(holds: object, *, within_s: float = 20.0) -> None:
+def poll(holds: Callable[[], object], *, within_s: float = PATIENCE_S) -> None:
     """Wait until ``holds()`` is true."""
-    assert callable(holds)
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.01)
+    wait_until(holds, "it comes true", within_s)
 
 
 def judged(client: Client, run_id: str) -> Diagnosis:
@@ -110,5 +106,5 @@ def judged(client: Client, run_id: str) -> Diagnosis:
             return False
         return diagnosis.status == "finished" and diagnosis.judged_at is not None
 
-    poll(is_judged, within_s=30.0)
+    poll(is_judged)
     return client.diagnosis(run_id)

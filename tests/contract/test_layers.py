@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "model", "logs", "distribution"),
+    ("errors", "settings", "model", "names", "measurements", "logs", "counters"),
     ("search",),
     ("ingest",),
     ("store",),
@@ -19,15 +20,17 @@ SERVER_LINE = (
     ("diagnosis",),
     ("advice",),
     ("team", "comparison"),
-    ("proof", "replayed"),
-    ("judgement",),
+    ("earlier",),
+    ("diagnose",),
     ("export",),
     ("api",),
     ("main",),
     ("terminal",),
-    ("__main__", "backup", "migrate"),
+    ("__main__", "backup", "migrate", "reference"),
     ("demo",),
 )
+AGENT = ROOT / "agent" / "underfed"
+AGENT_ROOMS = ("host", "exchange", "trainer", "collector", "launcher", "commands")
 STORE_LINE = (
     ("columns",),
     ("databases",),
@@ -37,32 +40,6 @@ STORE_LINE = (
     ("team",),
     ("store",),
     ("upkeep",),
-)
-AGENT_LINE = (
-    ("clock", "errors", "record", "procfs"),
-    ("guard", "ring", "launched", "launcher", "rank", "config", "rundir", "cgroup", "mounts", "disks", "lock"),
-    ("facts", "handover", "calibrate", "launch", "trainers", "sharding", "tunable", "overrides", "replay"),
-    ("hooks",),
-    ("collector",),
-    ("recording", "control"),
-    ("prefetcher",),
-    ("__init__",),
-    (
-        "push",
-        "acquaint",
-        "checkup",
-        "doctor",
-        "advised",
-        "command",
-        "orders",
-        "witness",
-        "passthrough",
-        "unseen",
-        "run",
-        "autoload",
-        "site",
-        "cli",
-    ),
 )
 PURE = ("search", "diagnosis", "advice")
 IMPURE_LIBRARIES = {"fastapi", "starlette", "uvicorn", "sqlalchemy", "alembic", "socket", "urllib", "http", "time"}
@@ -131,8 +108,52 @@ def test_a_migration_knows_only_what_was_written_for_migrations() -> None:
     assert live == []
 
 
-def test_the_agent_imports_one_way() -> None:
-    assert backward_imports("underfed", ROOT / "agent", AGENT_LINE) == []
+def importers(room: Path) -> set[str]:
+    """Rooms of the agent that may import this one, as the docstring of its ``__init__`` says."""
+    documentation = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+    (line,) = re.findall(r"^Imported by: (.+)\.$", documentation, re.MULTILINE)
+    return set() if line == "nobody" else set(line.split(", "))
+
+
+def test_the_rooms_of_the_agent_say_who_runs_them_and_who_imports_them() -> None:
+    for room in AGENT_ROOMS:
+        documentation = ast.get_docstring(ast.parse((AGENT / room / "__init__.py").read_text())) or ""
+        assert re.search(r"^Runs in: .+\.$", documentation, re.MULTILINE), room
+        assert importers(AGENT / room) <= set(AGENT_ROOMS) - {room}
+    assert len([entry for entry in AGENT.iterdir() if not entry.name.startswith("__pycache__")]) <= 10
+
+
+def test_trainer_and_collector_never_import_each_other_and_nobody_goes_back() -> None:
+    order = {room: index for index, room in enumerate(AGENT_ROOMS)}
+    assert all(order[user] > order[room] for room in AGENT_ROOMS for user in importers(AGENT / room))
+    assert "collector" not in importers(AGENT / "trainer")
+    assert "trainer" not in importers(AGENT / "collector")
+
+
+def test_the_rooms_of_the_agent_are_imported_as_they_say() -> None:
+    """``errors`` is everybody's; the package itself hands out what ``trainer`` has, and gives it the ``Run``."""
+    allowed = {room: importers(AGENT / room) | {room} for room in AGENT_ROOMS} | {"errors": set(AGENT_ROOMS)}
+    wrong = [
+        f"underfed.{name} imports {target}"
+        for name, tree in modules(AGENT)
+        if name != "__init__"
+        for target in imported(tree)
+        if target.startswith("underfed.")
+        and name.split(".")[0] not in allowed.get(target.split(".")[1], set(AGENT_ROOMS))
+    ]
+    assert wrong == []
+
+
+def test_no_modules_of_the_agent_need_each_other() -> None:
+    """Not for their types either."""
+    trees = {f"underfed.{name}".removesuffix(".__init__"): tree for name, tree in modules(AGENT) if name != "__init__"}
+    needed = {
+        name: {target if target in trees else target.rpartition(".")[0] for target in imported(tree)} & trees.keys()
+        for name, tree in trees.items()
+    }
+    while free := {name for name, others in needed.items() if not others & needed.keys()}:
+        needed = {name: others for name, others in needed.items() if name not in free}
+    assert needed == {}
 
 
 @pytest.mark.parametrize(("package", "folder", "other"), [("underfed", "agent", "underfed_server"),
@@ -164,8 +185,8 @@ def test_nothing_heavy_is_imported_with_the_agent() -> None:
     """``import underfed`` in a training process loads the standard library's light half and nothing else."""
     heavy = [
         f"underfed.{name} imports {target}"
-        for name, tree in modules(ROOT / "agent" / "underfed")
-        if not name.startswith(("collector.", "cli", "calibrate", "advised"))
+        for name, tree in modules(AGENT)
+        if not name.startswith(("collector.", "commands.", "host.calibration", "launcher.advice"))
         for target in imported_at_import_time(tree)
         if target.split(".")[0] in HEAVY_IN_TRAINING - {"json"}
     ]

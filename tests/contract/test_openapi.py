@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from underfed_server.api.given import LISTS
+from underfed_server.api.dependencies import LISTS
 from underfed_server.api.openapi import description
 
 COMMITTED = Path(__file__).parents[2] / "frontend" / "openapi.json"

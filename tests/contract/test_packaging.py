@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import venv
 import zipfile
 from email import message_from_bytes
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stderr
+    pip(sys.executable, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
     return next(folder.glob("underfed-*.whl"))
 
 
@@ -40,18 +40,42 @@ def test_the_agent_alone_needs_two_small_packages(wheel: Path) -> None:
 
 
 def test_installed_without_extras_it_imports_beside_nothing_else(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "clean")
+    alone = ("--no-index", "--no-deps", "--ignore-installed")
+    pip(sys.executable, "install", *alone, "--prefix", str(tmp_path / "clean"), str(wheel))
+    (packages,) = tmp_path.glob("clean/lib/python*/site-packages")
+    for name in ("psutil", "pynvml"):
+        source = find_spec(name)
+        assert source is not None and source.origin is not None
+        file = Path(source.origin)
+        packages.joinpath(name).symlink_to(file.parent) if file.name == "__init__.py" else shutil.copy(file, packages)
+    assert_it_works(tmp_path / "clean" / "bin")
+
+
+@pytest.mark.soak
+def test_installed_from_the_index_it_brings_two_packages(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "clean", with_pip=True)
     python = tmp_path / "clean" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True, capture_output=True)
-    listed = subprocess.run(
-        [python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True
-    )
-    installed = {line.split("==")[0] for line in listed.stdout.splitlines()}
+    pip(python, "install", str(wheel))
+    listed = run(python, "-m", "pip", "list", "--format=freeze")
+    installed = {line.split("==")[0] for line in listed.splitlines()}
     assert installed - {"pip", "setuptools"} == {"nvidia-ml-py", "psutil", "underfed"}
-    code = "import sys, underfed; print(sorted(m for m in ('psutil', 'pynvml', 'torch', 'json') if m in sys.modules))"
-    imported = subprocess.run([python, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert imported.stdout.strip() == "[]"
-    commands = subprocess.run(
-        [tmp_path / "clean" / "bin" / "underfed", "--help"], check=True, capture_output=True, text=True
-    )
-    assert "push" in commands.stdout
+    assert_it_works(python.parent)
+
+
+def assert_it_works(clean: Path) -> None:
+    modules = ("psutil", "pynvml", "torch", "json")
+    code = f"import sys, underfed; print(sorted(name for name in {modules} if name in sys.modules))"
+    assert run(clean / "python", "-c", code).strip() == "[]"
+    assert "push" in run(clean / "python", clean / "underfed", "--help")
+
+
+def pip(python: str | Path, *arguments: str) -> None:
+    run(python, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments)
+
+
+def run(*words: str | Path) -> str:
+    """What it prints. It starts where nothing of this checkout lies."""
+    finished = subprocess.run(words, cwd="/", capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout

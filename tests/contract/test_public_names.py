@@ -6,25 +6,30 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 import underfed
-from underfed.cli import help_text
-from underfed_server.model import Bound, Cause, Change, Level
+from underfed.commands.cli import help_text
+from underfed_server.model import Bound, Level, Status
+from underfed_server.names import CAUSES, CHANGES, all_labels
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 BOUNDS = "data transfer compute host unknown"
 LEVELS = "healthy watch limited bound unknown"
-CAUSES = """no_workers too_few_workers cpu_limited thread_oversubscription storage_wait slow_collate ipc_copy pin_thread
-worker_startup slow_samples slow_sampler unsharded_iterable pageable_copy memory_pressure slow_rank"""
-CHANGES = """num_workers prefetch_factor persistent_workers pin_memory non_blocking in_order threads_per_worker tmpfs
-shm_size cpu_allocation prefetcher gpu_decode vectorize_collate vectorize_getitem faster_sampler shard_iterable
+CONTRACT_CAUSES = """no_workers too_few_workers cpu_limited thread_oversubscription storage_wait slow_collate ipc_copy
+pin_thread worker_startup slow_samples slow_sampler unsharded_iterable pageable_copy memory_pressure slow_rank"""
+LATER_CAUSES = "few_shards dispatched_batches state_snapshot storage_limit"
+CONTRACT_CHANGES = """num_workers prefetch_factor persistent_workers pin_memory non_blocking in_order threads_per_worker
+tmpfs shm_size cpu_allocation prefetcher gpu_decode vectorize_collate vectorize_getitem faster_sampler shard_iterable
 multiprocessing_context sharing_strategy fewer_tensors fix_rank"""
+LATER_CHANGES = "more_shards snapshot_interval smaller_dtype cheaper_transform"
+"""Of the contract, too, and not there yet: each may come by its file alone."""
 
 
 def blocks(language: str) -> list[str]:
@@ -35,9 +40,21 @@ def commands_of_the_help() -> set[str]:
     return set(re.findall(r"^  (\w+) ", help_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize(("names", "contract"), [(Bound, BOUNDS), (Level, LEVELS), (Cause, CAUSES), (Change, CHANGES)])
-def test_verdicts_causes_and_changes_are_those_of_the_contract(names: object, contract: str) -> None:
-    assert set(get_args(names)) == set(contract.split())
+@pytest.mark.parametrize(("names", "contract", "later"), [
+    (get_args(Bound), BOUNDS, ""), (get_args(Level), LEVELS, ""),
+    (CAUSES, CONTRACT_CAUSES, LATER_CAUSES), (CHANGES, CONTRACT_CHANGES, LATER_CHANGES),
+])  # fmt: skip
+def test_verdicts_causes_and_changes_are_those_of_the_contract(names: Sequence[str], contract: str, later: str) -> None:
+    assert set(contract.split()) <= set(names) <= {*contract.split(), *later.split()}
+
+
+def test_every_name_has_a_label_of_its_own_kind() -> None:
+    labels = all_labels()
+    assert set(labels["bound"]) == set(get_args(Bound))
+    assert set(labels["level"]) == set(get_args(Level))
+    assert set(labels["status"]) == set(get_args(Status))
+    for kind in ("cause", "change", "status"):
+        assert len(set(labels[kind].values())) == len(labels[kind]), kind
 
 
 def test_the_agent_has_four_functions_and_a_run() -> None:
@@ -61,7 +78,7 @@ def test_the_command_has_the_documented_sub_commands() -> None:
 def test_the_documented_flags_exist(flags: str) -> None:
     command, *words = flags.split()
     shown = subprocess.run(
-        [sys.executable, "-m", "underfed.cli", command, "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "underfed.commands.cli", command, "--help"], capture_output=True, text=True, check=True
     )
     assert {word.strip("[]") for word in words if word.startswith("[--")} <= set(re.findall(r"--[\w-]+", shown.stdout))
 
@@ -92,7 +109,7 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
 def test_the_readmes_make_targets_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {line.split()[1] for block in blocks("sh") for line in block.splitlines() if line.startswith("make ")}
-    assert named == {"demo", "test", "check", "bench"}
+    assert named == {"demo", "test", "soak", "check", "bench"}
     assert named <= targets
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import uuid
@@ -11,17 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from filelock import FileLock
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 import underfed_server.demo
-from tests.app.serving import Service, judged, start_service
+from tests.app.serving import Service, start_service
 from tests.fakes.chromium import chromium
 from tests.fakes.environment import clean_environment
 from tests.fakes.gallery.filling import fill
-from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
 TRAINING_SCRIPT = Path(underfed_server.demo.__file__).with_name("train.py")
+
+# Where other tests take the cores a page may come late; one that comes costs no more.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
@@ -64,41 +68,41 @@ def training(data: Path, service: Service, num_workers: int, seconds: float) -> 
         process.wait()
 
 
-def finished(client: Client, job: Job) -> Diagnosis:
-    """The diagnosis once the job ended by itself, with exit code 0, and was judged."""
-    assert job.process.wait(timeout=120) == 0
-    return judged(client, job.run_id)
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Where a database lies with the made runs of a team: every cause and state. Filled once for all processes."""
+    here = tmp_path_factory.getbasetemp()
+    directory = (here if worker_id == "master" else here.parent) / "gallery"
+    with FileLock(f"{directory}.lock"):
+        if not directory.exists():
+            directory.mkdir()
+            served = start_service(directory / "underfed.db")
+            fill(served.address)
+            served.process.terminate()
+            served.process.wait()
+            served.kill()
+    return directory
 
 
 @pytest.fixture(scope="session")
-def starved(data: Path, service: Service, client: Client) -> Diagnosis:
-    """A finished run without workers."""
-    with training(data, service, num_workers=0, seconds=12) as job:
-        return finished(client, job)
-
-
-@pytest.fixture(scope="session")
-def mended(starved: Diagnosis, data: Path, service: Service, client: Client) -> Diagnosis:
-    """The same job with the advised number of workers."""
-    advised = next(advice for advice in starved.advice if advice.change == "num_workers")
-    assert isinstance(advised.to, int)
-    with training(data, service, num_workers=advised.to, seconds=12) as job:
-        return finished(client, job)
-
-
-@pytest.fixture(scope="session")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with the made runs of a team: every cause, state and kind of machine."""
-    served = start_service(tmp_path_factory.mktemp("gallery") / "underfed.db")
-    fill(served.address)
+def gallery(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with those runs, for these tests to change."""
+    copied = shutil.copytree(filled, tmp_path_factory.mktemp("gallery") / "data")
+    served = start_service(copied / "underfed.db")
     yield served
     served.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """One for all these tests. Not for others: while it is open, no event loop can run in this process."""
     with chromium() as launched:
         yield launched
+
+
+def settle(page: Page) -> None:
+    """Wait until what was asked for is drawn."""
+    page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 
 NAMES = ("slow", "quick", "other")
 
@@ -31,7 +31,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if name == "quick":
             windows = [hurried(window) for window in windows]
         post(application.parts.store, windows)
-        Judgement()(application.parts.store, name)
+        Diagnoser()(application.parts.store, name)
     with serving(application, settings_for(directory)) as served:
         yield served
 
@@ -98,11 +98,11 @@ def test_the_chart_over_all_runs_is_read_by_keys_and_as_a_table(address: str, pa
     slider = page.get_by_role("slider")
     slider.press("Home")
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^step 0 · slow .+ms · quick .+ms$"))
-    page.get_by_label("What is drawn").select_option("Data wait")
+    page.get_by_label("Metric").select_option("Data wait")
     page.get_by_role("button", name="Time", exact=True).click()
     expect(page).to_have_url(re.compile(r"metric=data_wait_us&by=time"))
     page.get_by_role("button", name="As table: Over the run").click()
-    expect(page.get_by_role("group", name="Data wait").locator("tbody tr")).to_have_count(24)
+    expect(page.get_by_role("group", name="Over the run").locator("tbody tr")).to_have_count(24)
 
 
 def test_a_run_is_compared_with_the_earlier_one_of_its_job_from_its_own_page(address: str, page: Page) -> None:
@@ -133,7 +133,7 @@ def test_runs_of_other_batch_sizes_lie_along_samples_unless_asked_otherwise(addr
     page.goto(f"{address}/compare?run_id={NAMES[0]}&run_id={NAMES[2]}")
     panel = page.locator("#overlay")
     expect(panel.get_by_role("button", name="Samples")).to_have_attribute("aria-pressed", "true")
-    expect(panel).to_contain_text("Batch sizes differ: along samples")
+    expect(panel).to_contain_text("Batch sizes differ: by samples")
     panel.get_by_role("button", name="Step", exact=True).click()
     expect(panel.get_by_role("button", name="Samples")).to_have_attribute("aria-pressed", "false")
     assert page.url.endswith("&by=step")

@@ -16,8 +16,6 @@ import pytest
 from tests.app.serving import poll
 from tests.fakes.environment import clean_environment
 
-pytestmark = pytest.mark.alone
-
 UNDERFED = Path(sys.executable).with_name("underfed")
 
 
@@ -56,9 +54,10 @@ def left_behind(directory: Path) -> list[list[str]]:
     return list(lines())
 
 
+@pytest.mark.soak(passes=2, of=3)
 def test_once_shows_verdict_advice_and_proof_and_ends_well(directory: Path, free_port: int) -> None:
     demo = start(directory, "--once", "--seconds", "12", "--port", str(free_port))
-    output, _ = demo.communicate(timeout=150)
+    output, _ = demo.communicate(timeout=300)
     assert demo.returncode == 0, output
     assert f"http://127.0.0.1:{free_port}" in output
     assert re.search(r"The training loop waits for data \d\d% of every step\.", output), output
@@ -77,7 +76,7 @@ def test_an_interrupted_demo_leaves_no_process(directory: Path, free_port: int, 
             break
     poll(lambda: any("train.py" in " ".join(words) for words in left_behind(directory)))
     demo.send_signal(number)
-    output = demo.communicate(timeout=60)[0]
+    output = demo.communicate(timeout=300)[0]
     assert demo.returncode == 130, output
     assert "Interrupted" in output
     assert left_behind(directory) == []
@@ -89,13 +88,13 @@ def test_a_taken_port_is_named_with_the_way_out(directory: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         demo = start(directory, "--once", "--port", str(port))
-        output, _ = demo.communicate(timeout=60)
+        output, _ = demo.communicate(timeout=300)
     assert demo.returncode == 1
     assert f"port {port} is in use" in output and "--port" in output
 
 
 def test_a_wrong_option_is_refused_before_anything_starts(directory: Path) -> None:
     demo = start(directory, "--seconds", "0")
-    output, _ = demo.communicate(timeout=60)
+    output, _ = demo.communicate(timeout=300)
     assert demo.returncode == 2
     assert "--seconds must be between 5 and 3600" in output

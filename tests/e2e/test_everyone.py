@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.app.serving import Service
+from tests.e2e.conftest import settle
 
 PAGES = {"runs": "/", "compare": "/compare", "hosts": "/hosts", "team": "/team"}
 ROW = "tbody a.run-name"
@@ -37,7 +38,7 @@ def test_no_page_is_without_a_name_or_contrast_or_wider_than_its_screen(
     for path in [a_run(page, gallery), *PAGES.values()]:
         page.goto(gallery.address + path)
         expect(page.locator("main h1, main .empty").first).to_be_visible()
-        page.wait_for_timeout(300)
+        page.wait_for_function("document.getAnimations().length === 0")
         assert page.locator("html").get_attribute("data-theme") == scheme
         found = Axe().run(page)
         assert found.violations_count == 0, f"{path}\n{found.generate_report()}"
@@ -110,7 +111,7 @@ KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "g h": ("g h", stands_at("**/hosts*")),
     "g t": ("g t", stands_at("**/team*")),
     "t": ("t", is_dressed),
-    "?": ("?", shows("#keys-title")),
+    "?": ("?", shows("dialog.keys h2")),
 }
 """What to press from the runs on, and what must be so then."""
 
@@ -136,7 +137,7 @@ FOCUSED = {"← →", "w s a d f", ", ."}
 def press(page: Page, presses: str) -> None:
     for key in presses.split():
         page.keyboard.press(key)
-        page.wait_for_timeout(80)  # a row takes the focus two frames later
+        settle(page)  # a row takes the focus two frames later
 
 
 @pytest.mark.parametrize("keys", KEYS)
@@ -160,6 +161,7 @@ def test_a_key_of_a_run_does_what_the_list_says(keys: str, gallery: Service, pag
 def test_the_list_has_these_keys_and_no_other(gallery: Service, page: Page) -> None:
     opened(page, gallery)
     page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
     listed = {" ".join(entry.locator("kbd").all_inner_texts()) for entry in page.locator(".keys dt").all()}
     assert listed == KEYS.keys() | RUN_KEYS.keys() | FOCUSED
 

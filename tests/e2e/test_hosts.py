@@ -53,7 +53,7 @@ def is_accessible(page: Page) -> bool:
 def test_one_look_tells_who_uses_each_host_and_where_runs_compete(address: str, page: Page) -> None:
     page.goto(f"{address}/hosts")
     expect(page.get_by_role("heading", level=1)).to_contain_text(
-        "Runs report from all 2 hosts. On gpu-03 they compete."
+        "Runs are active on all 2 hosts. On gpu-03 they compete."
     )
     crowded = page.get_by_role("row").filter(has=page.get_by_role("link", name="gpu-03"))
     expect(crowded).to_contain_text("7.5 runs · 0.4 others · 0.1 idle")
@@ -74,7 +74,7 @@ def test_one_host_over_time_by_the_keyboard_alone(address: str, page: Page) -> N
     page.keyboard.press("Home")
     expect(slider).not_to_have_attribute("aria-valuetext", before or "")
     page.get_by_role("button", name="As table").click()
-    expect(page.get_by_role("table").last).to_contain_text("own cores")
+    expect(page.get_by_role("table").last).to_contain_text("Own cores")
     assert is_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="gpu-04")).to_be_visible()
@@ -94,7 +94,7 @@ def test_a_run_shows_its_host_on_its_own_time_axis(address: str, application: Ap
     started = (datetime.now(timezone.utc) - timedelta(seconds=200)).isoformat()
     post(application.parts.store, made_stream(100, run_id="steps", started_at=started, run=RUN | {"host": FACTS}))
     page.goto(f"{address}/runs/steps")
-    summary = page.get_by_text("node-1 meanwhile")
+    summary = page.get_by_text("node-1 during this run")
     expect(summary).to_be_visible()
     expect(page.get_by_role("img", name="Memory and /dev/shm")).to_be_visible()
     summary.click()

@@ -16,7 +16,7 @@ from tests.app.made_windows import made_stream
 from tests.app.operations.asking import scraped, send
 from tests.app.serving import Service, start_service
 
-SOON_MS = 20_000
+SOON_MS = 60_000
 TABS = 7
 """One more than the connections that a browser opens to one host."""
 

@@ -13,19 +13,17 @@ import pytest
 
 from tests.app.serving import Service, judged
 from tests.fakes.environment import clean_environment
-from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
-pytestmark = pytest.mark.alone
-
 SCRIPT = """
+import sys
 import time
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 class Samples(Dataset):
     def __len__(self):
-        return 120
+        return int(sys.argv[1])
 
     def __getitem__(self, index):
         time.sleep(0.04)
@@ -41,6 +39,11 @@ if __name__ == "__main__":
     main()
 """
 """Knows nothing of us. Without workers a step takes 60 ms; from instant data it would take 20."""
+
+ENOUGH, LONG = "60", "120"
+"""Steps for a verdict, and for a gain that can be told from chance."""
+ADVISED = "ast-audioset"
+"""A made run; it was advised more workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,51 +73,67 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(service: Service, data: Path, *words: str) -> Done:
     """``underfed run`` from an own terminal; the command ends with 0."""
     done = subprocess.run(
-        [sys.executable, "-m", "underfed.cli", "run", *words],
+        [sys.executable, "-m", "underfed.commands.cli", "run", *words],
         env=clean_environment(UNDERFED_URL=service.address, UNDERFED_DIR=str(data)),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
     return Done(done.stdout, done.stderr)
 
 
-@pytest.fixture(scope="module")
-def starved(service: Service, client: Client, data: Path, script: Path, name: str) -> Diagnosis:
-    done = run(service, data, "--name", name, "--tag", "try=1", "--", sys.executable, str(script))
+def test_a_script_that_knows_nothing_of_us_is_diagnosed(
+    service: Service, client: Client, data: Path, script: Path, name: str
+) -> None:
+    done = run(service, data, "--name", name, "--tag", "try=1", "--", sys.executable, str(script), ENOUGH)
     assert done.output == "trained\n"
-    return judged(client, done.run_id)
+    told, diagnosis = client.run(done.run_id), judged(client, done.run_id)
+    assert (told.name, told.tags, told.started_by, told.steps) == (name, {"try": "1"}, "run", int(ENOUGH))
+    assert diagnosis.bound == "data"
+    assert "no_workers" in [finding.cause for finding in diagnosis.causes]
 
 
-def test_a_script_that_knows_nothing_of_us_is_diagnosed(starved: Diagnosis, client: Client, name: str) -> None:
-    told = client.run(starved.run_id)
-    assert (told.name, told.tags, told.started_by, told.steps) == (name, {"try": "1"}, "run", 120)
+def test_the_next_run_carries_the_advice(gallery: Service, data: Path, script: Path) -> None:
+    client = Client(gallery.address)
+    advice = next(each for each in client.diagnosis(ADVISED).advice if each.change == "num_workers")
+    done = run(gallery, data, "--name", "next", "--apply", ADVISED, "--", sys.executable, str(script), ENOUGH)
+    assert f"underfed: run {ADVISED} advises num_workers={advice.settings['num_workers']}" in done.errors
+    told = client.run(done.run_id)
+    assert told.advice_of == ADVISED
+    assert told.overrides == {key: value for key, value in advice.settings.items() if value is not None}
+
+
+@pytest.mark.soak(passes=2, of=3)
+def test_what_was_advised_comes_true(service: Service, client: Client, data: Path, script: Path) -> None:
+    name = f"twice-{uuid.uuid4().hex[:6]}"
+    before = run(service, data, "--name", name, "--", sys.executable, str(script), LONG)
+    starved = judged(client, before.run_id)
     assert [finding.cause for finding in starved.causes][:1] == ["no_workers"]
     assert starved.advice[0].change == "num_workers"
-
-
-def test_the_next_run_carries_the_advice_and_shows_what_it_gained(
-    starved: Diagnosis, service: Service, client: Client, data: Path, script: Path, name: str
-) -> None:
-    done = run(service, data, "--name", name, "--apply", "latest", "--", sys.executable, str(script))
-    settings = starved.advice[0].settings
-    assert f"underfed: run {starved.run_id} advises num_workers={settings['num_workers']}" in done.errors
-    told, diagnosis = client.run(done.run_id), judged(client, done.run_id)
-    assert told.advice_of == starved.run_id
-    assert told.overrides == {key: value for key, value in settings.items() if value is not None}
-    (entry,) = [entry for entry in diagnosis.ledger if entry.advice_of == starved.run_id]
+    after = run(service, data, "--name", name, "--apply", before.run_id, "--", sys.executable, str(script), LONG)
+    (entry,) = [entry for entry in judged(client, after.run_id).ledger if entry.advice_of == before.run_id]
     assert entry.observed_speedup is not None
     assert entry.observed_speedup > 1.3
 
 
-def test_replayed_batches_show_what_instant_data_would_gain(service: Service, data: Path, script: Path) -> None:
-    done = run(service, data, "--replay", "30", "--", sys.executable, str(script))
+def replayed(service: Service, data: Path, script: Path) -> float:
+    """How much faster than the training its replay was."""
+    done = run(service, data, "--replay", "30", "--", sys.executable, str(script), LONG)
     assert "trained" not in done.output
     found = re.search(r"replay of 30 batches: .*: (\d+\.\d+) times as fast$", done.errors, re.MULTILINE)
     assert found, done.errors
-    assert 2 < float(found[1]) < 4
+    return float(found[1])
+
+
+def test_replayed_batches_show_that_instant_data_would_gain(service: Service, data: Path, script: Path) -> None:
+    assert replayed(service, data, script) > 1
+
+
+@pytest.mark.soak(passes=2, of=3)
+def test_replayed_batches_show_what_instant_data_would_gain(service: Service, data: Path, script: Path) -> None:
+    assert 2 < replayed(service, data, script) < 4
 
 
 def test_a_command_without_a_loader_is_a_run_that_says_so(service: Service, client: Client, data: Path) -> None:

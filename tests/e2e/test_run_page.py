@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.app.serving import Service
+from tests.e2e.conftest import settle
 
 SILENT_MS = 60_000
 STARVED, STRAGGLING = "vit-b16-in1k-aug2", "detr-coco-ddp"
@@ -37,9 +38,9 @@ def panel(page: Page, name: str) -> Locator:
         ("swin-t-in21k-warm", r"No data from gpu-10 for .*as of \d\d:\d\d:\d\d"),
         ("resnet50-in1k-base", r"Nothing about the loader needs to change.*None needed"),
         ("mae-vit-l-copy", r"Transfer-bound.*wait for copies.*pin_memory=True"),
-        ("gpt2-logging", r"Host-bound.*idle .* with data at hand"),
+        ("gpt2-logging", r"Host-bound.*idle .* although data is ready"),
         ("bert-tiny-laptop", r"The training loop waits for data.*no GPU|no GPU.*The training loop waits for data"),
-        ("ast-audioset-w8", r"Set for this run:.*carries the advice of.*What the advice gained"),
+        ("ast-audioset-w8", r"Set for this run:.*applies the advice of.*What the advice gained"),
     ],
 )
 def test_each_state_is_told_in_its_own_words(page: Page, gallery: Service, run_id: str, told: str) -> None:
@@ -83,12 +84,12 @@ def test_a_drag_over_a_chart_reads_that_stretch_at_full_resolution(page: Page, g
         page.mouse.move(box["x"] + 260, box["y"] + 100, steps=4)
         page.mouse.up()
     page.mouse.move(5, 5)
-    expect(panel(page, "steps").get_by_text(re.compile("every step|mean of [1-4] steps a point"))).to_be_visible()
+    expect(panel(page, "steps").get_by_text(re.compile("every step|mean of [1-4] steps per point"))).to_be_visible()
 
 
 def test_a_panel_is_taken_out_as_link_figures_and_picture(page: Page, gallery: Service, tmp_path: Path) -> None:
     open_run(page, gallery, STARVED, "?rank=1")
-    more = panel(page, "steps").get_by_role("button", name=re.compile("Take out"))
+    more = panel(page, "steps").get_by_role("button", name=re.compile("^Export: "))
     more.focus()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Copy link").click()
@@ -171,6 +172,7 @@ def test_the_timeline_is_zoomed_and_moved_by_its_keys(page: Page, gallery: Servi
 
     def picture_after(key: str) -> str:
         panel(page, "timeline").locator("[tabindex='0']").first.press(key)
+        settle(page)
         return str(drawn.evaluate("canvas => canvas.toDataURL()"))
 
     whole = picture_after("f")
@@ -220,7 +222,7 @@ def test_name_tags_and_notes_are_edited_on_the_page(page: Page, gallery: Service
 
 def test_every_step_is_exported_from_the_menu(page: Page, gallery: Service) -> None:
     open_run(page, gallery, "segformer-b2-short")
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as saved:
         page.get_by_role("link", name=re.compile("Trace")).click()
     assert saved.value.suggested_filename == "segformer-b2-short.trace.json"
@@ -250,7 +252,7 @@ def test_paper_is_light_and_without_controls_also_when_the_screen_is_dark(page: 
     page.emulate_media(media="print", color_scheme="dark")
     paper = "getComputedStyle(document.documentElement).getPropertyValue('--paper')"
     assert page.evaluate(paper) == "rgb(255, 255, 255)"
-    expect(page.get_by_role("button", name="Export")).to_be_hidden()
+    expect(page.get_by_role("button", name="Export", exact=True)).to_be_hidden()
     expect(page.get_by_role("button", name=re.compile("As table: Where"))).to_be_hidden()
     assert page.pdf(format="A4").startswith(b"%PDF")
 

@@ -1,4 +1,4 @@
-"""The Team page in a real browser: what would come back, by whom to start, and the way to the runs."""
+"""The Team page in a real browser: what could be recovered, by whom to start, and the way to the runs."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def address(tmp_path: Path) -> Iterator[str]:
 def test_the_sentence_says_what_would_come_back_and_by_whom_to_start(address: str, page: Page) -> None:
     page.goto(f"{address}/team")
     expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Of 6 hours lost this week, 2 hours would come back with the best advice of each run."
+        "Of 6 hours lost this week, 2 hours could be recovered with the best advice for each run."
     )
     expect(page.get_by_text("Start with ada: 2 hours of it. Between 55 minutes and 2.3 hours")).to_be_visible()
-    expect(page.get_by_text("3 runs wait for storage at nas:/imagenet at one time.")).to_be_visible()
+    expect(page.get_by_text("3 runs wait for storage at nas:/imagenet at the same time.")).to_be_visible()
     expect(page.get_by_role("row", name="num_workers 1")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()

@@ -14,7 +14,7 @@ import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from underfed import clock
+from underfed.host import clock
 
 libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS = 0x0002_0000

@@ -46,7 +46,7 @@ def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess
         env=environment(**variables),
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=300,
         check=False,
     )
 

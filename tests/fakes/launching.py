@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.jobs import ROOT, environment
-from underfed.calibrate import calibrate
+from underfed.host.calibration import calibrate
 
-UNDERFED = (sys.executable, "-m", "underfed.cli")
+UNDERFED = (sys.executable, "-m", "underfed.commands.cli")
 KNOWN = "calibration"
 
 
@@ -58,7 +58,7 @@ def known_host() -> Path:
 
 
 def finish(process: subprocess.Popen[bytes], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    output, errors = process.communicate(given, timeout=60)
+    output, errors = process.communicate(given, timeout=300)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 

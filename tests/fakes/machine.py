@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.fakes.streams import Device, ns
 from tests.fakes.tensors import Memory, SimulatedStreams, SimulatedTensor
-from underfed.hooks.session import Session
-from underfed.prefetcher.passes import Pass
+from underfed.trainer.hooks.session import Session
+from underfed.trainer.prefetcher.passes import Pass
 
 
 class Machine:

@@ -53,7 +53,7 @@ class Job:
             time.sleep(0.005)
         return code
 
-    def communicate(self, timeout: float = 60) -> tuple[str, str]:
+    def communicate(self, timeout: float = 300) -> tuple[str, str]:
         """All of its output that was not read yet, once it has ended."""
         with ThreadPoolExecutor(2) as pool:
             output, errors = pool.submit(self.stdout.read), pool.submit(self.stderr.read)

@@ -13,12 +13,12 @@ import pytest
 
 import underfed
 from tests.fakes.service import Service, running_service, wait_until
-from underfed import control
+from underfed.trainer import control
 
 
 @contextmanager
 def recording() -> Iterator[Service]:
-    """Until it is left: then everything has arrived. ``control.attach()`` holds as long."""
+    """Until it is left: then everything has arrived. ``control.watch_all()`` holds as long."""
     run_id = f"test-{uuid.uuid4().hex[:12]}"
     rings = Path("/dev/shm") / run_id
     rings.mkdir(mode=0o700)
@@ -30,7 +30,7 @@ def recording() -> Iterator[Service]:
         patch.setenv("UNDERFED_DIR", str(rings))
         patch.setenv("UNDERFED_RINGS", str(rings))
         patch.setenv("UNDERFED_URL", service.url)
-        patch.setenv("UNDERFED_LINGER_S", "0")
+        patch.setenv("UNDERFED_LINGER_S", "60")
         patch.setattr(control._state, "watches_all", False)  # as before, when this ends
         yield service
         underfed.finish()

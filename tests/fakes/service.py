@@ -203,7 +203,11 @@ def running_service() -> Iterator[Service]:
         service.stop()
 
 
-def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = 15.0) -> None:
+PATIENCE_S = 120.0
+"""What comes in a moment may take a minute where others have the cores: nothing is said by that it comes late."""
+
+
+def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = PATIENCE_S) -> None:
     """Poll instead of sleeping for a guessed time."""
     deadline = time.monotonic() + timeout_s
     while not is_so():

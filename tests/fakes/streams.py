@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from underfed.clock import now_ns
-from underfed.hooks import cuda
+from underfed.host.clock import now_ns
+from underfed.trainer.device import cuda
 
 LATENCY_NS = 5_000
 """From the host's call until an idle device has done it (CUDA: 5 to 10 µs)."""

@@ -47,6 +47,9 @@ class Told:
     def waits_us(self) -> list[int]:
         return [step.wait_us for _, step in sorted(self.steps.items())]
 
+    def wait_s(self, epoch: int, batch: int) -> float:
+        return next(step.wait_us for step in self.steps.values() if step.place == (epoch, batch)) / 1e6
+
     @property
     def not_measured(self) -> dict[str, str]:
         reasons: dict[str, str] = self.facts["not_measured"]

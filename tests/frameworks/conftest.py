@@ -19,7 +19,7 @@ from tests.fakes.told import Told, agent_errors, names, told
 from tests.frameworks.program import BARE, UNASKED, WATCHED
 
 ROOT = Path(__file__).parents[2]
-LONGEST_S = 150
+LONGEST_S = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
                 UNDERFED_URL=service.url,
                 UNDERFED_DIR=rings,
                 UNDERFED_RINGS=rings,
-                UNDERFED_LINGER_S="0",
+                UNDERFED_LINGER_S="60",
                 HF_HUB_OFFLINE="1",
                 CUDA_VISIBLE_DEVICES="",
             ),

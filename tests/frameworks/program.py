@@ -1,7 +1,7 @@
 """What a program of these tests does: the same training bare, with its loaders watched, and recorded without a word.
 
 It runs in a process of its own, one for a framework, since importing one takes seconds. One sample in each data set is
-slow, so that where a training loop waited can be told from where the record says it did.
+slow: the wait that the record has for its step is at least as long as that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 import underfed
-from underfed import control
+from underfed.trainer import control
 
 Watch = Callable[..., Any]
 """Called with a loader and its name: ``underfed.watch``, or what does nothing."""
@@ -29,8 +29,8 @@ Training = Callable[[Watch], Any]
 """Returns what it saw, as JSON has it."""
 
 SAMPLES, SLOW = 8, 5
-SLOW_S = 0.12
-WORK_S = 0.01
+SLOW_S = 0.06
+WORK_S = 0.002
 BARE, WATCHED, UNASKED = "bare", "watched", "unasked"
 COVERED = ("torchdata.stateful_dataloader.stateful_dataloader",)
 
@@ -79,7 +79,7 @@ class Steps:
         self._done_s = time.perf_counter()
 
     def has_batch(self) -> None:
-        self.waits_s.append(round(time.perf_counter() - self._done_s, 4))
+        self.waits_s.append(time.perf_counter() - self._done_s)
 
     def is_done(self) -> None:
         self._done_s = time.perf_counter()
@@ -126,9 +126,9 @@ def watch_as(training: str, loader: Any, name: str) -> Any:
 @contextmanager
 def recording_everything() -> Iterator[None]:
     """As ``underfed run`` does it."""
-    control.attach()
+    control.watch_all()
     for module in filter(None, map(sys.modules.get, COVERED)):
-        control.cover(module)
+        control.watch_module(module)
     yield
     underfed.finish()
     control._state.watches_all = False

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from underfed import record
-from underfed.hooks.device import open_device_clock
-from underfed.record import NOT_MEASURED
-from underfed.ring import RingReader, RingWriter
+from underfed.exchange import ring_format
+from underfed.exchange.ring import RingReader, RingWriter
+from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.trainer.device.device_clock import open_device_clock
 
 CALIBRATING_CYCLES = 50_000_000
 DEVICE: Any = torch.cuda
@@ -92,7 +92,7 @@ class Loop:
         self.reader.mark()
         told = {}
         for head, step, idle_ns, work_ns, *_ in self.reader.drain():
-            assert head & record.KIND_MASK == record.DEVICE
+            assert head & ring_format.KIND_MASK == ring_format.DEVICE
             told[step] = idle_ns / 1e6, None if work_ns == NOT_MEASURED else work_ns / 1e6
         return told
 

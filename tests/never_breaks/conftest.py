@@ -10,18 +10,12 @@ import pytest
 from tests.agent.conftest import any_service, guest, run_id, service
 from tests.fakes.service import Service
 
-__all__ = ["absent_service", "any_service", "guest", "impatient", "patient", "rings", "run_id", "service"]
-
-
-@pytest.fixture(autouse=True)
-def patient(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A companion ends as soon as all was sent, however long that takes on a busy machine."""
-    monkeypatch.setenv("UNDERFED_LINGER_S", "60")
+__all__ = ["absent_service", "any_service", "guest", "impatient", "rings", "run_id", "service"]
 
 
 @pytest.fixture
-def impatient(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a job whose service will be of no use to its companion."""
+def impatient(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a job whose service will be of no use to its collector."""
     monkeypatch.setenv("UNDERFED_LINGER_S", "0.2")
 
 

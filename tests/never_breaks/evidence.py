@@ -82,10 +82,10 @@ def assert_accounted_for(service: Service, steps: int) -> int:
     return int(losses["dropped_steps"])
 
 
-def wait_for_companion(run_id: str) -> None:
-    wait_until(lambda: not collectors_of(run_id), "the companion ends")
+def wait_for_collector(run_id: str) -> None:
+    wait_until(lambda: not collectors_of(run_id), "the collector ends")
 
 
 def push(*arguments: str, **options: Any) -> Done:
-    done = run_python("-m", "underfed.cli", "push", *arguments, **options)
+    done = run_python("-m", "underfed.commands.cli", "push", *arguments, **options)
     return Done(done.returncode, done.stdout, done.stderr)

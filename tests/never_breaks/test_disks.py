@@ -23,7 +23,7 @@ from tests.never_breaks.evidence import (
     end,
     missing_windows,
     push,
-    wait_for_companion,
+    wait_for_collector,
 )
 
 SIZE = "1m"
@@ -88,7 +88,7 @@ def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
     job = run_job()
     assert_untouched(job)
     assert "left to send" in job.stderr.splitlines()[-1]
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     assert (len(segments(disk)), len(segments(rings))) == (0, 1)
     absent_service.start()
     assert push().returncode == 0
@@ -105,7 +105,7 @@ def test_a_disk_that_fills_up_and_is_cleared_has_all_in_order(
     free(disk)
     wait_until(lambda: not segments(rings), "it is on the disk")
     assert_untouched(end(job), *LONG)
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     absent_service.start()
     assert push().returncode == 0
     assert_all_arrived(absent_service, LONG_STEPS)
@@ -171,7 +171,7 @@ def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings
     assert delivered(service) == list(range(SHORTER_STEPS))
 
 
-def test_what_is_kept_beside_the_rings_outlives_the_companion(
+def test_what_is_kept_beside_the_rings_outlives_the_collector(
     absent_service: Service, disk: Path, run_id: str, rings: Path
 ) -> None:
     fill(disk)
@@ -180,7 +180,7 @@ def test_what_is_kept_beside_the_rings_outlives_the_companion(
     (collector,) = collectors_of(run_id)
     os.kill(collector, signal.SIGKILL)
     assert_untouched(end(job), *SHORTER)
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     absent_service.start()
     free(disk)
     assert push().returncode == 0

@@ -23,7 +23,7 @@ from tests.never_breaks.evidence import (
     push,
     said,
     start_confined,
-    wait_for_companion,
+    wait_for_collector,
 )
 
 OTHER = 100_000 + os.getpid()
@@ -85,7 +85,7 @@ def test_users_of_one_host_do_not_meet(service: Service, run_id: str, home: Path
         assert look.returncode != 0
         assert all(end(job).returncode == 0 for job in (mine, theirs))
         wait_until(lambda: service.ends() and others.ends(), "both end")
-        wait_for_companion(run_id)
+        wait_for_collector(run_id)
         for each in (service, others):
             assert_all_arrived(each, 200)
     assert not rings[1].exists()
@@ -102,7 +102,7 @@ def test_what_somebody_else_put_in_our_place_is_not_used(service: Service, run_i
     assert_all_arrived(service)
     # On the disk instead, in a place of its own.
     assert (home / ".local" / "share" / "underfed" / "run" / f"underfed-{OTHER}").is_dir()
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
 
 
 @pytest.mark.parametrize("shm", ["size=1m,mode=1777", "ro"])
@@ -113,7 +113,7 @@ def test_a_shared_memory_that_is_small_or_read_only_is_passed_by(
     assert_untouched(end(job))
     wait_until(service.ends, "the end arrives")
     assert_all_arrived(service)
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
 
 
 def test_rings_that_find_no_room_are_counted_and_cost_no_batch(
@@ -125,7 +125,7 @@ def test_rings_that_find_no_room_are_counted_and_cost_no_batch(
     wait_until(service.ends, "the end arrives")
     assert service.count_steps() == 0
     assert service.windows[-1]["losses"]["agent_errors"] > 0
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
 
 
 def test_a_user_without_home_and_name_is_recorded(absent_service: Service, run_id: str, root_powers: None) -> None:
@@ -133,7 +133,7 @@ def test_a_user_without_home_and_name_is_recorded(absent_service: Service, run_i
     variables = environment_without("UNDERFED_RINGS", "UNDERFED_DIR", "HOME", "TMPDIR", "USER", "LOGNAME")
     job = end(start("tests.fakes.confined", ["--user", str(OTHER)], variables))
     assert_untouched(job)
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     assert stat.S_IMODE((data / "spool").stat().st_mode) & 0o022 == 0
     absent_service.start()
     assert push(str(data)).returncode == 0
@@ -168,13 +168,13 @@ def test_a_clock_that_is_set_back_does_not_turn_the_order_of_tries(service: Serv
 
 
 def test_the_wall_clock_is_read_in_one_place() -> None:
-    """What is measured cannot jump with it, in the training process or in the companion."""
+    """What is measured cannot jump with it, in the training process or in the collector."""
     package = ROOT / "agent" / "underfed"
     readers = {path.name for path in package.rglob("*.py") if WALL_CLOCK & set(names_read(ast.parse(path.read_text())))}
     assert readers - AGES_OF_FILES == {"clock.py"}
 
 
-AGES_OF_FILES = {"stream.py", "directory.py"}
+AGES_OF_FILES = {"rank_stream.py", "files.py"}
 """They tell how long ago a file was changed, which the file system keeps by the wall clock: whether a process still
 waits for its second to pass, and whether it is too early to trust that nothing changed again."""
 

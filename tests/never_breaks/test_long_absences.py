@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tests.fakes.jobs import run_job
 from tests.fakes.service import Service
-from tests.never_breaks.evidence import assert_all_arrived, push, wait_for_companion
-from underfed.collector.frames import Frame, read_segment
-from underfed.collector.place import BOUND_BYTES
-from underfed.collector.wire import decode
+from tests.never_breaks.evidence import assert_all_arrived, push, wait_for_collector
+from underfed.collector.spool.frames import Frame, read_segment
+from underfed.collector.spool.spool_directory import BOUND_BYTES
+from underfed.collector.wire import decode_window
 
 DAYS_S = 48 * 3600
 STEPS_PER_S = 50
@@ -28,7 +28,7 @@ def kept_frames(data: Path) -> list[tuple[Frame, int]]:
 
 def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
     """At ``STEPS_PER_S``, also where a busy machine takes fewer: each window has a part that grows with its steps."""
-    windows = [(decode(frame.body), size) for frame, size in frames]
+    windows = [(decode_window(frame.body), size) for frame, size in frames]
     steps = [sum(len(each["step_us"]) for each in window["steps"]) for window, _ in windows if "run" not in window]
     sizes = [size for window, size in windows if "run" not in window]
     slope, intercept = statistics.linear_regression(steps, sizes)
@@ -38,7 +38,7 @@ def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
 def test_two_days_of_a_rank_fit_into_the_bound(absent_service: Service, run_id: str, tmp_path: Path) -> None:
     arguments = ("--length", "1200", "--work-ms", "19", "--epochs", "1", "--workers", "4")
     assert run_job(*arguments).returncode == 0
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     frames = kept_frames(tmp_path / "data")
     assert len(frames) > 4
     assert bytes_a_second(frames) * DAYS_S < BOUND_BYTES

@@ -16,7 +16,7 @@ from tests.never_breaks.evidence import (
     delivered,
     end,
     push,
-    wait_for_companion,
+    wait_for_collector,
     window_indexes,
 )
 
@@ -39,7 +39,7 @@ def test_a_service_that_was_never_there_costs_one_line_at_the_end(
     assert "left to send" in lines[1]
     assert str(tmp_path / "data") in lines[1]
     assert "`underfed push` sends them" in lines[1]
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     pushed = push()
     assert pushed.returncode == 1
     assert f"windows of {run_id} are left" in pushed.stderr
@@ -87,7 +87,7 @@ def test_a_service_that_is_of_no_use_gets_everything_later(
     assert_untouched(job, "--workers", "1")
     # Nothing was answered yet, so nobody waited for an answer.
     assert not service.ends()
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     service.let_go()
     assert push().returncode == 0
     assert_all_arrived(service)
@@ -109,7 +109,7 @@ def test_a_service_that_goes_wrong_in_every_way_gets_everything_once(service: Se
     ]
     assert_untouched(run_job())
     # It ends before its minute is over, since everything was acknowledged.
-    wait_until(lambda: not collectors_of(run_id), "everything arrives", timeout_s=50)
+    wait_until(lambda: not collectors_of(run_id), "everything arrives")
     assert service.faults == []
     assert_all_arrived(service)
 
@@ -121,7 +121,7 @@ def test_windows_that_a_service_refused_for_ever_are_put_aside(service: Service,
     (tmp_path / "refused").touch()
     assert_untouched(end(job))
     wait_until(service.ends, "the end arrives")
-    wait_for_companion(run_id)
+    wait_for_collector(run_id)
     (spool,) = spools(tmp_path)
     (refused,) = (spool / "rejected").iterdir()
     assert refused.name.endswith("-00000000.json.gz")
@@ -134,7 +134,7 @@ def test_a_slow_service_delays_nobody_but_itself(service: Service) -> None:
     service.delay_s = 0.7
     arguments = ("--length", "240", "--work-ms", "10", "--epochs", "1")
     assert_untouched(run_job(*arguments), *arguments)
-    wait_until(service.ends, "the end arrives", timeout_s=30)
+    wait_until(service.ends, "the end arrives")
     assert_all_arrived(service, 60)
 
 
@@ -142,7 +142,7 @@ def test_spools_of_several_runs_are_pushed_together(absent_service: Service, tmp
     jobs = [start_job(UNDERFED_RUN_ID=name) for name in ("one", "two")]
     for name, job in zip(("one", "two"), jobs, strict=True):
         job.communicate()
-        wait_for_companion(name)
+        wait_for_collector(name)
     absent_service.start()
     pushed = push(str(tmp_path / "data"))
     assert pushed.returncode == 0

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.jobs import last_line, start_job
 from tests.fakes.service import Service, wait_until
 from tests.never_breaks.evidence import assert_all_arrived, delivered, end
-from underfed.collector.ending import Ending
+from underfed.host.process_end import ProcessEnd
 
 ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
 JOBS = [(end, 0) for end in [*ENDS, "leave well", "thread leaves"]]
@@ -47,7 +47,7 @@ def kernel_tells() -> bool:
     child = os.fork()
     if child == 0:
         signal.pause()
-    ending = Ending(child, None)
+    ending = ProcessEnd(child, None)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     status = ending.status()
@@ -61,8 +61,8 @@ def test_output_exit_code_and_last_words_are_the_jobs_own(
 ) -> None:
     arguments = ["--end", how, "--workers", str(workers), "--wait-for", str(tmp_path / "seen")]
     both = start_job(*arguments, UNDERFED_DISABLED="1"), start_job(*arguments)
-    # A companion that never saw the process alive is told less of its end.
-    wait_until(lambda: service.windows, "the companion is there")
+    # A collector that never saw the process alive is told less of its end.
+    wait_until(lambda: service.windows, "the collector is there")
     (tmp_path / "seen").touch()
     bare, job = (end(each) for each in both)
     assert (job.returncode, job.stdout) == (bare.returncode, bare.stdout)
@@ -131,8 +131,8 @@ def test_children_that_end_do_not_end_the_run(service: Service, child: str, work
     assert len({window["incarnation"] for window in service.windows}) == 1
 
 
-def test_a_job_in_the_background_is_not_held_up_by_its_companion(service: Service) -> None:
-    """Whoever reads the job's output sees it end when the job ends, though the companion still sends."""
+def test_a_job_in_the_background_is_not_held_up_by_its_collector(service: Service) -> None:
+    """Whoever reads the job's output sees it end when the job ends, though the collector still sends."""
     service.delay_s = 60.0
     job = end(start_job())
     assert len(job.stdout.splitlines()) == 20

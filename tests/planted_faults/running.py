@@ -19,7 +19,7 @@ TEST_LIMIT_S = 120
 LIMIT_S = 900
 """Of all tests of one fault."""
 
-PYTEST = ("-q", "-rfE", "-p", "no:cacheprovider", "--timeout", str(TEST_LIMIT_S), "-m", "not alone")
+PYTEST = ("-q", "-rfE", "-p", "no:cacheprovider", "--timeout", str(TEST_LIMIT_S))
 WARM = ("-W", "ignore:Module already imported so cannot be rewritten")
 """Of the plugins that the warm process knows already."""
 

@@ -72,7 +72,7 @@ def run_recorded(file: Path, report: Path, selection: Sequence[str]) -> Pass:
     started = time.monotonic()
     with running_service() as service, TemporaryDirectory(prefix="underfed-suite-", dir="/dev/shm") as directory:
         environment = clean_environment(UNDERFED_URL=service.url, UNDERFED_DIR=directory, UNDERFED_RINGS=directory)
-        command = [sys.executable, "-m", "underfed.cli", "run", "--", sys.executable]
+        command = [sys.executable, "-m", "underfed.commands.cli", "run", "--", sys.executable]
         outcomes = run_pytest(command, file, report, selection, environment)
         elapsed_s = time.monotonic() - started
         wait_until_quiet(service)
@@ -97,7 +97,7 @@ def run_pytest(
 
 
 def wait_until_quiet(service: Service, quiet_s: float = 3.0) -> None:
-    """Companions send a little longer than their runs last."""
+    """Collectors send a little longer than their runs last."""
     posts = -1
     while service.posts != posts:
         posts = service.posts

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.app.serving import Service, judged, start_service
@@ -20,10 +17,6 @@ from tests.scenarios.pipelines.pipeline import Strength
 from tests.scenarios.pipelines.running import ROOT, diagnose
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
-
-ATTEMPTS = 3
-QUIET_CORES = 0.4
-"""Of others, companions of our own jobs among them."""
 
 RunJob = Callable[..., Diagnosis]
 RunPipeline = Callable[[str, Strength], Diagnosis]
@@ -61,23 +54,4 @@ def run_job(service: Service, tmp_path: Path, request: pytest.FixtureRequest) ->
 @pytest.fixture
 def run_pipeline(service: Service, tmp_path: Path) -> RunPipeline:
     """``run_pipeline("sick.slow_collate", "clear")``: the diagnosis of that job once it ended and was judged."""
-    return partial(_diagnose, service, tmp_path)
-
-
-def _diagnose(service: Service, directory: Path, name: str, strength: Strength) -> Diagnosis:
-    """Run again while others take the cores: that job has another sickness, and its diagnosis is right to say so."""
-    for _ in range(ATTEMPTS):
-        before, begun = _cpu_s_of_others(service), time.monotonic()
-        seen = diagnose(name, strength, address=service.address, directory=directory)
-        if (_cpu_s_of_others(service) - before) / (time.monotonic() - begun) < QUIET_CORES:
-            break
-    return seen
-
-
-def _cpu_s_of_others(service: Service) -> float:
-    """What this host's cores did so far that was neither for a job of ours nor by the service."""
-    everybody = psutil.cpu_times()
-    busy = everybody.user + everybody.nice + everybody.system
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    served = psutil.Process(service.process.pid).cpu_times()
-    return float(busy - ended.ru_utime - ended.ru_stime - served.user - served.system)
+    return partial(diagnose, address=service.address, directory=tmp_path)

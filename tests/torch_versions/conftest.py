@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
-from tests.fakes.jobs import ROOT, environment
+from tests.fakes.jobs import environment
+from tests.fakes.nursery import start
 from tests.fakes.service import Service, running_service, wait_until
-from tests.torch_versions.wheels import newest_release, sources
+from tests.torch_versions.record import RECORDED, record, recorded_releases
+from tests.torch_versions.wheels import newest_release
 
 NEWEST = "newest"
-RELEASES = ("2.1.2", "2.4.1", "2.6.0", "2.8.0", "2.10.0", NEWEST)
-
-LONGEST_S = 150
-"""Eight seconds are usual. A test with the fixtures before it may take 180."""
+"""As the package index has it."""
 
 Drawn = dict[str, list[Any]]
 """By the loader's name."""
@@ -46,24 +43,25 @@ class Run:
 
 
 @pytest.fixture(scope="session")
-def runs() -> Iterator[Mapping[str, Future[Run]]]:
-    """By release. Two at a time: a job waits as much as it works, and there are a few."""
-    with ThreadPoolExecutor(2) as pool:
-        yield {release: pool.submit(run_release, release) for release in RELEASES}
-        pool.shutdown(cancel_futures=True)
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes a directory with ``torch/utils/data`` of a release."""
+
+    def unpack(release: str) -> Path:
+        directory = tmp_path_factory.mktemp(f"torch-{release}-")
+        archive = RECORDED / f"{release}.zip"
+        if release == NEWEST:
+            archive = directory / "newest.zip"
+            record(newest_release(), archive)
+        with ZipFile(archive) as opened:
+            opened.extractall(directory)
+        return directory
+
+    return unpack
 
 
-@pytest.fixture(scope="session", params=RELEASES)
-def run(request: pytest.FixtureRequest, runs: Mapping[str, Future[Run]]) -> Run:
-    return runs[request.param].result()
-
-
-def run_release(release: str) -> Run:
-    return run_on(sources_of(release))
-
-
-def sources_of(release: str) -> Path:
-    return sources(newest_release() if release == NEWEST else release)
+@pytest.fixture(scope="session", params=[*recorded_releases(), pytest.param(NEWEST, marks=pytest.mark.soak)])
+def run(request: pytest.FixtureRequest, sources: Callable[[str], Path]) -> Run:
+    return run_on(sources(request.param))
 
 
 def run_on(root: Path, *loaders: str) -> Run:
@@ -74,15 +72,13 @@ def run_on(root: Path, *loaders: str) -> Run:
             UNDERFED_DIR=rings,
             UNDERFED_RINGS=rings,
             UNDERFED_URL=service.url,
-            UNDERFED_LINGER_S="0",
+            UNDERFED_LINGER_S="60",
             UNDERFED_STRICT="1",
         )
-        command = [sys.executable, "-m", "tests.torch_versions.job", *loaders]
-        job = subprocess.run(
-            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=LONGEST_S, check=False
-        )
-        assert job.returncode == 0, job.stderr
-        printed = json.loads(job.stdout.splitlines()[-1])
+        job = start("tests.torch_versions.job", loaders, variables)
+        output, errors = job.communicate()
+        assert job.returncode == 0, errors
+        printed = json.loads(output.splitlines()[-1])
         wait_until(service.ends, "the end arrives")
     names = printed["watched"]
     return Run(

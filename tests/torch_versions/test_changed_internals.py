@@ -5,15 +5,15 @@ from __future__ import annotations
 import compileall
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.torch_versions.conftest import NEWEST, Run, run_on, sources_of
+from tests.torch_versions.conftest import Run, run_on
 from tests.torch_versions.drawing import count_batches
+from tests.torch_versions.record import recorded_releases
 
 LOADERS = ("fork", "failing", "no workers")
 
@@ -81,28 +81,14 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def changed_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Future[Run]]]:
-    """By case; without a name the one that has byte code alone."""
-    newest, directory = sources_of(NEWEST), tmp_path_factory.mktemp("changed")
-
-    def start(name: str, changes: tuple[Change, ...]) -> Run:
-        root = changed(newest, directory / f"torch {name}", changes)
-        if not name:
-            leave_byte_code_alone(root)
-        return run_on(root, *LOADERS)
-
-    with ThreadPoolExecutor(2) as pool:
-        yield {name: pool.submit(start, name, case.changes) for name, case in CASES.items()} | {
-            "": pool.submit(start, "", ())
-        }
-        pool.shutdown(cancel_futures=True)
+def newest(sources: Callable[[str], Path]) -> Path:
+    return sources(recorded_releases()[-1])
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_built_differently_is_named_and_the_rest_is_measured(
-    name: str, changed_runs: Mapping[str, Future[Run]]
-) -> None:
-    case, run = CASES[name], changed_runs[name].result()
+def test_what_is_built_differently_is_named_and_the_rest_is_measured(name: str, newest: Path, tmp_path: Path) -> None:
+    case = CASES[name]
+    run = run_on(changed(newest, tmp_path / "torch", case.changes), *LOADERS)
     assert_training_is_unchanged(run)
     for loader, reasons in run.not_measured.items():
         lost = case.facts - (NO_QUEUE if loader == "no workers" else set())
@@ -116,9 +102,11 @@ def test_what_is_built_differently_is_named_and_the_rest_is_measured(
         assert run.batches == drawn
 
 
-def test_without_sources_beside_the_code_training_goes_on(changed_runs: Mapping[str, Future[Run]]) -> None:
+def test_without_sources_beside_the_code_training_goes_on(newest: Path, tmp_path: Path) -> None:
     """A torch that was installed as byte code alone."""
-    run = changed_runs[""].result()
+    root = changed(newest, tmp_path / "torch", ())
+    leave_byte_code_alone(root)
+    run = run_on(root, *LOADERS)
     assert_training_is_unchanged(run)
     for reasons in run.not_measured.values():
         assert set(reasons) >= STEP_FACTS

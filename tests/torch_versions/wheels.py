@@ -1,6 +1,6 @@
-"""The sources of ``torch.utils.data`` of any PyTorch release: out of its wheel, by pip, into a cache of the user's.
+"""PyTorch releases as the package index has them: their wheels, by pip.
 
-Wheels for macOS are a tenth of the size of those for Linux with CUDA, and these sources are the same in all of them.
+Wheels for macOS are a tenth of the size of those for Linux with CUDA, and the sources in Python are the same in all.
 """
 
 from __future__ import annotations
@@ -9,11 +9,8 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from zipfile import ZipFile
 
-PART = "torch/utils/data/"
 PLATFORMS = tuple(f"macosx_{number}_0_arm64" for number in range(11, 16))
 PYTHON = "3.11"
 """Every release from 2.1 on has wheels for it."""
@@ -34,40 +31,26 @@ def newest_release() -> str:
     return found[1]
 
 
-def sources(version: str) -> Path:
-    """A directory with ``torch/utils/data`` of that release. Downloads some 100 MB once, keeps half a megabyte.
+def download(version: str, directory: Path) -> Path:
+    """The wheel, some 100 MB.
 
     Raises:
         AssertionError: pip gets no wheel.
     """
-    kept = cache() / version
-    if not kept.is_dir():
-        cache().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache()) as scratch:
-            fresh = Path(scratch, version)
-            pip("download", "--quiet", "--no-cache-dir", *TARGET, "--dest", scratch, f"torch=={version}")
-            (wheel,) = Path(scratch).glob("*.whl")
-            unpack(wheel, fresh)
-            fresh.rename(kept)
-    return kept
-
-
-def cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "underfed-tests" / "torch-sources"
-
-
-def unpack(wheel: Path, directory: Path) -> None:
-    with ZipFile(wheel) as archive:
-        members = [name for name in archive.namelist() if name.startswith(PART) and name.endswith(".py")]
-        assert f"{PART}dataloader.py" in members
-        archive.extractall(directory, members)
+    pip("download", "--quiet", "--no-cache-dir", *TARGET, "--dest", str(directory), f"torch=={version}")
+    (wheel,) = directory.glob("*.whl")
+    return wheel
 
 
 def pip(*arguments: str) -> str:
-    """What pip prints."""
+    """What pip prints. Nothing that the user has configured for it counts: a constraint on torch would be one."""
     done = subprocess.run(
-        [sys.executable, "-m", "pip", *arguments], capture_output=True, text=True, timeout=170, check=False
+        [sys.executable, "-m", "pip", "--isolated", *arguments],
+        env={**os.environ, "PIP_CONFIG_FILE": os.devnull},
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

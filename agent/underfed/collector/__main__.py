@@ -1,4 +1,4 @@
-"""The collector process of one run: ``launch`` starts it with the run's directory."""
+"""The collector process of one run, started with the run's directory by ``trainer.collector_process``."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import shutil
 import signal
 from pathlib import Path
 
-from underfed import rundir
-from underfed.collector.companion import LINGER_S, Companion
-from underfed.collector.gpu import open_gpus
-from underfed.collector.place import SPOOL, claimed, leave, spool_directory
+from underfed.collector.collector import LINGER_S, Collector
 from underfed.collector.ranks import Ranks
-from underfed.collector.sender import Sender
-from underfed.collector.spool import Spool
-from underfed.collector.surroundings import Surroundings
-from underfed.collector.transport import HttpTransport
+from underfed.collector.sampling.gpu import open_gpus
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
+from underfed.collector.spool.sender import Sender
+from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spool_directory
+from underfed.collector.spool.transport import HttpTransport
 from underfed.errors import SpoolLockedError
-from underfed.facts import Origin, parse, read_facts
-from underfed.lock import locked
-from underfed.rundir import rank_directories
+from underfed.exchange import run_files
+from underfed.exchange.facts import Origin, parse, read_facts
+from underfed.exchange.run_files import rank_directories
+from underfed.host.lock import locked
 
 NICE = 10
 LOGS = "log"
@@ -49,21 +49,21 @@ def serve(directory: Path) -> set[Path]:
     first = next(rank_directories(directory), None)
     if first is None:
         return set()
-    origin = parse(Origin, read_facts(first / rundir.RUN)["origin"])
+    origin = parse(Origin, read_facts(first / run_files.RUN)["origin"])
     data_directory = Path(origin.data_directory)
     wanted = spool_directory(data_directory, origin.run_id, origin.hostname)
     with claimed(wanted, SPOOL_PATIENCE_S):
-        spool = Spool(wanted, refuge=directory / SPOOL)
-        ranks = Ranks(directory, spool, Surroundings(open_gpus))
+        spool = Spool(wanted, fallback=directory / SPOOL)
+        ranks = Ranks(directory, spool, HostAndGpus(open_gpus))
         sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
-        companion = Companion(ranks, spool, sender)
-        signal.signal(signal.SIGTERM, lambda *_: companion.part())
+        collector = Collector(ranks, spool, sender)
+        signal.signal(signal.SIGTERM, lambda *_: collector.stop_later())
         try:
-            companion.run(linger_s())
+            collector.run(linger_s())
         finally:
             spool.close(is_over=ranks.have_ended())
     leave(wanted)
-    keep_log(directory / rundir.LOG, data_directory / LOGS / f"{origin.run_id}.log")
+    keep_log(directory / run_files.LOG, data_directory / LOGS / f"{origin.run_id}.log")
     leave(directory)
     return ranks.seen
 

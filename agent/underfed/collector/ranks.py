@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from underfed.collector.samples import Pace
-from underfed.collector.spool import Spool
-from underfed.collector.stream import RankStream
-from underfed.collector.surroundings import Surroundings
-from underfed.facts import End
-from underfed.ring import SETTLE_S
-from underfed.rundir import rank_directories
+from underfed.collector.rank_stream import RankStream
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
+from underfed.collector.sampling.samples import Pace
+from underfed.collector.spool.spool import Spool
+from underfed.exchange.facts import End
+from underfed.exchange.ring import SETTLE_S
+from underfed.exchange.run_files import rank_directories
 
 Result = TypeVar("Result")
 
@@ -37,10 +37,10 @@ FAILURES = 20
 class Ranks:
     """Streams by their directories, in the order of ranks."""
 
-    def __init__(self, run_directory: Path, spool: Spool, surroundings: Surroundings) -> None:
+    def __init__(self, run_directory: Path, spool: Spool, host: HostAndGpus) -> None:
         self._run_directory = run_directory
         self._spool = spool
-        self._surroundings = surroundings
+        self._host = host
         self._streams: dict[Path, RankStream] = {}
         self._failures: dict[Path, int] = {}
         self._end_marks: list[str] = []
@@ -96,11 +96,11 @@ class Ranks:
             if end is not None or (is_due and (self._seconds + index) % turns == 0):
                 self._try(stream, partial(self._close_window, stream, end))
 
-    def tell_again(self, names: set[str]) -> None:
+    def send_again(self, names: set[str]) -> None:
         """The service asked for what these streams are about."""
         for stream in self._active():
             if stream.name in names:
-                stream.tell_again()
+                stream.send_again()
 
     def remove(self, stream: RankStream) -> None:
         """Everything of it is in the spool."""
@@ -120,7 +120,7 @@ class Ranks:
     def _sample(self, streams: list[RankStream]) -> None:
         running = [stream for stream in streams if stream.is_running()]
         try:
-            host, gpus = self._surroundings.sample(stream.origin for stream in running)
+            host, gpus = self._host.sample(stream.origin for stream in running)
         except Exception:
             self._note_failure(self._run_directory)
             host, gpus = None, []
@@ -134,7 +134,7 @@ class Ranks:
                 self._try(longest_ago, longest_ago.look_closely)
 
     def _close_window(self, stream: RankStream, end: End | None) -> None:
-        stream.close_window(self._surroundings.part(stream.origin), end)
+        stream.close_window(self._host.part(stream.origin), end)
 
     def _active(self) -> list[RankStream]:
         return [

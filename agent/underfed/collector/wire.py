@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from underfed.facts import End, LoaderFacts, RunFacts
-from underfed.handover import Handover
+from underfed.exchange.facts import End, LoaderFacts, RunFacts
+from underfed.host.handover import Handover
 
 VERSION = 1
 STEPS = 4096
@@ -151,7 +151,7 @@ class Losses:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunPart:
     """What the training process told, with what the collector found about its host."""
 
     facts: RunFacts
@@ -187,7 +187,7 @@ class Window:
     started_at: str
     start_us: int
     end_us: int
-    run: Run | None = None
+    run: RunPart | None = None
     loaders: list[LoaderFacts] = field(default_factory=list)
     steps: list[Steps] = field(default_factory=list)
     batches: list[Batches] = field(default_factory=list)
@@ -203,13 +203,13 @@ class Window:
     end: End | None = None
 
 
-def encode(window: Window) -> bytes:
+def encode_window(window: Window) -> bytes:
     """The gzipped body of a post."""
     body = {"version": VERSION, **as_json(window)}
     return gzip.compress(json.dumps(body, separators=(",", ":")).encode(), COMPRESSION, mtime=0)
 
 
-def decode(body: bytes) -> dict[str, Any]:
+def decode_window(body: bytes) -> dict[str, Any]:
     """The JSON object of an encoded window."""
     window: dict[str, Any] = json.loads(gzip.decompress(body))
     return window
@@ -217,13 +217,13 @@ def decode(body: bytes) -> dict[str, Any]:
 
 def with_previous(body: bytes, previous_window_index: int | None) -> bytes:
     """The same window after another one: the hole between them is ours."""
-    window = {**decode(body), "previous_window_index": previous_window_index}
+    window = {**decode_window(body), "previous_window_index": previous_window_index}
     return gzip.compress(json.dumps(window, separators=(",", ":")).encode(), COMPRESSION, mtime=0)
 
 
 def as_json(part: Any) -> Any:
     """A dataclass as the object it is on the wire: without what was not measured, a run's facts beside its host."""
-    if isinstance(part, Run):
+    if isinstance(part, RunPart):
         facts = as_json(part.facts)
         return {
             **facts,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import join, quote
 
 from underfed_server.advice.case import Case, make_case
 from underfed_server.advice.catalogue import all_changes
-from underfed_server.advice.command import with_commands
-from underfed_server.diagnosis.verdict import Verdict
+from underfed_server.advice.settings import SETTINGS
+from underfed_server.diagnosis.judge import Verdict
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Refusal
+from underfed_server.model import Advice, Refusal, Setting
+
+COMMAND = "COMMAND"
+"""Stands for the words that start the run, where they are not known: a launcher's are not seen in its ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +30,31 @@ def advise(facts: RunFacts, verdict: Verdict) -> Recommendation:
 
 
 def recommend(case: Case) -> Recommendation:
-    outcomes = [outcome for consider in all_changes() for outcome in consider(case)]
-    advice = in_order(case, (outcome for outcome in outcomes if isinstance(outcome, Advice)))
+    outcomes = [
+        outcome for name, change in all_changes().items() for outcome in change.consider(case.considering(name))
+    ]
+    advice = _in_order(case, (outcome for outcome in outcomes if isinstance(outcome, Advice)))
     refusals = (outcome for outcome in outcomes if isinstance(outcome, Refusal))
-    return Recommendation(tuple(with_commands(case.facts, advice)), tuple(refusals))
+    return Recommendation(tuple(_with_commands(case.facts, advice)), tuple(refusals))
 
 
-def in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
-    """By predicted gain; after these, by what the causes cost that a change cures. Stable in all else."""
+def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
+    """By predicted gain; those without by what the causes cost that they cure. Stable in all else."""
     return sorted(advice, key=lambda one: (-(one.predicted_speedup or 0.0), -case.cost_fraction(one.change)))
+
+
+def _with_commands(facts: RunFacts, advice: Sequence[Advice]) -> list[Advice]:
+    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set."""
+    settable = [one for one in advice if one.settings and all(SETTINGS[name].is_settable for name in one.settings)]
+    words = join(facts.command) if facts.command else COMMAND
+    commands = {
+        id(one): f"underfed run --apply {quote(facts.run_id)} -- {words}"
+        if one is settable[0]
+        else f"underfed run {_set(one.settings)} -- {words}"
+        for one in settable
+    }
+    return [one.model_copy(update={"command": commands.get(id(one))}) for one in advice]
+
+
+def _set(settings: Mapping[str, Setting]) -> str:
+    return " ".join(f"--set {name}={str(value).lower()}" for name, value in settings.items())

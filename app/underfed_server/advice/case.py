@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from underfed_server.advice.cures import CURES, IN_ANY_RUN
-from underfed_server.advice.predict import Predictor, make_predictor
-from underfed_server.advice.replay import PredictionError, recorded_setting
-from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.advice.prediction.predict import Predictor, make_predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
+from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.judge import Verdict
 from underfed_server.diagnosis.ranks import judged_rank
-from underfed_server.diagnosis.verdict import Verdict
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
-from underfed_server.model import Cause, CauseFinding, Change
+from underfed_server.model import CauseFinding
+from underfed_server.names import CauseName, ChangeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,13 @@ class Case:
     rank: RankFacts
     predictor: Predictor | None
     obstacle: str | None
+    change: ChangeName = ""
+    """The change that is being considered."""
+
+    @property
+    def cause(self) -> CauseFinding | None:
+        """The costliest in the verdict that the change cures."""
+        return next((each for each in self.verdict.causes if cures(self.change, each)), None)
 
     @property
     def waits_for_data(self) -> bool:
@@ -40,11 +49,11 @@ class Case:
 
     @property
     def prefetch_factor(self) -> int:
-        """As torch has it where workers are started and none is said."""
+        """As torch has it where workers are started and none is given."""
         return self.loader.prefetch_factor or 2
 
     @property
-    def recorded(self) -> LoaderSetting:
+    def recorded(self) -> SimulatedSetting:
         """As the run had it."""
         return recorded_setting(self.loader)
 
@@ -53,18 +62,42 @@ class Case:
         """That share cores, memory and /dev/shm with the judged one, itself included."""
         return max(1, sum(each.hostname == self.rank.hostname for each in self.facts.ranks))
 
-    def found(self, *causes: Cause) -> CauseFinding | None:
-        """The costliest of these that the verdict names."""
-        return next((finding for finding in self.verdict.causes if finding.cause in causes), None)
+    @property
+    def cpu_us(self) -> float | None:
+        """CPU time of a step: to load a batch and to train on it, in all processes of the rank. ``None``: loading was
+        not measured.
+        """
+        load = measures.mean(self.rank.batches.cpu_us)
+        if load is None:
+            return None
+        # Without workers, loading is among what the training process computes.
+        training = (self.rank.process.process_cores or 0.0) * self.rank.step_us - (0.0 if self.num_workers else load)
+        return load + max(0.0, training)
 
-    def cost_fraction(self, change: Change) -> float:
+    def considering(self, change: ChangeName) -> Case:
+        return replace(self, change=change)
+
+    def found(self, *causes: CauseName) -> CauseFinding | None:
+        """The costliest of these that the verdict names.
+
+        Raises:
+            KeyError: there is no such cause.
+        """
+        wanted = {name for name in causes if all_causes()[name]}
+        return next((finding for finding in self.verdict.causes if finding.cause in wanted), None)
+
+    def cost_fraction(self, change: ChangeName) -> float:
         """Share of a step that the causes cost which ``change`` cures."""
-        return sum(finding.cost_fraction for finding in self.verdict.causes if finding.cause in CURES[change])
+        return sum(each.cost_fraction for each in self.verdict.causes if cures(change, each))
+
+
+def cures(change: ChangeName, finding: CauseFinding) -> bool:
+    return change in all_causes()[finding.cause].cured_by
 
 
 def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
     """``None`` for runs that get no advice: nothing is lost to input and nothing will fail, or no loader is known."""
-    concerns_any = any(finding.cause in IN_ANY_RUN for finding in verdict.causes)
+    concerns_any = any(all_causes()[finding.cause].at_any_bound for finding in verdict.causes)
     if facts.loader is None or not (verdict.bound in ("data", "transfer") or concerns_any):
         return None
     rank = judged_rank(facts)

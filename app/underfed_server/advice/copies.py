@@ -1,4 +1,4 @@
-"""How batches get to the device in this run, and what of that the device waits for."""
+"""How batches get to the device in this run, and for how much of that the device waits."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from underfed_server.advice.bounds import BOUNDS
 from underfed_server.advice.case import Case
-from underfed_server.diagnosis import measures
+from underfed_server.diagnosis import evidence, measures
 from underfed_server.model import Evidence
+
+EXPOSED_FRACTION = 0.05
+"""Exposed copies below it are not worth a change: the same 5 % from which a change is advised."""
 
 
 def exposed_fraction(case: Case) -> float | None:
@@ -20,11 +22,16 @@ def exposed_fraction(case: Case) -> float | None:
 
 
 def is_exposed(case: Case) -> bool:
-    return (exposed_fraction(case) or 0.0) >= BOUNDS.exposed_copy_fraction
+    return (exposed_fraction(case) or 0.0) >= EXPOSED_FRACTION
 
 
 def is_pinned(case: Case) -> bool:
     return bool(case.loader.settings.get("pin_memory"))
+
+
+def waits_for_input(case: Case) -> bool:
+    """For data, or for copies of it."""
+    return case.waits_for_data or case.verdict.bound == "transfer"
 
 
 def ceiling(case: Case) -> float:
@@ -35,10 +42,11 @@ def ceiling(case: Case) -> float:
 def copy_evidence(case: Case) -> Sequence[Evidence]:
     steps, size = case.rank.steps, case.loader.batch_bytes
     copied = measures.mean(steps.h2d_us)
+    copied_at = size / copied * 1e6 if size and copied else None
     return [
-        Evidence(what="Copy of a batch, not hidden", value=exposed_fraction(case), unit="fraction",
+        Evidence(what="Copy that is not hidden, of step time", value=exposed_fraction(case), unit="fraction",
                  series="h2d_exposed_us"),
-        Evidence(what="Copying one batch to the device", value=copied, unit="us", series="h2d_us"),
-        Evidence(what="Size of a batch", value=size, unit="bytes"),
-        Evidence(what="Copied at", value=size / copied * 1e6 if size and copied else None, unit="bytes_per_s"),
+        evidence.mean_us("Copying one batch", steps.h2d_us, "h2d_us"),
+        evidence.batch_bytes(case.loader),
+        Evidence(what="Copying speed", value=copied_at, unit="bytes_per_s"),
     ]  # fmt: skip

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from underfed_server.advice.bounds import BOUNDS
 from underfed_server.advice.case import Case
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.storage import KINDS, storage_place
-from underfed_server.facts.record import StorageFacts
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import StoragePlace
+
+LEAST_READ_BYTES = 64 << 10
+"""For one batch, from which a loader reads its data from files: less are the pipes that its indices come by."""
 
 
-def main_place(case: Case) -> StorageFacts | None:
+def main_place(case: Case) -> StoragePlace | None:
     """Where most of its files were seen; ``None``: none was."""
     return storage_place(case.facts, case.rank)
 
 
-def describe(place: StorageFacts) -> str:
+def describe(place: StoragePlace) -> str:
     """``"an NVMe drive (/data: nvme0n1, ext4)"``"""
     details = ", ".join(word for word in (place.device, place.file_system) if word)
     return f"{KINDS[place.kind]} ({place.mount}{': ' if details else ''}{details})"
@@ -46,5 +48,5 @@ def _bytes_of_a_batch(case: Case) -> float | None:
 def is_cached(case: Case) -> bool:
     """The page cache serves the reads: they do not reach storage. What a server sends is not counted as read."""
     read, asked, place = measures.storage_fraction(case.rank), _bytes_of_a_batch(case), main_place(case)
-    is_seen = read is not None and asked is not None and asked >= BOUNDS.least_read_bytes
-    return is_seen and (read or 0.0) < LIMITS.storage_read_fraction and (place is None or place.kind != "network")
+    is_seen = read is not None and asked is not None and asked >= LEAST_READ_BYTES
+    return is_seen and (read or 0.0) < THRESHOLDS.storage_read_fraction and (place is None or place.kind != "network")

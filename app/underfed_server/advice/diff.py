@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from underfed_server.advice.settings import SETTINGS
 from underfed_server.facts.record import LoaderFacts
 from underfed_server.model import Setting
-
-DEFAULTS: Mapping[str, Setting] = {
-    "num_workers": 0,
-    "prefetch_factor": None,
-    "persistent_workers": False,
-    "pin_memory": False,
-    "in_order": True,
-    "multiprocessing_context": None,
-}
-"""torch's own: an argument that holds its default is usually not written in the code."""
 
 
 def diff_of(loader: LoaderFacts, changed: Mapping[str, Setting], not_in_code: Collection[str] = ()) -> str:
@@ -25,20 +16,18 @@ def diff_of(loader: LoaderFacts, changed: Mapping[str, Setting], not_in_code: Co
     """
     lines = []
     for name, value in changed.items():
-        if name not in not_in_code and is_written(loader, name):
+        if name not in not_in_code and _is_written(loader, name):
             lines.append(f"-{name}={loader.settings[name]!r},")
         if value is not None:
             lines.append(f"+{name}={value!r},")
     return call(loader, lines)
 
 
-def is_written(loader: LoaderFacts, name: str) -> bool:
-    """Whether the code surely says this argument: 2 is what torch makes of no ``prefetch_factor``."""
-    if name not in loader.settings:
-        return False
-    old = loader.settings[name]
-    is_implied = (name == "prefetch_factor" and old == 2) or (name == "multiprocessing_context" and old == "fork")
-    return not is_implied and old != DEFAULTS.get(name, object())
+def _is_written(loader: LoaderFacts, name: str) -> bool:
+    """Whether the code surely gives this argument: a default is usually not written, nor the platform's ``fork``."""
+    old = loader.settings.get(name)
+    is_platforms = name == "multiprocessing_context" and old == "fork"
+    return old is not None and not is_platforms and old != SETTINGS[name].default
 
 
 def call(loader: LoaderFacts, arguments: Iterable[str]) -> str:

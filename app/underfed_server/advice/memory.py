@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 
-from underfed_server.advice.bounds import BOUNDS
+from underfed_server.advice import bounds
 from underfed_server.advice.case import Case
-from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.facts.record import HostShare
 
 
-def fits(case: Case, setting: LoaderSetting) -> bool:
+def fits(case: Case, setting: SimulatedSetting) -> bool:
     """What was not measured bounds nothing; what takes no more than the run took before always fits.
 
     A run that is short of memory gets nothing that takes more.
@@ -23,12 +23,12 @@ def fits(case: Case, setting: LoaderSetting) -> bool:
     return fits_in_shm(case, setting) and _fits_in_memory(case, workers, batches) and _can_open(case, workers, batches)
 
 
-def in_flight(setting: LoaderSetting) -> int:
-    """Batches that may lie finished and waiting."""
+def in_flight(setting: SimulatedSetting) -> int:
+    """Batches that may be finished and waiting."""
     return setting.num_workers * setting.prefetch_factor
 
 
-def fits_in_shm(case: Case, setting: LoaderSetting) -> bool:
+def fits_in_shm(case: Case, setting: SimulatedSetting) -> bool:
     most = most_batches_in_shm(case)
     return most is None or in_flight(setting) <= max(most, in_flight(case.recorded))
 
@@ -36,7 +36,7 @@ def fits_in_shm(case: Case, setting: LoaderSetting) -> bool:
 def most_batches_in_shm(case: Case) -> int | None:
     """Prefetched batches that fit; ``None``: the size of a batch or of /dev/shm is not known."""
     free, batch = case.facts.host.shm_free_bytes, case.loader.batch_bytes
-    return None if free is None or not batch else int(free * BOUNDS.shm_fraction / batch / case.ranks_on_host)
+    return None if free is None or not batch else int(free * bounds.SHM_FRACTION / batch / case.ranks_on_host)
 
 
 def worker_bytes(case: Case) -> int | None:
@@ -60,7 +60,7 @@ def _fits_in_memory(case: Case, workers: int, batches: int) -> bool:
     if left is None:
         return True
     more = max(0, workers) * (worker_bytes(case) or 0) + max(0, batches) * (case.loader.batch_bytes or 0)
-    return more * case.ranks_on_host <= left * BOUNDS.memory_fraction
+    return more * case.ranks_on_host <= left * bounds.MEMORY_FRACTION
 
 
 def _can_open(case: Case, workers: int, batches: int) -> bool:
@@ -70,4 +70,4 @@ def _can_open(case: Case, workers: int, batches: int) -> bool:
         return True
     by_name = case.loader.settings.get("sharing_strategy") == "file_system"
     tensors = 0 if by_name else max(0, batches) * (case.loader.batch_tensors or 0)
-    return now + max(0, workers) * BOUNDS.files_a_worker + tensors <= limit * BOUNDS.open_files_fraction
+    return now + max(0, workers) * bounds.FILES_A_WORKER + tensors <= limit * bounds.OPEN_FILES_FRACTION

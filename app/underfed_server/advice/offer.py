@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.predict import Prediction
-from underfed_server.advice.replay import PredictionError
+from underfed_server.advice.prediction.predict import Prediction
+from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.advice.prediction.workload import PredictionError
+from underfed_server.advice.settings import SETTINGS
 from underfed_server.advice.shares import Gain
-from underfed_server.advice.simulate import LoaderSetting
-from underfed_server.diagnosis.limits import LIMITS
-from underfed_server.model import Advice, Anatomy, Change, Evidence, Setting
-
-NEEDS_WORKERS = ("prefetch_factor", "persistent_workers", "in_order", "threads_per_worker")
-"""These say nothing without workers, and ``underfed run --set`` refuses them there."""
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Advice, Anatomy, Evidence, Refusal, Setting
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a change says of itself; figures are evidence, not prose."""
+    """What a change says of itself for one run. Figures belong into the evidence, not into the sentences."""
 
-    change: Change
     to: Setting
     title: str
     why: str
@@ -38,8 +35,8 @@ class Offer:
     """Why its gain cannot be computed, where that lies in the change itself."""
 
 
-def offer_simulated(case: Case, setting: LoaderSetting, offer: Offer) -> list[Advice]:
-    """With its gain as simulated from this run; empty where that is not worth it. Without, where it cannot be."""
+def offer_simulated(case: Case, setting: SimulatedSetting, offer: Offer) -> list[Advice]:
+    """With its simulated gain, where that is worth a change; without a gain where it cannot be simulated."""
     if case.predictor is None:
         return [offer_unpredicted(case, offer)]
     try:
@@ -80,8 +77,12 @@ def offer_unpredicted(case: Case, offer: Offer, unknown: str | None = None) -> A
     return _advice(case, offer).model_copy(update={"assumption": reason and _sentence(reason)})
 
 
+def refuse(case: Case, title: str, why: str, evidence: Sequence[Evidence]) -> Refusal:
+    return Refusal(change=case.change, title=title, why=why, evidence=list(evidence))
+
+
 def is_worthwhile(speedup: float) -> bool:
-    return speedup >= LIMITS.worthwhile_speedup
+    return speedup >= THRESHOLDS.worthwhile_speedup
 
 
 def predicted_step_us(case: Case, prediction: Prediction) -> float:
@@ -89,27 +90,37 @@ def predicted_step_us(case: Case, prediction: Prediction) -> float:
     return case.rank.step_us / prediction.speedup
 
 
-def complete(case: Case, changed: dict[str, Setting]) -> dict[str, Setting]:
+def _complete(case: Case, changed: dict[str, Setting]) -> dict[str, Setting]:
     """All that a run needs to be this one with the change: what it was given from outside, too."""
     number = case.loader.num_workers
     kept: dict[str, Setting] = {"num_workers": number} if number is not None else {}
     if number:
         kept["prefetch_factor"] = case.prefetch_factor
     settings = {**kept, **case.facts.overrides, **changed}
-    without = NEEDS_WORKERS if not settings.get("num_workers") else ()
-    return {name: value for name, value in settings.items() if name not in without and value is not None}
+    # ``underfed run --set`` refuses what needs workers where there are none.
+    has_workers = bool(settings.get("num_workers"))
+    return {
+        name: value
+        for name, value in settings.items()
+        if value is not None and (has_workers or not _needs_workers(name))
+    }
+
+
+def _needs_workers(name: str) -> bool:
+    known = SETTINGS.get(name)
+    return known is not None and known.needs_workers and known.is_settable
 
 
 def _advice(case: Case, offer: Offer) -> Advice:
     return Advice(
-        change=offer.change,
-        from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(offer.change),
+        change=case.change,
+        from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
         to=offer.to,
         predicted_speedup=None,
         low=None,
         high=None,
         ceiling=case.predictor.ceiling if case.predictor and case.waits_for_data else None,
-        settings=complete(case, offer.settings) if offer.settings is not None else {},
+        settings=_complete(case, offer.settings) if offer.settings is not None else {},
         title=offer.title,
         why=offer.why,
         evidence=list(offer.evidence),
@@ -130,12 +141,12 @@ def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
 
 
 def _assumption(case: Case) -> str | None:
-    replay = case.predictor.replay if case.predictor else None
-    if replay is not None and not replay.slowdown_measured:
+    workload = case.predictor.workload if case.predictor else None
+    if workload is not None and not workload.slowdown_measured:
         return "How much busy cores slow each other down was not measured on this host, so the interval is wide."
-    if replay is not None and not replay.handover_measured:
+    if workload is not None and not workload.handover_measured:
         return "Handing batches over from workers was not seen in this run: typical times are assumed."
-    if replay is not None and not replay.saw_workers:
+    if workload is not None and not workload.saw_workers:
         return "Handing batches over from workers was not seen in this run: it is taken as measured on this host."
     return None
 

@@ -1,4 +1,4 @@
-"""What lies ahead of a running run, if it goes on as it was judged: how far it will go, and what that will cost."""
+"""How far a running run will still go, and how much time it will lose, if it goes on as it was judged."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from statistics import median
 from underfed_server.model import Diagnosis, LoaderInfo, Outlook, Run, Setting
 
 EPOCHS = {"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "train_epochs", "num_train_epochs"}
-"""How scripts call the epochs they train for."""
+"""Names of options and config keys for the number of epochs."""
 RESUMED = {"resume", "resume_from", "resume_from_checkpoint", "start_epoch", "initial_epoch", "ckpt_path"}
-"""What says that epochs of another run count, too: then it is not known how many are left."""
+"""Names of options for going on from another run: then it is not known how many epochs are left."""
 S_PER_HOUR = 3_600.0
 
 
 def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
-    """``None``: it is over, or was not judged, or its ranks do not say how fast they are."""
+    """``None``: it is over, was not judged, or its pace is not known."""
     if run.status != "running" or diagnosis is None or diagnosis.bound == "unknown":
         return None
     stall, steps_per_s = diagnosis.data_stall_fraction, diagnosis.steps_per_s
@@ -38,16 +38,16 @@ def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
 
 
 def _last_step(run: Run, judged: str | None) -> tuple[int | None, str | None]:
-    """Steps of all epochs, and what it was told by. Epochs that ended say how many steps one has; else its loader."""
+    """Steps of all epochs, and where that is said. Epochs that ended show how many steps one has, else the loader."""
     loader = next((one for one in run.loaders if one.loader == judged), None)
-    told = _told_epochs(run)
+    configured = _configured_epochs(run)
     steps = None if loader is None else _steps_per_epoch(run, loader)
-    if told is None or not steps or (run.restart_count or 0) > 0:
+    if configured is None or not steps or (run.restart_count or 0) > 0:
         return None, None
-    epochs, where = told
+    epochs, where = configured
     if epochs * steps <= run.steps:
         return None, None
-    return epochs * steps, f"{epochs} epochs of {steps:,} steps: {where}"
+    return epochs * steps, f"{epochs} epochs, as {where} says, of {steps:,} steps each"
 
 
 def _steps_per_epoch(run: Run, loader: LoaderInfo) -> int | None:
@@ -55,9 +55,12 @@ def _steps_per_epoch(run: Run, loader: LoaderInfo) -> int | None:
     return round(median(ended)) if ended else loader.batches_per_epoch
 
 
-def _told_epochs(run: Run) -> tuple[int, str] | None:
+def _configured_epochs(run: Run) -> tuple[int, str] | None:
     """By the config that was given to ``underfed.init``, else by the command."""
-    given = [*((key, value, f"config {key}={value}") for key, value in run.config.items()), *_options(run.command)]
+    given = [
+        *((key, value, f"{key}={value} in the run's config") for key, value in run.config.items()),
+        *_options(run.command),
+    ]
     if any(key in RESUMED and value not in (None, False, "", "0", 0, "false", "False") for key, value, _ in given):
         return None
     for key, value, where in given:

@@ -6,25 +6,25 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from underfed_server.advice.bounds import BOUNDS
+from underfed_server.advice import bounds
 from underfed_server.advice.case import Case
 from underfed_server.advice.memory import fits, in_flight
-from underfed_server.advice.predict import Predictor
-from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.advice.prediction.predict import Predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 
 
-def find_setting(case: Case, predictor: Predictor) -> LoaderSetting | None:
+def find_setting(case: Case, predictor: Predictor) -> SimulatedSetting | None:
     """Numbers of workers first; longer queues only where these leave something to gain. ``None``: nothing to choose.
 
     Raises:
         PredictionError: other settings cannot be predicted from this run.
     """
-    enough = predictor.ceiling * (1 - LIMITS.cheapest_within_fraction)
-    speeds: dict[LoaderSetting, float] = {}
+    enough = predictor.ceiling * (1 - THRESHOLDS.cheapest_within_fraction)
+    speeds: dict[SimulatedSetting, float] = {}
     for setting in (with_workers(case, number) for number in numbers(case)):
         speeds |= _tried(predictor, [setting] if fits(case, setting) else _shorter(case, setting))
         if setting.num_workers > case.num_workers and max(speeds.values(), default=0.0) >= enough:
@@ -34,15 +34,15 @@ def find_setting(case: Case, predictor: Predictor) -> LoaderSetting | None:
     return cheapest(speeds)
 
 
-def cheapest(speeds: dict[LoaderSetting, float]) -> LoaderSetting | None:
+def cheapest(speeds: dict[SimulatedSetting, float]) -> SimulatedSetting | None:
     """Fewest workers, then fewest batches in flight, of all within 2 % of the best speed; ``None``: there is none."""
-    enough = max(speeds.values(), default=0.0) * (1 - LIMITS.cheapest_within_fraction)
+    enough = max(speeds.values(), default=0.0) * (1 - THRESHOLDS.cheapest_within_fraction)
     fast = [setting for setting, speed in speeds.items() if speed >= enough]
     return min(fast, key=lambda one: (one.num_workers, in_flight(one)), default=None)
 
 
 def numbers(case: Case) -> list[int]:
-    """Of workers that this run may use, its own left out: bounded by its cores, and by what one loop can feed."""
+    """Numbers of workers to try instead of the run's own: bounded by its cores, and by what one loop can feed."""
     most = most_workers(case)
     least = 1 if case.loader.settings.get("timeout_s") else 0
     return [number for number in NUMBERS if least <= number <= most and number != case.num_workers]
@@ -52,43 +52,43 @@ def most_workers(case: Case) -> int:
     """Ranks on one host share its cores. A data set that is not shared out gets no more than it has."""
     usable = (case.facts.host.usable_cores or 1.0) / case.ranks_on_host
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us) or 0.0
-    a_core = BOUNDS.workers_a_core_when_blocked if blocked >= LIMITS.blocked_fraction else 1
-    most = min(BOUNDS.most_workers, max(1, math.floor(usable)) * a_core)
+    a_core = bounds.WORKERS_A_CORE_WHEN_BLOCKED if blocked >= THRESHOLDS.blocked_fraction else 1
+    most = min(bounds.MOST_WORKERS, max(1, math.floor(usable)) * a_core)
     return min(most, max(1, case.num_workers)) if is_unsharded(case) else most
 
 
 def is_unsharded(case: Case) -> bool:
-    """More workers would load the same samples more often: so its code tells, or the batches that came twice."""
+    """More workers would load the same samples more often: its code says so, or batches that came twice."""
     return case.loader.shards is False or case.found("unsharded_iterable") is not None
 
 
-def with_workers(case: Case, number: int) -> LoaderSetting:
+def with_workers(case: Case, number: int) -> SimulatedSetting:
     """As recorded, with so many workers. What needs workers goes with them."""
     recorded = case.recorded
     return replace(recorded, num_workers=number, persistent_workers=recorded.persistent_workers and number > 0)
 
 
-def _tried(predictor: Predictor, settings: Iterable[LoaderSetting]) -> dict[LoaderSetting, float]:
+def _tried(predictor: Predictor, settings: Iterable[SimulatedSetting]) -> dict[SimulatedSetting, float]:
     return {setting: predictor.quick(setting) for setting in settings}
 
 
-def _nearly_best(speeds: dict[LoaderSetting, float]) -> list[LoaderSetting]:
+def _nearly_best(speeds: dict[SimulatedSetting, float]) -> list[SimulatedSetting]:
     """Of these a longer queue may make the best."""
-    enough = max(speeds.values()) / LIMITS.worthwhile_speedup
+    enough = max(speeds.values()) / THRESHOLDS.worthwhile_speedup
     near = [setting for setting, speed in speeds.items() if speed >= enough and setting.num_workers > 0]
     return sorted(near, key=lambda setting: setting.num_workers)[:3]
 
 
 def longer_factors(case: Case) -> list[int]:
-    return [factor for factor in BOUNDS.longer_prefetch_factors if factor > case.prefetch_factor]
+    return [factor for factor in bounds.LONGER_PREFETCH_FACTORS if factor > case.prefetch_factor]
 
 
-def _longer(case: Case, setting: LoaderSetting) -> list[LoaderSetting]:
+def _longer(case: Case, setting: SimulatedSetting) -> list[SimulatedSetting]:
     options = [replace(setting, prefetch_factor=factor) for factor in longer_factors(case)]
     return [option for option in options if fits(case, option)]
 
 
-def _shorter(case: Case, setting: LoaderSetting) -> list[LoaderSetting]:
+def _shorter(case: Case, setting: SimulatedSetting) -> list[SimulatedSetting]:
     """The longest shorter queue that fits, if one does."""
     options = [replace(setting, prefetch_factor=factor) for factor in range(case.prefetch_factor - 1, 0, -1)]
     return [option for option in options if fits(case, option)][:1]

@@ -1,4 +1,4 @@
-"""What a step would be without a measured part of it: arithmetic on the run's own steps, nothing simulated.
+"""What a step would be without a measured part of it: computed from the run's own steps, without a simulation.
 
 The interval is the 95 % of a share that differs from block to block of consecutive steps: neighbouring steps are not
 independent, blocks nearly are.
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.advice.pace import BLOCKS, T_95
-from underfed_server.facts.record import Column
+from underfed_server.advice.proof.pace import BLOCKS, T_95
+from underfed_server.measurements import Column
 
 MOST_SHARE = 0.99
-"""A share of nearly all would give a factor that no measurement carries."""
+"""A share of nearly all would give a factor that no measurement supports."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
-from underfed_server.ingest.grant import ALL, EVERYTHING, Grant
+from underfed_server.ingest.permission import ALL, EVERYTHING, Permission
 from underfed_server.model import TokenMade
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
-from underfed_server.store.team import secrets as kept
-from underfed_server.store.upkeep.rounds import Rounds
+from underfed_server.store.team import access_tokens
+from underfed_server.store.upkeep.periodic import PeriodicThread
 
 COOKIE = "underfed_session"
 SESSION_LENGTH = timedelta(days=30)
@@ -45,19 +45,19 @@ class Access:
         self._proxy_scopes = frozenset(settings.proxy_scopes)
         self._own = {}
         if settings.token is not None:
-            digest = kept.digest_of(settings.token)
-            self._own[digest] = Grant(ALL, token_id=kept.id_of(digest))
+            digest = access_tokens.digest_of(settings.token)
+            self._own[digest] = Permission(ALL, token_id=access_tokens.id_of(digest))
         self._lock = threading.Lock()
         self._used: dict[str, datetime] = {}
         self._listeners: list[Callable[[], None]] = []
         # What it would read at once was just read.
         failed = "tokens could not be read"
-        self._rounds = Rounds(
+        self._thread = PeriodicThread(
             "access", self._follow, failed=failed, failed_s=POLL_S, first_s=POLL_S, closing_s=CLOSING_S
         )
         self._noted_at = time.monotonic()
         self._read_at = 0.0
-        self._known = kept.Known({}, {})
+        self._known = access_tokens.Known({}, {})
         self._token_ids: frozenset[str | None] = frozenset()
         self.refresh()
 
@@ -67,7 +67,7 @@ class Access:
 
     # --- who asks ---------------------------------------------------------------------------------
 
-    def known(self, headers: Headers, user: str | None = None) -> Grant | None:
+    def known(self, headers: Headers, user: str | None = None) -> Permission | None:
         """What whoever sent these headers may do; ``None``: nobody that is known. Costs a hash and a look-up.
 
         ``user``: as the proxy says; a token that was sent besides counts instead.
@@ -76,12 +76,12 @@ class Access:
             return EVERYTHING
         # By digest: how long a look-up takes tells nothing of the secret.
         for secret, among in ((_bearer(headers), self._known.tokens), (_cookie(headers), self._known.sessions)):
-            grant = among.get(kept.digest_of(secret)) if secret else None
-            if grant is not None and not self._is_over(grant):
-                return grant
-        return None if user is None else Grant(self._proxy_scopes, user=user)
+            permission = among.get(access_tokens.digest_of(secret)) if secret else None
+            if permission is not None and not self._is_over(permission):
+                return permission
+        return None if user is None else Permission(self._proxy_scopes, user=user)
 
-    def look_up(self, headers: Headers, user: str | None = None) -> Grant | None:
+    def look_up(self, headers: Headers, user: str | None = None) -> Permission | None:
         """As :meth:`known`, of the tables as they are now: another process may have made the token or the session.
 
         Raises:
@@ -93,19 +93,19 @@ class Access:
             raise TryLaterError("the database cannot be asked for this token") from error
         return self.known(headers, user)
 
-    def is_live(self, grant: Grant) -> bool:
+    def is_live(self, permission: Permission) -> bool:
         """It was not revoked since, signed out, or over."""
-        if grant.token_id is None:
+        if permission.token_id is None:
             return True
-        has_session = grant.session is None or grant.session in self._known.sessions
-        return has_session and grant.token_id in self._token_ids and not self._is_over(grant)
+        has_session = permission.session is None or permission.session in self._known.sessions
+        return has_session and permission.token_id in self._token_ids and not self._is_over(permission)
 
-    def note_use(self, grant: Grant) -> None:
-        if grant.token_id is not None:
-            self._used[grant.token_id] = self._store.now()
+    def note_use(self, permission: Permission) -> None:
+        if permission.token_id is not None:
+            self._used[permission.token_id] = self._store.now()
 
-    def _is_over(self, grant: Grant) -> bool:
-        return grant.expires_at is not None and grant.expires_at <= self._store.now()
+    def _is_over(self, permission: Permission) -> bool:
+        return permission.expires_at is not None and permission.expires_at <= self._store.now()
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -117,22 +117,24 @@ class Access:
             ForbiddenError: it may not read.
         """
         bearer = {b"authorization": b"Bearer " + token.encode("utf-8", "replace")}
-        grant = self.known(bearer) or self.look_up(bearer)
-        if grant is None or grant.token_id is None:
+        permission = self.known(bearer) or self.look_up(bearer)
+        if permission is None or permission.token_id is None:
             raise UnauthorisedError("this token is not known here", field="token")
         try:
-            grant.require("view")
+            permission.require("view")
         except ForbiddenError as error:
             raise ForbiddenError(f"{error.message}; the page needs one with 'view'", field="token") from error
-        session, token_id = secrets.token_urlsafe(32), grant.token_id
-        digest, now = kept.digest_of(session), self._store.now()
-        self.write(lambda connection: kept.add_session(connection, digest, token_id, now + SESSION_LENGTH, now))
+        session, token_id = secrets.token_urlsafe(32), permission.token_id
+        digest, now = access_tokens.digest_of(session), self._store.now()
+        self.write(
+            lambda connection: access_tokens.add_session(connection, digest, token_id, now + SESSION_LENGTH, now)
+        )
         return session
 
     def sign_out(self, headers: Headers) -> None:
         secret = _cookie(headers)
         if secret:
-            self.write(lambda connection: kept.drop_session(connection, kept.digest_of(secret)))
+            self.write(lambda connection: access_tokens.drop_session(connection, access_tokens.digest_of(secret)))
 
     # --- the tables -------------------------------------------------------------------------------
 
@@ -149,9 +151,9 @@ class Access:
                 return
             self._read_at = asked_at
             with self._store.reading() as reader:
-                known = kept.read_known(reader.connection, self._store.now(), self._own)
+                known = access_tokens.read_known(reader.connection, self._store.now(), self._own)
             before, self._known = self._known, known
-            self._token_ids = frozenset(grant.token_id for grant in known.tokens.values())
+            self._token_ids = frozenset(permission.token_id for permission in known.tokens.values())
         if before.tokens.keys() - known.tokens.keys() or before.sessions.keys() - known.sessions.keys():
             for heard in self._listeners:
                 heard()
@@ -162,11 +164,11 @@ class Access:
 
     def start(self) -> None:
         if not self.is_open:
-            self._rounds.start()
+            self._thread.start()
 
     def close(self) -> None:
         """Before the store: what is known of uses is written."""
-        self._rounds.close()
+        self._thread.close()
         if not self.is_open:
             self._note_uses()
 
@@ -181,7 +183,7 @@ class Access:
     def _note_uses(self) -> None:
         used, self._used = self._used, {}
         if used:
-            self._store.write(lambda connection: kept.note_uses(connection, used))
+            self._store.write(lambda connection: access_tokens.note_uses(connection, used))
 
 
 def is_open(settings: Settings) -> bool:
@@ -194,8 +196,8 @@ def open_access(store: Store, settings: Settings) -> tuple[Access, str | None]:
     made: list[TokenMade] = []
 
     def make_first(connection: Connection) -> None:
-        if not kept.can_administer(connection, store.now()):
-            made.append(kept.make_token(connection, name="first start", now=store.now()))
+        if not access_tokens.can_administer(connection, store.now()):
+            made.append(access_tokens.make_token(connection, name="first start", now=store.now()))
 
     if settings.token is None and not is_open(settings):
         store.write(make_first)

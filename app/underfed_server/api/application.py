@@ -18,7 +18,6 @@ from underfed_server.api import (
     hosts,
     page,
     projects,
-    retention,
     runs,
     series,
     service,
@@ -27,7 +26,7 @@ from underfed_server.api import (
     tokens,
     workers,
 )
-from underfed_server.api.given import Parts
+from underfed_server.api.dependencies import Parts
 from underfed_server.ingest.endpoint import PATH
 
 PREFIX = "/api/v1"
@@ -109,7 +108,7 @@ def skeleton() -> FastAPI:
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
     asked = (
-        runs, projects, retention, series, workers, timeline, export, compare, team, hosts, events, tokens, service,
+        runs, projects, series, workers, timeline, export, compare, team, hosts, events, tokens, service,
     )  # fmt: skip
     for module in asked:
         api.include_router(module.router)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from underfed_server.api.given import ALLOWED, GivenStore
+from underfed_server.api.dependencies import ALLOWED, StoreDep
 from underfed_server.comparison.overview import read_comparison
 from underfed_server.errors import InvalidError
 from underfed_server.model import MOST_COMPARED, Comparison
@@ -16,7 +16,7 @@ router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
 @router.get("/compare")
 def compare(
-    store: GivenStore,
+    store: StoreDep,
     run_id: Annotated[
         list[str],
         Query(min_length=2, max_length=MOST_COMPARED, description="The first is the baseline of all others"),

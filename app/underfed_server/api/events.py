@@ -10,8 +10,8 @@ from fastapi import APIRouter, Header, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts
-from underfed_server.api.stream import ALL_RUNS, Watching, since_of
+from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep
+from underfed_server.api.event_streams import ALL_RUNS, Watching, since_of
 from underfed_server.errors import InvalidError
 from underfed_server.model import RunEvent
 
@@ -27,8 +27,8 @@ class EventStream(StreamingResponse):
 
 @router.get("/events", responses={200: {"model": RunEvent}})
 async def events(
-    parts: GivenParts,
-    grant: GivenGrant,
+    parts: PartsDep,
+    permission: PermissionDep,
     topic: Annotated[list[str], Query(description="`runs`, or `run:RUN_ID`", max_length=MOST_TOPICS)],
     last_event_id: Annotated[str | None, Header(description="What a stream that broke had seen")] = None,
 ) -> EventStream:
@@ -40,5 +40,5 @@ async def events(
     recall = None if since is None else partial(run_in_threadpool, parts.store.changed_since, since)
     # nginx would hold events back until its buffer is full.
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    may = Watching(see=grant.opens, go_on=partial(parts.access.is_live, grant))
+    may = Watching(see=permission.opens, go_on=partial(parts.access.is_live, permission))
     return EventStream(parts.events.watch(topic, recall, may), headers=headers)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from underfed_server.api.given import ALLOWED, GivenStore
+from underfed_server.api.dependencies import ALLOWED, StoreDep
 from underfed_server.export.steps import Stretch, stretches
 from underfed_server.export.table import as_csv, as_json, as_parquet
 from underfed_server.export.trace import as_trace
@@ -30,10 +30,10 @@ WRITTEN: Mapping[ExportFormat, tuple[Callable[[Run, Iterable[Stretch]], Iterator
 @router.get("/runs/{run_id}/export", response_class=StreamingResponse)
 def export(
     run_id: str,
-    store: GivenStore,
+    store: StoreDep,
     format: Annotated[ExportFormat, Query(description="`trace` opens in Perfetto")] = "csv",
 ) -> StreamingResponse:
-    """Every step with the batch it was given; those that retention gave up are left out."""
+    """Every step with the batch it was given; those that retention deleted are left out."""
     run = store.run(run_id)
     write, media_type, ending = WRITTEN[format]
     headers = {"Content-Disposition": f'attachment; filename="{run_id}.{ending}"', "Cache-Control": "no-store"}

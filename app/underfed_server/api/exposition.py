@@ -12,13 +12,12 @@ from platform import python_version
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, Parts
-from underfed_server.distribution import Distribution
+from underfed_server.api.dependencies import ALLOWED, Parts, PartsDep, PermissionDep
 from underfed_server.store.team.gauges import RunGauges, StoreGauges
 
 router = APIRouter(tags=["service"], dependencies=ALLOWED)
@@ -45,11 +44,12 @@ RUN_GAUGES = (
     response_class=Response,
     responses={200: {"description": "Prometheus' text format", "content": {"text/plain": {}}}},
 )
-def metrics(request: Request, parts: GivenParts, grant: GivenGrant) -> Response:
+def metrics(request: Request, parts: PartsDep, permission: PermissionDep) -> Response:
     """The service's own figures and those of the newest running runs, for Prometheus."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Exposition(parts, grant.project))
+    registry.register(parts.counters.registry)
+    registry.register(Exposition(parts, permission.project))
     ProcessCollector(registry=registry)
     return Response(encode(registry), media_type=kind)
 
@@ -67,46 +67,12 @@ class Exposition:
         yield InfoMetricFamily(
             "underfed_build", "Version", value={"version": version("underfed"), "python": python_version()}
         )
-        yield from self._ingest()
-        yield from self._writer()
-        yield from self._service()
-        yield from _store(gauges, len(running))
-        yield from _runs(running)
-
-    def _ingest(self) -> Iterator[Metric]:
-        tally = self.parts.store.writer_tally
-        yield _counter("ingest_windows", "Windows stored", tally.windows)
-        yield _counter("ingest_steps", "Steps in them", tally.steps)
-        yield _counter("ingest_bytes", "Bytes of them, as posted", tally.bytes)
-        yield _counter("ingest_repeats", "Windows that had been stored before", tally.repeats)
-        yield _counter("ingest_out_of_order", "Windows refused because an earlier one is missing", tally.refused)
-        refusals = CounterMetricFamily(
-            "underfed_refusals", "Requests refused or failed, by the code they were answered with", labels=["code"]
-        )
-        for code, count in sorted(self.parts.requests.refusals.items()):
-            refusals.add_metric([code], count)
-        yield refusals
-
-    def _writer(self) -> Iterator[Metric]:
-        tally = self.parts.store.writer_tally
         waiting, waiting_bytes = self.parts.store.waiting
         yield _gauge("writer_queue_length", "Writes that wait for the writing thread", waiting)
         yield _gauge("writer_queue_bytes", "Bytes of the windows among them", waiting_bytes)
-        yield _counter("writer_failures", "Transactions that were rolled back", tally.failures)
-        yield _histogram("writer_group_size", "Writes committed together", tally.group_sizes)
-        yield _histogram("writer_commit_seconds", "From the begin of a transaction until it is on disk",
-                         tally.commit_seconds)  # fmt: skip
-
-    def _service(self) -> Iterator[Metric]:
-        requests = HistogramMetricFamily(
-            "underfed_request_seconds", "Until the last byte of an answer", labels=["method", "route", "status"]
-        )
-        for kind, seconds in sorted(self.parts.requests.seconds.items()):
-            labels = [kind.method, kind.route, str(kind.status)]
-            requests.add_metric(labels, seconds.cumulative(), sum_value=seconds.total)
-        yield requests
         yield _gauge("event_streams", "Open streams of events: pages that watch", self.parts.events.open_streams)
-        yield _histogram("judgement_seconds", "Judging a run", self.parts.pulse.judgement_seconds)
+        yield from _store(gauges, len(running))
+        yield from _runs(running)
 
 
 def _store(gauges: StoreGauges, told: int) -> Iterator[Metric]:
@@ -145,13 +111,5 @@ def _labels(run: RunGauges) -> list[str]:
     return [run.run_id, run.project[:MOST_LABEL], run.name[:MOST_LABEL]]
 
 
-def _counter(name: str, documentation: str, value: float) -> Metric:
-    return CounterMetricFamily(f"underfed_{name}", documentation, value=value)
-
-
 def _gauge(name: str, documentation: str, value: float) -> Metric:
     return GaugeMetricFamily(f"underfed_{name}", documentation, value=value)
-
-
-def _histogram(name: str, documentation: str, values: Distribution) -> Metric:
-    return HistogramMetricFamily(f"underfed_{name}", documentation, buckets=values.cumulative(), sum_value=values.total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -11,7 +12,6 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
-from underfed_server.api.methods import methods_of
 from underfed_server.errors import RequestError, internal_error, written
 from underfed_server.logs import request_id
 from underfed_server.model import ErrorBody, ErrorDetail
@@ -55,7 +55,7 @@ def _framework(request: Request, error: Exception) -> Response:
     status, headers = HTTPStatus(error.status_code), error.headers
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
         # The framework knows of one route of an address at a time.
-        methods = methods_of(request.app, request.url.path)
+        methods = _methods_of(request.app, request.url.path)
         if methods:
             status, headers = HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": ", ".join(methods)}
     message = _said(request, status) or str(error.detail)
@@ -87,3 +87,16 @@ def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001
 def _field(place: Sequence[int | str]) -> str:
     """``("query", "buckets")`` → ``buckets``, ``("body", "tags", "a")`` → ``tags.a``."""
     return ".".join(str(part) for part in place[1:])
+
+
+def _methods_of(app: FastAPI, path: str) -> list[str]:
+    """That an address takes, as the description of the API says; none where there is nothing."""
+    known = getattr(app.state, "methods", None)
+    if known is None:
+        known = app.state.methods = [(_pattern(each), methods) for each, methods in app.openapi()["paths"].items()]
+    return sorted({method.upper() for pattern, methods in known if pattern.fullmatch(path) for method in methods})
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """``/runs/{run_id}`` as an expression that its addresses match."""
+    return re.compile("[^/]+".join(re.escape(part) for part in re.split(r"\{\w+\}", template)))

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from underfed_server.api.stream import Events
+from underfed_server.api.event_streams import Events
 from underfed_server.errors import NotFoundError
-from underfed_server.store.runs.news import News
+from underfed_server.store.runs.listing import RunChange
 from underfed_server.store.store import Store
-from underfed_server.store.upkeep.rounds import Rounds
+from underfed_server.store.upkeep.periodic import PeriodicThread
 
 EVERY_S = 1.0
 OVERLAP = timedelta(seconds=10)
@@ -30,14 +30,14 @@ class Follower:
         self._store = store
         self._events = events
         self._touch = touch
-        self._known: dict[str, News] = {}
+        self._known: dict[str, RunChange] = {}
         self._since = store.now()
         failed = "what other processes wrote could not be followed"
-        self._rounds = Rounds(
+        self._thread = PeriodicThread(
             "follower", self._follow, failed=failed, failed_s=EVERY_S, first_s=EVERY_S, closing_s=CLOSING_S
         )
-        self.start = self._rounds.start
-        self.close = self._rounds.close
+        self.start = self._thread.start
+        self.close = self._thread.close
 
     def _follow(self) -> float:
         begun = time.monotonic()
@@ -47,25 +47,25 @@ class Follower:
 
     def _look(self) -> None:
         now = self._store.now()
-        news = [each for each in self._store.news(self._since - OVERLAP) if self._known.get(each.run_id) != each]
-        self._touch({each.run_id for each in news if self._has_windows(each)})
-        for each in news:
+        changes = [each for each in self._store.changes(self._since - OVERLAP) if self._known.get(each.run_id) != each]
+        self._touch({each.run_id for each in changes if self._has_windows(each)})
+        for each in changes:
             self._tell(each)
-        self._known |= {each.run_id: each for each in news}
+        self._known |= {each.run_id: each for each in changes}
         self._known = {run_id: each for run_id, each in self._known.items() if each.changed_at >= now - 2 * OVERLAP}
         self._since = now
 
-    def _has_windows(self, news: News) -> bool:
-        known = self._known.get(news.run_id)
-        return known is None or known.last_seen_at != news.last_seen_at
+    def _has_windows(self, change: RunChange) -> bool:
+        known = self._known.get(change.run_id)
+        return known is None or known.last_seen_at != change.last_seen_at
 
-    def _tell(self, news: News) -> None:
+    def _tell(self, change: RunChange) -> None:
         if not self._events.open_streams:
             return
-        known = self._known.get(news.run_id)
-        changed = known is None or known.diagnosed_at != news.diagnosed_at
+        known = self._known.get(change.run_id)
+        changed = known is None or known.diagnosed_at != change.diagnosed_at
         try:
-            run, deleted = self._store.state(news.run_id)
+            run, deleted = self._store.state(change.run_id)
         except NotFoundError:
             return  # nothing is left of it
         self._events.publish(run, diagnosis_changed=changed, deleted=deleted)

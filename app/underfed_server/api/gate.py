@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable
 
 from underfed_server.api.access import Access
-from underfed_server.api.limits import Limits, key_of
-from underfed_server.api.manners import WRITES, require_json, require_local_name, require_same_site, require_text
+from underfed_server.api.headers import WRITES, require_json, require_local_name, require_same_site, require_text
 from underfed_server.api.proxy import Proxy
-from underfed_server.ingest.asgi import GRANT, Message, Receive, Scope, length_of, read_body, require_size
+from underfed_server.api.rate_limits import RateLimits, key_of
+from underfed_server.ingest.asgi import PERMISSION, Message, Receive, Scope, length_of, read_body, require_size
 from underfed_server.ingest.endpoint import MOST_BYTES
-from underfed_server.ingest.grant import Grant
+from underfed_server.ingest.permission import Permission
 
 
 class Gate:
-    def __init__(self, access: Access, limits: Limits, proxy: Proxy) -> None:
+    def __init__(self, access: Access, limits: RateLimits, proxy: Proxy) -> None:
         self._access = access
         self._limits = limits
         self._proxy = proxy
@@ -35,9 +35,9 @@ class Gate:
         if not is_ingest:
             require_json(scope["method"], headers)
             require_same_site(scope["method"], headers)
-        grant = await self._known(headers, user)
-        scope[GRANT] = grant
-        key = _key(scope, grant)
+        permission = await self._known(headers, user)
+        scope[PERMISSION] = permission
+        key = _key(scope, permission)
         self._limits.take(key, length_of(headers))
         if b"transfer-encoding" in headers:
             receive = _counted(receive, lambda size: self._limits.take_bytes(key, size))
@@ -46,14 +46,14 @@ class Gate:
         require_size(length_of(headers), MOST_BYTES)
         return _held(await read_body(receive, MOST_BYTES), receive)
 
-    async def _known(self, headers: dict[bytes, bytes], user: str | None) -> Grant | None:
-        grant = self._access.known(headers, user)
-        if grant is None and (b"authorization" in headers or b"cookie" in headers):
+    async def _known(self, headers: dict[bytes, bytes], user: str | None) -> Permission | None:
+        permission = self._access.known(headers, user)
+        if permission is None and (b"authorization" in headers or b"cookie" in headers):
             # It reads the database, for which nobody else must wait.
-            grant = await asyncio.to_thread(self._access.look_up, headers, user)
-        if grant is not None:
-            self._access.note_use(grant)
-        return grant
+            permission = await asyncio.to_thread(self._access.look_up, headers, user)
+        if permission is not None:
+            self._access.note_use(permission)
+        return permission
 
 
 def address_of(scope: Scope) -> str:
@@ -62,10 +62,10 @@ def address_of(scope: Scope) -> str:
     return key_of(client[0] if client else "")
 
 
-def _key(scope: Scope, grant: Grant | None) -> str:
-    if grant is None or (grant.token_id is None and grant.user is None):
+def _key(scope: Scope, permission: Permission | None) -> str:
+    if permission is None or (permission.token_id is None and permission.user is None):
         return address_of(scope)
-    return f"user {grant.user}" if grant.token_id is None else grant.token_id
+    return f"user {permission.user}" if permission.token_id is None else permission.token_id
 
 
 def _counted(receive: Receive, count: Callable[[int], None]) -> Receive:

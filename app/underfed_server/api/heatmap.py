@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from underfed_server.measurements import Column
 from underfed_server.model import LoadHeatmap
-from underfed_server.store.columns.chunks import Column
 from underfed_server.store.columns.histograms import BINS_PER_OCTAVE as FINE_BINS_PER_OCTAVE
 from underfed_server.store.columns.histograms import Bins
 from underfed_server.store.columns.ladder import Rollup

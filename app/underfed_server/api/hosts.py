@@ -7,11 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenStore, Instant
+from underfed_server.api.dependencies import ALLOWED, Instant, PermissionDep, StoreDep
 from underfed_server.errors import InvalidError, NotFoundError
 from underfed_server.model import HostsPage
-from underfed_server.team.history import read_history
-from underfed_server.team.machines import read_hosts
+from underfed_server.team.host_history import read_history
+from underfed_server.team.host_use import read_hosts
 
 router = APIRouter(tags=["team"], dependencies=ALLOWED)
 
@@ -24,22 +24,22 @@ LONGEST = timedelta(days=31)
 
 @router.get("/hosts")
 def hosts(
-    store: GivenStore,
-    grant: GivenGrant,
+    store: StoreDep,
+    permission: PermissionDep,
     hostname: Annotated[str | None, Query(description="This one alone, with its history")] = None,
     from_at: Annotated[Instant | None, Query(description="Of the history; default: an hour before `to_at`")] = None,
     to_at: Annotated[Instant | None, Query(description="Default: when the host was last heard of")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Intervals of the history")] = 240,
 ) -> HostsPage:
     """Hosts on which a run was seen in seven days: cores, memory, disks, networks and GPUs as they are used now."""
-    page = read_hosts(store, grant.project, hostname)
+    page = read_hosts(store, permission.project, hostname)
     if hostname is None:
         return page
     heard_at = [host.last_seen_at for host in page.hosts]
     end = to_at or max(heard_at, default=store.now())
     start = from_at or end - SHOWN
     _require_span(start, end)
-    history = read_history(store, hostname, start, end, buckets, grant.project)
+    history = read_history(store, hostname, start, end, buckets, permission.project)
     if not page.hosts and not history.runs:
         raise NotFoundError(f"no run was on {hostname!r} in this time", field="hostname")
     return page.model_copy(update={"history": history})

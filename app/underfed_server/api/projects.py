@@ -1,22 +1,80 @@
-"""``/projects`` and ``/users``: what runs can be chosen by."""
+"""``/projects`` and ``/users``: what runs can be chosen by, and how long the single steps of a project are kept."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenStore
-from underfed_server.model import ProjectInfo, UserInfo
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+from underfed_server.api.dependencies import ALLOWED, MOST, PartsDep, PermissionDep, StoreDep
+from underfed_server.errors import InvalidError
+from underfed_server.model import ProjectInfo, ProjectRetention, UserInfo
+from underfed_server.store.columns.rounding import FEWEST_BITS, MOST_BITS
+from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy
+
+router = APIRouter(dependencies=ALLOWED)
+
+LEAST_AGE_US = 3_600_000_000
+"""Chunks span some minutes: a shorter age could not be kept to."""
+
+LEAST_BYTES = 1_000_000
+
+ProjectName = Annotated[str, Path(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
 
 
-@router.get("/projects")
-def projects(store: GivenStore, grant: GivenGrant) -> list[ProjectInfo]:
+class RetentionWish(BaseModel):
+    """Null: as the service was told for all. 0: for ever, and of any size."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    retain_us: StrictInt | None = Field(default=None, ge=0, le=MOST)
+    max_bytes: StrictInt | None = Field(default=None, ge=0, le=MOST)
+    precision_bits: StrictInt | None = Field(default=None, ge=FEWEST_BITS, le=MOST_BITS)
+    """Durations are rounded to so many significant bits from now on, 8 of them to 0.4 %; null: not at all."""
+
+
+@router.get("/projects", tags=["runs"])
+def projects(store: StoreDep, permission: PermissionDep) -> list[ProjectInfo]:
     """Every project with a run, by name; a token's own, where it is bound to one."""
-    return store.projects(grant.project)
+    return store.projects(permission.project)
 
 
-@router.get("/users")
-def users(store: GivenStore, grant: GivenGrant) -> list[UserInfo]:
+@router.get("/users", tags=["runs"])
+def users(store: StoreDep, permission: PermissionDep) -> list[UserInfo]:
     """Everybody with a run, by name; in a token's own project, where it is bound to one."""
-    return store.users(grant.project)
+    return store.users(permission.project)
+
+
+@router.get("/projects/{project}/retention", tags=["projects"])
+def retention(project: ProjectName, parts: PartsDep) -> ProjectRetention:
+    """What the project set, what holds where it set nothing, and what its runs take."""
+    own, taken = parts.store.retention_policy(project)
+    return ProjectRetention(
+        project=project,
+        retain_us=own.retain_us,
+        max_bytes=own.max_bytes,
+        precision_bits=own.precision_bits,
+        default_retain_us=parts.default_policy.retain_us,
+        default_max_bytes=parts.default_policy.max_bytes,
+        row_bytes=taken.row_bytes,
+        ladder_bytes=taken.ladder_bytes,
+        given_up_at=taken.given_up_at,
+    )
+
+
+@router.put("/projects/{project}/retention", tags=["projects"])
+def set_retention(project: ProjectName, wish: RetentionWish, parts: PartsDep) -> ProjectRetention:
+    """In place of all that the project set before; rows that are beyond it are deleted within a minute."""
+    _require(wish.retain_us, LEAST_AGE_US, "retain_us", "an hour")
+    _require(wish.max_bytes, LEAST_BYTES, "max_bytes", "a megabyte")
+    parts.store.set_retention_policy(project, RetentionPolicy(wish.retain_us, wish.max_bytes, wish.precision_bits))
+    return retention(project, parts)
+
+
+def _require(wish: int | None, least: int, field: str, said: str) -> None:
+    """Raises:
+    InvalidError: a slip of units would cost all steps.
+    """
+    if wish is not None and wish != FOR_EVER and wish < least:
+        raise InvalidError(f"{field} must be at least {said}, {least}, or 0 for no limit; not {wish}", field=field)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from underfed_server.advice.outlook import outlook
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, GivenStore
+from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep, StoreDep
 from underfed_server.api.unjudged import unjudged
 from underfed_server.api.within import told_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
@@ -40,8 +40,8 @@ class RunChanges(BaseModel):
 
 @router.get("/runs", response_model=RunsPage)
 def runs(
-    store: GivenStore,
-    grant: GivenGrant,
+    store: StoreDep,
+    permission: PermissionDep,
     project: str | None = None,
     status: Status | None = None,
     bound: Bound | None = None,
@@ -55,13 +55,13 @@ def runs(
     """Runs that pass the filter, with counts by status and the week's hours."""
     asked = RunFilter(
         project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
-        cursor=cursor, within=grant.project,
+        cursor=cursor, within=permission.project,
     )  # fmt: skip
     return Response(store.runs(asked), media_type="application/json")
 
 
 @router.get("/runs/{run_id}")
-def run(run_id: str, store: GivenStore) -> Run:
+def run(run_id: str, store: StoreDep) -> Run:
     """One run with everything that does not change from step to step, and what lies ahead of it while it runs."""
     found = store.run(run_id)
     if found.status != "running":
@@ -70,30 +70,30 @@ def run(run_id: str, store: GivenStore) -> Run:
 
 
 @router.patch("/runs/{run_id}")
-def edit(run_id: str, changes: RunChanges, parts: GivenParts) -> Run:
+def edit(run_id: str, changes: RunChanges, parts: PartsDep) -> Run:
     """Change the name, the tags or the notes of a run; put it away, or take it out again."""
     parts.store.edit_run(run_id, changes.model_dump(exclude_unset=True))
-    parts.pulse.touch({run_id})
+    parts.scheduler.touch({run_id})
     return parts.store.run(run_id)
 
 
 @router.delete("/runs/{run_id}", status_code=204, responses={409: {"model": ErrorBody, "description": "It is running"}})
-def remove(run_id: str, parts: GivenParts) -> None:
+def remove(run_id: str, parts: PartsDep) -> None:
     """Forget a run that is not running, and everything that was recorded of it; for ten minutes it can be restored."""
     run = parts.store.summary(run_id)
     parts.store.delete_run(run_id)
-    parts.pulse.tell_deleted(run)
+    parts.scheduler.tell_deleted(run)
 
 
 @router.post("/runs/{run_id}/restore")
-def restore(run_id: str, parts: GivenParts) -> Run:
+def restore(run_id: str, parts: PartsDep) -> Run:
     """Bring back a run that was deleted within the last ten minutes, whole."""
     parts.store.restore_run(run_id)
-    parts.pulse.touch({run_id})
+    parts.scheduler.touch({run_id})
     return parts.store.run(run_id)
 
 
 @router.get("/runs/{run_id}/diagnosis")
-def diagnosis(run_id: str, store: GivenStore, grant: GivenGrant) -> Diagnosis:
+def diagnosis(run_id: str, store: StoreDep, permission: PermissionDep) -> Diagnosis:
     """The last verdict, with the status that the run had when it was given."""
-    return told_to(grant, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))
+    return told_to(permission, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))

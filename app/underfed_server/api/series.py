@@ -10,24 +10,24 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.given import (
+from underfed_server.api.dependencies import (
     ALLOWED,
     MOST,
-    GivenFromStep,
-    GivenLoader,
-    GivenRank,
-    GivenStore,
-    GivenToStep,
+    FromStepQuery,
+    LoaderQuery,
+    RankQuery,
+    StoreDep,
+    ToStepQuery,
     check_stretch,
 )
-from underfed_server.api.metrics import METRICS, Metric, metric_of
+from underfed_server.errors import InvalidError
+from underfed_server.measurements import COMPUTED, METRICS, STALL, STALL_FRACTION, Column, Metric
 from underfed_server.model import Series, SeriesPage
-from underfed_server.store.columns.chunks import Column
-from underfed_server.store.columns.ladder import STALL, STALL_FRACTION, Rollup, Stat
+from underfed_server.store.columns.ladder import Rollup, Stat
 from underfed_server.store.columns.lanes import batches_lane, kind_of, steps_lane, worker_lane
-from underfed_server.store.reading.hosts import read_samplers
+from underfed_server.store.reading.details import read_reasons
 from underfed_server.store.reading.instants import span_of
-from underfed_server.store.reading.reasons import read_reasons
+from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series, read_series_between
 from underfed_server.store.reading.tracks import Kept, Reader
 from underfed_server.store.runs.summaries import main_loader, run_row
@@ -41,6 +41,11 @@ MOST_METRICS = 50
 
 
 PERCENTILES = (50, 95, 99)
+METRIC = (
+    "One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or "
+    f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}. An unknown one is "
+    "answered with all that there are."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +73,25 @@ class _Found:
 @router.get("/runs/{run_id}/series", response_model=SeriesPage)
 def series(
     run_id: str,
-    store: GivenStore,
-    metric: Annotated[list[str], Query(description=f"One or more of: {', '.join(METRICS)}", max_length=MOST_METRICS)],
-    rank: GivenRank = None,
-    loader: GivenLoader = None,
+    store: StoreDep,
+    metric: Annotated[list[str], Query(description=METRIC, max_length=MOST_METRICS)],
+    rank: RankQuery = None,
+    loader: LoaderQuery = None,
     worker: Annotated[int, Query(ge=0, le=MOST, description="Whose samples the `worker_…` metrics are of")] = 0,
-    from_step: GivenFromStep = 0,
-    to_step: GivenToStep = None,
+    from_step: FromStepQuery = 0,
+    to_step: ToStepQuery = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
     percentiles: Annotated[bool, Query(description="p50, p95 and p99 of durations; buckets may be larger")] = False,
 ) -> Response:
     """Mean, least and greatest of each metric in buckets of consecutive steps, batches or samples."""
-    metrics = {name: metric_of(name) for name in metric}
+    metrics = {name: _metric(name) for name in metric}
     check_stretch(from_step, to_step)
     with store.reading() as reader:
         started_at, chosen, its_loader = _choose(reader, run_id, rank, loader)
         asked = PERCENTILES if percentiles else ()
         question = _Question(run_id, started_at, chosen, its_loader, worker, buckets, from_step, to_step, asked)
         found = _read(reader, question, metrics.values())
-        missing = [name for name, each in metrics.items() if each.measure not in found[each.lane].stats]
+        missing = [name for name, each in metrics.items() if each.measure not in found[each.lane_kind].stats]
         reasons = read_reasons(reader.connection, run_id, its_loader) if missing else {}
     # Thousands of figures are not looked at a second time.
     page = SeriesPage.model_construct(
@@ -95,13 +100,20 @@ def series(
         loader=its_loader,
         started_at=started_at,
         series=[
-            _nothing(name, each, found[each.lane], reasons)
+            _nothing(name, each, found[each.lane_kind], reasons)
             if name in missing
-            else _series(name, each, found[each.lane])
+            else _series(name, each, found[each.lane_kind])
             for name, each in metrics.items()
         ],
     )
     return Response(page.model_dump_json(), media_type="application/json")
+
+
+def _metric(name: str) -> Metric:
+    metric = METRICS.get(name)
+    if metric is None:
+        raise InvalidError(f"metric: {name!r} is none of {', '.join(sorted(METRICS))}", field="metric")
+    return metric
 
 
 def _choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -> tuple[datetime, int, str | None]:
@@ -119,7 +131,8 @@ def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dic
     """Each kind of lane once, all measures of it together, from one state of the database."""
     wanted: dict[str, list[str]] = {}
     for metric in metrics:
-        wanted.setdefault(metric.lane, []).extend(metric.measures)
+        summed = (STALL, "step_us") if metric.measure == STALL_FRACTION else ()
+        wanted.setdefault(metric.lane_kind, []).extend((*summed, metric.measure))
     return {kind: _find(reader, question, kind, list(dict.fromkeys(names))) for kind, names in wanted.items()}
 
 

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from underfed_server.api.access import COOKIE, SESSION_LENGTH
+from underfed_server.api.dependencies import PartsDep, PermissionDep, StoreDep
 from underfed_server.api.gate import address_of
-from underfed_server.api.given import GivenGrant, GivenParts, GivenStore
 from underfed_server.errors import UnauthorisedError
-from underfed_server.ingest.grant import NOTHING
+from underfed_server.ingest.permission import NOTHING
 from underfed_server.model import ServiceInfo
 
 router = APIRouter(tags=["service"])
@@ -29,22 +29,22 @@ class Health(BaseModel):
 
 
 @router.get("/service")
-def service(request: Request, parts: GivenParts, grant: GivenGrant) -> ServiceInfo:
+def service(request: Request, parts: PartsDep, permission: PermissionDep) -> ServiceInfo:
     """Open to everybody: the page asks before it knows whether to ask for a token."""
     return ServiceInfo(
         version=request.app.version,
         url=str(request.base_url).rstrip("/"),
         started_at=parts.started_at,
         token_required=parts.access.token_required,
-        signed_in=grant is not NOTHING,
-        user=grant.user,
-        scopes=sorted(grant.scopes),
-        project=grant.project,
+        signed_in=permission is not NOTHING,
+        user=permission.user,
+        scopes=sorted(permission.scopes),
+        project=permission.project,
     )
 
 
 @router.post("/session", status_code=204)
-def sign_in(session: Session, request: Request, parts: GivenParts) -> Response:
+def sign_in(session: Session, request: Request, parts: PartsDep) -> Response:
     """Exchange an access token for a cookie that scripts cannot read and other sites cannot use.
 
     Where no token is asked for there is nothing to sign in to, and no cookie.
@@ -71,7 +71,7 @@ def sign_in(session: Session, request: Request, parts: GivenParts) -> Response:
 
 
 @router.delete("/session", status_code=204)
-def sign_out(request: Request, parts: GivenParts) -> Response:
+def sign_out(request: Request, parts: PartsDep) -> Response:
     """End the session of this browser."""
     parts.access.sign_out(dict(request.scope["headers"]))
     response = Response(status_code=204)
@@ -86,7 +86,7 @@ def healthz() -> Health:
 
 
 @health.get("/readyz")
-def readyz(store: GivenStore) -> Health:
+def readyz(store: StoreDep) -> Health:
     """The database can be read and written too."""
     store.check()
     return Health()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenStore
+from underfed_server.api.dependencies import ALLOWED, PermissionDep, StoreDep
 from underfed_server.model import Team
 from underfed_server.team.overview import read_team
 
@@ -12,6 +12,6 @@ router = APIRouter(tags=["team"], dependencies=ALLOWED)
 
 
 @router.get("/team")
-def team(store: GivenStore, grant: GivenGrant) -> Team:
+def team(store: StoreDep, permission: PermissionDep) -> Team:
     """Causes that runs share, who lost how much in seven days, and how often predictions came true."""
-    return read_team(store, grant.project)
+    return read_team(store, permission.project)

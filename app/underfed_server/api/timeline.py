@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from fastapi import APIRouter
 
-from underfed_server.api.given import ALLOWED, GivenLoader, GivenRank, GivenStore, choose
+from underfed_server.api.dependencies import ALLOWED, LoaderQuery, RankQuery, StoreDep, choose
+from underfed_server.measurements import BatchRows, StepRows
 from underfed_server.model import Run, Timeline, TimelineBatch, TimelineStep
-from underfed_server.store.reading.rows import BatchRows, StepRows
 from underfed_server.store.store import Store
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
@@ -26,9 +27,9 @@ MOST_BATCHES = 2_000
 @router.get("/runs/{run_id}/timeline")
 def timeline(
     run_id: str,
-    store: GivenStore,
-    rank: GivenRank = None,
-    loader: GivenLoader = None,
+    store: StoreDep,
+    rank: RankQuery = None,
+    loader: LoaderQuery = None,
 ) -> Timeline:
     """About the last six seconds: 8 to 240 steps."""
     run, chosen, name = choose(store, run_id, rank, loader)
@@ -55,32 +56,24 @@ def timeline(
 
 
 def _missing(store: Store, run: Run) -> str:
-    given_up_at = store.given_up_at(run.run_id)
-    if given_up_at is not None:
-        return f"the single steps were given up on {given_up_at:%Y-%m-%d} by retention"
+    deleted_at = store.rows_deleted_at(run.run_id)
+    if deleted_at is not None:
+        return f"the single steps were deleted on {deleted_at:%Y-%m-%d} by retention"
     return run.no_loader or "no step was recorded yet"
 
 
 def _steps(steps: StepRows, first: int) -> list[TimelineStep]:
-    names = (
-        "step_index", "epoch_index", "batch_index", "start_us", "data_wait_us", "sampler_us", "gpu_idle_us", "step_us",
-        "queue_depth",
-    )  # fmt: skip
-    return [TimelineStep(**row) for row in _records(steps, names, np.arange(first, len(steps)))]
+    return [TimelineStep(**row) for row in _records(steps, TimelineStep.model_fields, np.arange(first, len(steps)))]
 
 
 def _batches(batches: BatchRows, from_us: float, to_us: float) -> list[TimelineBatch]:
     """Those being loaded, or waiting to be used, at some moment of the span."""
-    names = (
-        "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "runqueue_us", "blocked_us",
-        "collate_us", "pin_us", "received_us",
-    )  # fmt: skip
     until = np.fmax(batches.start_us + batches.load_us, batches.received_us)
     shown = np.flatnonzero((until >= from_us) & (batches.start_us <= to_us))
-    return [TimelineBatch(**row) for row in _records(batches, names, shown)]
+    return [TimelineBatch(**row) for row in _records(batches, TimelineBatch.model_fields, shown)]
 
 
-def _records(rows: StepRows | BatchRows, names: tuple[str, ...], chosen: Any) -> list[dict[str, Any]]:
+def _records(rows: StepRows | BatchRows, names: Iterable[str], chosen: Any) -> list[dict[str, Any]]:
     columns = [[_whole(value) for value in getattr(rows, name)[chosen].tolist()] for name in names]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 

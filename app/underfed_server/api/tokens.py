@@ -9,11 +9,11 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from sqlalchemy import Connection
 
-from underfed_server.api.given import ALLOWED, GivenGrant, GivenParts, Instant, require_admin
+from underfed_server.api.dependencies import ALLOWED, Instant, PartsDep, PermissionDep, require_admin
 from underfed_server.errors import ForbiddenError, InvalidError
-from underfed_server.ingest.grant import Grant
+from underfed_server.ingest.permission import Permission
 from underfed_server.model import Scope, TokenList, TokenMade
-from underfed_server.store.team import secrets as kept
+from underfed_server.store.team import access_tokens
 
 # To know of tokens is as much as to make one: also reading them asks for `admin`.
 router = APIRouter(tags=["tokens"], dependencies=[*ALLOWED, Depends(require_admin)])
@@ -34,23 +34,23 @@ class NewToken(BaseModel):
 
 
 @router.get("/tokens")
-def tokens(parts: GivenParts, grant: GivenGrant) -> TokenList:
+def tokens(parts: PartsDep, permission: PermissionDep) -> TokenList:
     """All that were made, the newest first; a project's administrator sees that project's."""
     with parts.store.reading() as reader:
-        found = kept.list_tokens(reader.connection)
-    return TokenList(tokens=[each for each in found if _manages(grant, each.project)])
+        found = access_tokens.list_tokens(reader.connection)
+    return TokenList(tokens=[each for each in found if _manages(permission, each.project)])
 
 
 @router.post("/tokens", status_code=201)
-def make(asked: NewToken, parts: GivenParts, grant: GivenGrant) -> TokenMade:
+def make(asked: NewToken, parts: PartsDep, permission: PermissionDep) -> TokenMade:
     """Make a token. This answer has its secret, which is kept nowhere."""
     now = parts.store.now()
-    _require(asked, grant, now)
+    _require(asked, permission, now)
     made: list[TokenMade] = []
 
     def add(connection: Connection) -> None:
         made.append(
-            kept.make_token(
+            access_tokens.make_token(
                 connection, name=asked.name, now=now, scopes=set(asked.scopes), project=asked.project,
                 expires_at=asked.expires_at,
             )
@@ -61,19 +61,19 @@ def make(asked: NewToken, parts: GivenParts, grant: GivenGrant) -> TokenMade:
 
 
 @router.delete("/tokens/{token_id}", status_code=204)
-def revoke(token_id: str, parts: GivenParts, grant: GivenGrant) -> None:
+def revoke(token_id: str, parts: PartsDep, permission: PermissionDep) -> None:
     """End a token and the sessions it opened: every process refuses them within a second."""
     now = parts.store.now()
-    parts.access.write(lambda connection: kept.revoke_token(connection, token_id, now, grant.project))
+    parts.access.write(lambda connection: access_tokens.revoke_token(connection, token_id, now, permission.project))
 
 
-def _require(asked: NewToken, grant: Grant, now: datetime) -> None:
-    if not _manages(grant, asked.project):
-        raise ForbiddenError(f"this token makes tokens for the project {grant.project!r} only", field="project")
+def _require(asked: NewToken, permission: Permission, now: datetime) -> None:
+    if not _manages(permission, asked.project):
+        raise ForbiddenError(f"this token makes tokens for the project {permission.project!r} only", field="project")
     if asked.expires_at is not None and asked.expires_at <= now:
         raise InvalidError(f"expires_at: {asked.expires_at.isoformat()} is over", field="expires_at")
 
 
-def _manages(grant: Grant, project: str | None) -> bool:
+def _manages(permission: Permission, project: str | None) -> bool:
     """A token of all projects is not one project's to see or to end."""
-    return grant.project is None or grant.project == project
+    return permission.project is None or permission.project == project

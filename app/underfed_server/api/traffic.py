@@ -8,12 +8,11 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import ClientDisconnect
 
-from underfed_server.distribution import Distribution
+from underfed_server.counters import Counters
 from underfed_server.errors import internal_error, written
 from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer, refuse
 from underfed_server.ingest.endpoint import PATH
@@ -37,51 +36,12 @@ CLIENT_LEFT = 499
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class Kind(NamedTuple):
-    """What requests are counted by: few enough, whatever is asked for."""
-
-    method: str
-    route: str
-    """With its parameters' names; ``page``: a file of the page; ``other``: none of ours, or refused before."""
-    status: int
-
-
-class RequestTally:
-    """Requests since the process started. Raised on one event loop, read by any thread."""
-
-    def __init__(self) -> None:
-        self._seconds: dict[Kind, Distribution] = {}
-        self._refusals: dict[str, int] = {}
-
-    def note(self, kind: Kind, seconds: float) -> None:
-        found = self._seconds.get(kind)
-        if found is None:
-            found = self._seconds[kind] = Distribution()
-        found.add(seconds)
-
-    def note_refusal(self, body: bytes) -> None:
-        """``body``: the one JSON shape of every failure, whoever wrote it."""
-        if found := _CODE.match(body):
-            code = found[1].decode("ascii")
-            self._refusals[code] = self._refusals.get(code, 0) + 1
-
-    @property
-    def seconds(self) -> Mapping[Kind, Distribution]:
-        """Until the last byte was handed over; event streams last as long as they are open."""
-        return dict(self._seconds)
-
-    @property
-    def refusals(self) -> Mapping[str, int]:
-        """By code."""
-        return dict(self._refusals)
-
-
 class Traffic:
     """The ASGI application in front of ``inner``."""
 
-    def __init__(self, inner: Inner, tally: RequestTally) -> None:
+    def __init__(self, inner: Inner, counters: Counters) -> None:
         self._inner = inner
-        self._tally = tally
+        self._counters = counters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = next((value for name, value in scope["headers"] if name == HEADER), None)
@@ -95,7 +55,7 @@ class Traffic:
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), told]
             elif status >= 400:
-                self._tally.note_refusal(message.get("body", b""))
+                self._count_refusal(message.get("body", b""))
             await send(message)
 
         try:
@@ -115,17 +75,24 @@ class Traffic:
                 status = 500
         self._note(scope, status or CLIENT_LEFT, time.perf_counter() - begun)
 
+    def _count_refusal(self, body: bytes) -> None:
+        """``body``: the one JSON shape of every failure, whoever wrote it."""
+        if found := _CODE.match(body):
+            self._counters.refusals.labels(found[1].decode("ascii")).inc()
+
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        method = scope["method"] if scope["method"] in METHODS else "other"
-        kind = Kind(method, route_of(scope), status)
-        self._tally.note(kind, seconds)
-        level = logging.DEBUG if kind.route in QUIET else logging.WARNING if status >= 500 else logging.INFO
+        method, route = scope["method"] if scope["method"] in METHODS else "other", route_of(scope)
+        # Event streams last as long as they are open.
+        self._counters.request_seconds.labels(method, route, status).observe(seconds)
+        level = logging.DEBUG if route in QUIET else logging.WARNING if status >= 500 else logging.INFO
         if log.isEnabledFor(level):
             log.log(level, "request", extra={"fields": _described(scope, status, seconds)})
 
 
 def route_of(scope: Scope) -> str:
-    """Never the path itself: run ids and a scanner's guesses are without end."""
+    """With its parameters' names, since run ids and a scanner's guesses are without end; ``page``: a file of the page;
+    ``other``: none of ours, or refused before.
+    """
     path: str = scope["path"]
     if path == PATH:
         return PATH

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.sentence import no_loader, no_verdict, why_no_loader
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Diagnosis, RunSummary
 
 
 def unjudged(run: RunSummary) -> Diagnosis:
     """No verdict and no figure, but the reason."""
-    needed = LIMITS.warmup_steps + LIMITS.needed_steps
+    needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     reason = f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}"
     return Diagnosis(
         run_id=run.run_id,
@@ -25,7 +25,7 @@ def unjudged(run: RunSummary) -> Diagnosis:
         why=None,
         judged_steps=0,
         needed_steps=needed,
-        warmup_steps=LIMITS.warmup_steps,
+        warmup_steps=THRESHOLDS.warmup_steps,
         data_stall_fraction=None,
         steps_per_s=None,
         samples_per_s=None,

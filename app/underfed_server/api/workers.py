@@ -11,26 +11,25 @@ import numpy as np
 from fastapi import APIRouter
 from numpy.typing import NDArray
 
-from underfed_server.api.given import (
+from underfed_server.api.dependencies import (
     ALLOWED,
-    GivenFromStep,
-    GivenLoader,
-    GivenRank,
-    GivenStore,
-    GivenToStep,
+    FromStepQuery,
+    LoaderQuery,
+    RankQuery,
+    StoreDep,
+    ToStepQuery,
     check_stretch,
     choose,
 )
 from underfed_server.api.heatmap import COLUMNS, heatmap
 from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
+from underfed_server.measurements import BatchRows, Column, StepRows
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
-from underfed_server.store.columns.chunks import Column
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
 from underfed_server.store.reading.instants import span_of
-from underfed_server.store.reading.rows import BatchRows, StepRows
 from underfed_server.store.reading.series import read_series_between
-from underfed_server.store.reading.workers import WorkerRecord
+from underfed_server.store.reading.worker_lives import WorkerRecord
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
@@ -46,11 +45,11 @@ NEWEST_STEPS = 2_000
 @router.get("/runs/{run_id}/workers")
 def workers(
     run_id: str,
-    store: GivenStore,
-    rank: GivenRank = None,
-    loader: GivenLoader = None,
-    from_step: GivenFromStep = 0,
-    to_step: GivenToStep = None,
+    store: StoreDep,
+    rank: RankQuery = None,
+    loader: LoaderQuery = None,
+    from_step: FromStepQuery = 0,
+    to_step: ToStepQuery = None,
 ) -> WorkersPage:
     """Each worker's newest batches and samples, and a heat map of load times: of the whole run, or of some steps."""
     check_stretch(from_step, to_step)
@@ -70,10 +69,10 @@ def workers(
             names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"], from_us=from_us, to_us=to_us,
         )  # fmt: skip
     if not len(batches):
-        given_up_at = None if rollup is None else store.given_up_at(run_id)
-        if rollup is None or given_up_at is None:
+        deleted_at = None if rollup is None else store.rows_deleted_at(run_id)
+        if rollup is None or deleted_at is None:
             return _without_batches(run_id, chosen, name, _missing(run, info), found)
-        why = f"the single batches were given up on {given_up_at:%Y-%m-%d} by retention"
+        why = f"the single batches were deleted on {deleted_at:%Y-%m-%d} by retention"
         seen = heatmap(rollup, float(rollup.first_us[-1]), None)
         return _without_batches(run_id, chosen, name, why, found).model_copy(update={"heatmap": seen})
     limit_us = _limit(info, store.steps(run_id, chosen, name, NEWEST_STEPS))

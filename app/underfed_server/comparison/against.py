@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from underfed_server.advice.pace import speedup, t_95
+from underfed_server.advice.proof.pace import speedup, t_95
 from underfed_server.comparison.side import Measured, Part, Share
 from underfed_server.model import Speed
 

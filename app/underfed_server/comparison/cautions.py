@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from underfed_server.comparison.against import Against
-from underfed_server.comparison.sentence import duration_span
 from underfed_server.comparison.side import Side
+from underfed_server.comparison.wording import duration_span
 from underfed_server.model import Caution, Setting
 
 MODEL_KEYS = frozenset({"model", "model_name", "arch", "architecture", "net", "network", "backbone"})

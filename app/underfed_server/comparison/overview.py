@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.comparison import sentence
 from underfed_server.comparison.against import Against
 from underfed_server.comparison.cautions import cautions_of
-from underfed_server.comparison.headline import Compared, headline
-from underfed_server.comparison.labels import labels_of
 from underfed_server.comparison.settings import settings_of
-from underfed_server.comparison.side import Side, common_basis, measure
-from underfed_server.diagnosis.limits import LIMITS
-from underfed_server.diagnosis.ranks import told_rank
+from underfed_server.comparison.side import Side, common_basis, labels_of, measure
+from underfed_server.comparison.wording import Compared, Per, headline
+from underfed_server.diagnosis.ranks import reported_rank
 from underfed_server.diagnosis.sentence import no_verdict
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.condense import Asked, condense_steps
 from underfed_server.model import ComparedRun, Comparison, Diagnosis, EpochStart, LedgerEntry, Run, RunSummary
 from underfed_server.store.store import Store
@@ -33,10 +31,10 @@ def compare_sides(sides: Sequence[Side]) -> Comparison:
     """Every run is measured by the same kind of steps, so that all figures can be held against each other."""
     basis = common_basis([side.steps for side in sides if side.steps])
     measured = [measure(side.steps, basis) if side.steps else None for side in sides]
-    per: sentence.Per = "samples" if len({side.batch_size for side in sides} - {None}) > 1 else "steps"
+    per: Per = "samples" if len({side.batch_size for side in sides} - {None}) > 1 else "steps"
     all_of_them = [Compared(side, each, per) for side, each in zip(sides, measured, strict=True)]
     baseline, others = all_of_them[0], all_of_them[1:]
-    found = [each.against(baseline) for each in others]
+    found = [each.compared_with(baseline) for each in others]
     return Comparison(
         sentence=headline(baseline, list(zip(others, found, strict=True))),
         basis=basis,
@@ -53,17 +51,17 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     loader = diagnosis.loader if diagnosis else None
     if diagnosis is None or diagnosis.bound == "unknown" or loader is None:
         return Side(run, label, diagnosis, None, _unjudged(run, diagnosis))
-    rank = told_rank(diagnosis.ranks)
+    rank = reported_rank(diagnosis.ranks)
     rank = min(run.ranks, default=0) if rank is None else rank
-    asked = Asked(run, loader, LIMITS.warmup_steps, LIMITS.judged_steps)
+    asked = Asked(run, loader, THRESHOLDS.warmup_steps, THRESHOLDS.judged_steps)
     steps = condense_steps(store, asked, rank)
     epochs = tuple(
         EpochStart(epoch_index=each.epoch_index, first_step_index=each.first_step_index) for each in asked.epochs(rank)
     )
     why_not = None
-    if len(steps.steps) < LIMITS.needed_steps:
-        given_up = store.given_up_at(run.run_id) is not None
-        why_not = "its single steps were given up by retention" if given_up else "it has too few steps"
+    if len(steps.steps) < THRESHOLDS.needed_steps:
+        are_deleted = store.rows_deleted_at(run.run_id) is not None
+        why_not = "retention deleted its single steps" if are_deleted else "it has too few steps"
     return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from underfed_server.advice.traits import SETTINGS
+from underfed_server.advice.settings import SETTINGS
 from underfed_server.comparison.side import Side
 from underfed_server.model import ComparedSetting, LoaderInfo, Run, Setting, Unit
 

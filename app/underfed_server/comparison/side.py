@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
-from underfed_server.advice.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
+from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
 from underfed_server.diagnosis.anatomy import anatomy_of
-from underfed_server.facts.record import RankFacts
+from underfed_server.facts.record import RankFacts, chosen
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
 
 Basis = Literal["epochs", "steps"]
 Part = Literal["wait", "copy", "compute"]
+
+SHORTEST = 6
+"""Of the beginning of a run id: as much as a person would type for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def measure(rank: RankFacts, basis: Basis) -> Measured | None:
 
 
 def _anatomy(rank: RankFacts, blocks: Blocks) -> list[Anatomy]:
-    return [anatomy_of(replace(rank, steps=rank.steps.at(block))) for block in blocks]
+    return [anatomy_of(replace(rank, steps=chosen(rank.steps, block))) for block in blocks]
 
 
 def _parts(whole: Anatomy, blocks: Sequence[Anatomy]) -> dict[Part, Share]:
@@ -94,3 +97,27 @@ def _share(whole_us: int, blocks_us: Sequence[int | None]) -> Share:
     """A block in which nothing was looked at says nothing."""
     seen = np.array([each for each in blocks_us if each is not None], dtype=np.float64)
     return Share(float(whole_us), standard_error(seen) if len(seen) > 1 else float("inf"))
+
+
+class Named(Protocol):
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+
+def labels_of(runs: Sequence[Named]) -> list[str]:
+    names = [run.name for run in runs]
+    ids = [run.run_id for run in runs]
+    return [run.name if names.count(run.name) == 1 else _told_apart(run.name, run.run_id, ids) for run in runs]
+
+
+def _told_apart(name: str, run_id: str, ids: Sequence[str]) -> str:
+    """An id that begins with the name says both."""
+    if run_id.startswith(name):
+        return run_id
+    length = next(
+        (size for size in range(SHORTEST, len(run_id)) if sum(one.startswith(run_id[:size]) for one in ids) == 1),
+        len(run_id),
+    )
+    return f"{name} ({run_id[:length]})"

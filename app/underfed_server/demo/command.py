@@ -20,7 +20,8 @@ from uuid import uuid4
 from rich.console import Console
 from rich.status import Status
 
-from underfed.calibrate import calibrate
+from underfed.exchange.config import data_directory
+from underfed.host.calibration import calibrate
 from underfed_server.demo.processes import last_words, python, running, wait_for_collector
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Advice, Diagnosis, Setting
@@ -106,7 +107,7 @@ def _two_acts(stage: Stage) -> None:
 
     with stage.console.status("Making the photographs and measuring the cores, once on this machine") as status:
         files = photograph_files(stage.directory)
-        calibrate()
+        calibrate(data_directory(os.environ))
         status.update("")
     stage.console.print(f"Data      {len(files)} JPEG photographs in {stage.directory}\n")
     stage.console.rule("First run: the loader as it often is, num_workers=0", align="left")

@@ -1,4 +1,4 @@
-"""What a run is bound by: the larger of what it loses to data and to copies, then what the device idles on its own."""
+"""What a run is bound by: the larger of its losses to data and to copies, then the device's other idle time."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
-from underfed_server.facts.record import RankFacts
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.record import RankFacts, epoch_starts
 from underfed_server.model import Bound, Level
+
+HOST_IDLE_FRACTION = 0.20
+"""Share of time that the device is idle with its input ready, from which the program around it is the limit. Gaps
+between kernels take some per cent, and NVML averages over 1/6 to 1 s."""
+
+HICCUP_FRACTION = 0.001
+"""Of the steps, so many (at least one) may have waited long without that being the loader's way: a network that
+hung, a page cache that was dropped."""
+
+KEEP_FACTOR = 0.8
+"""A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
+wait of 50 steps is known to ±10 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +31,23 @@ class Losses:
     data: float
     transfer: float | None
     host: float | None
-    """The device idles with its input ready. Only by the device's clock, with GPU-Util beside it."""
+    """The device is idle with its input ready. Only by the device's clock, with GPU-Util beside it."""
     lasting: float
     """Of ``data``, what is left without the longest waits of a few steps."""
     hiccups: int
     """How many steps those are."""
 
+    @property
+    def is_event(self) -> bool:
+        """The stall lies in a few steps."""
+        return self.data >= THRESHOLDS.limited_fraction > self.lasting
 
-def read_losses(rank: RankFacts, limits: Limits) -> Losses:
+
+def read_losses(rank: RankFacts) -> Losses:
     """Of a rank with judged steps."""
     copy_us = exposed_copy_us(rank)
     transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
-    hiccups = max(1, int(limits.hiccup_fraction * len(rank.steps)))
+    hiccups = max(1, int(HICCUP_FRACTION * len(rank.steps)))
     return Losses(
         data=rank.stall_fraction,
         transfer=transfer,
@@ -40,36 +57,36 @@ def read_losses(rank: RankFacts, limits: Limits) -> Losses:
     )
 
 
-def find_bound(losses: Losses, limits: Limits, before: Bound | None = None) -> Bound:
+def find_bound(losses: Losses, before: Bound | None = None) -> Bound:
     """``before``: the verdict that a running run keeps while its loss is not clearly below the limit."""
 
     def limit(bound: Bound, usual: float) -> float:
-        return usual * limits.keep_factor if bound == before else usual
+        return usual * KEEP_FACTOR if bound == before else usual
 
-    least = limit("data", limits.limited_fraction)
+    least = limit("data", THRESHOLDS.limited_fraction)
     data = losses.data if losses.data >= least and losses.lasting >= least else 0.0
     transfer = losses.transfer or 0.0
-    if transfer >= limit("transfer", limits.limited_fraction):
-        larger = limits.clearly_larger_factor
+    if transfer >= limit("transfer", THRESHOLDS.limited_fraction):
+        larger = THRESHOLDS.clearly_larger_factor
         margin = {"transfer": 1 / larger, "data": larger}.get(before or "", 1.0)
         if transfer > data * margin:
             return "transfer"
     if data:
         return "data"
-    is_host = losses.host is not None and losses.host >= limit("host", limits.host_idle_fraction)
+    is_host = losses.host is not None and losses.host >= limit("host", HOST_IDLE_FRACTION)
     return "host" if is_host else "compute"
 
 
-def find_level(fraction: float, limits: Limits) -> Level:
-    if fraction < limits.watch_fraction:
+def find_level(fraction: float) -> Level:
+    if fraction < THRESHOLDS.watch_fraction:
         return "healthy"
-    if fraction < limits.limited_fraction:
+    if fraction < THRESHOLDS.limited_fraction:
         return "watch"
-    return "limited" if fraction < limits.bound_fraction else "bound"
+    return "limited" if fraction < THRESHOLDS.bound_fraction else "bound"
 
 
 def _host_idle(rank: RankFacts, transfer: float) -> float | None:
-    """GPU-Util is the share of time in which any kernel ran. Idling because waits delayed the host is the input's."""
+    """GPU-Util is the share of time in which any kernel ran. Idle time because waits delayed the host is input's."""
     if not rank.has_device_clock or rank.gpu_util is None:
         return None
     by_input = max(rank.stall_fraction, input_lost_fraction(rank) or 0.0)
@@ -79,7 +96,7 @@ def _host_idle(rank: RankFacts, transfer: float) -> float | None:
 def _lasting(rank: RankFacts, hiccups: int) -> float:
     """An epoch's first step waits by its nature; any other wait that does not come back is an event."""
     steps = rank.steps
-    within = np.where(steps.is_epoch_start, 0.0, steps.data_wait_us)
+    within = np.where(epoch_starts(steps), 0.0, steps.data_wait_us)
     longest = np.argsort(within)[-hiccups:]
     rest_us = float(np.sum(steps.data_wait_us)) - float(np.sum(within[longest]))
     share = rank.stall_us / rank.data_wait_us if rank.data_wait_us > 0 else 0.0

@@ -2,32 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.anatomy import anatomy_of
 from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
-from underfed_server.diagnosis.causes import find_causes
-from underfed_server.diagnosis.judged import examine
-from underfed_server.diagnosis.limits import LIMITS, Limits
+from underfed_server.diagnosis.causes import find_causes, read_signals
+from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.measures import exposed_copy_us, mean
 from underfed_server.diagnosis.ranks import judged_rank, stragglers
-from underfed_server.diagnosis.rules import Rule, all_rules
-from underfed_server.diagnosis.signals import read_signals
-from underfed_server.diagnosis.verdict import Verdict
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import Bound, Cause, ClockName, Confidence, Diagnosis, RankDiagnosis
+from underfed_server.model import (
+    Anatomy,
+    Bound,
+    CauseFinding,
+    ClockName,
+    Confidence,
+    Diagnosis,
+    Level,
+    RankDiagnosis,
+    Signal,
+)
+from underfed_server.names import CauseName
 
 US_PER_HOUR = 3.6e9
+
+HIGH_CONFIDENCE_STEPS = 200
+MEDIUM_CONFIDENCE_STEPS = 50
+"""The mean wait of 200 steps is known to about ±5 % at a spread of 70 % between steps; of 50, to ±10 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """On one run, before advice. ``bound == "unknown"`` carries its ``reason`` and no figures."""
+
+    bound: Bound
+    clock: ClockName
+    level: Level
+    confidence: Confidence | None
+    reason: str | None
+    sentence: str
+    why: str | None
+    judged_steps: int
+    data_stall_fraction: float | None = None
+    steps_per_s: float | None = None
+    samples_per_s: float | None = None
+    instant_data_steps_per_s: float | None = None
+    hours_lost: float | None = None
+    copy_hours_lost: float | None = None
+    gpu_hours_lost: float | None = None
+    hours_used: float | None = None
+    anatomy: Anatomy | None = None
+    causes: tuple[CauseFinding, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    ranks: tuple[RankDiagnosis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What was said of a run when it was last judged: a verdict does not change back and forth while it runs."""
+    """What the last verdict on a run said: a verdict does not change back and forth while the run goes on."""
 
     bound: Bound
-    cause: Cause | None
+    cause: CauseName | None
     """The leading one."""
 
     @classmethod
@@ -35,33 +72,29 @@ class Before:
         return cls(known.bound, known.causes[0].cause if known.causes else None) if known else None
 
 
-def judge(
-    facts: RunFacts, limits: Limits = LIMITS, rules: Mapping[str, Rule] | None = None, before: Before | None = None
-) -> Verdict:
+def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
     """The verdict on ``facts``; ``unknown`` with its reason until enough steps were judged.
 
     Args:
-        before: how it was judged last. An ended run is judged without it, so that its verdict can be repeated.
+        before: what the last verdict said. An ended run is judged without it, so that its verdict can be repeated.
     """
-    if facts.judged_steps < limits.needed_steps:
-        return _not_yet(facts, limits)
+    if facts.judged_steps < THRESHOLDS.needed_steps:
+        return _not_yet(facts)
     before = before if facts.status == "running" else None
-    rank = judged_rank(facts, limits)
-    fraction, losses = rank.stall_fraction, read_losses(rank, limits)
-    bound = find_bound(losses, limits, before.bound if before else None)
-    judged = examine(facts, rank, bound, limits)
-    causes = find_causes(judged, limits, all_rules() if rules is None else rules, before.cause if before else None)
+    rank = judged_rank(facts)
+    fraction, losses = rank.stall_fraction, read_losses(rank)
+    examined = examine(facts, rank, find_bound(losses, before.bound if before else None))
+    causes = find_causes(examined, before.cause if before else None)
     lost, copies, used = _hours(facts)
-    step_s = rank.step_us / 1e6
-    samples = samples_per_step(facts)
+    step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     return Verdict(
-        bound=bound,
-        clock=_clock(rank),
-        level=find_level(fraction, limits),
-        confidence=_confidence(facts, rank, limits),
+        bound=examined.bound,
+        clock="gpu" if rank.has_device_clock else "host",
+        level=find_level(fraction),
+        confidence=_confidence(facts, rank),
         reason=_limitation(facts, rank),
-        sentence=sentence.verdict(judged, losses, limits),
-        why=sentence.why(judged, losses, causes, samples, limits),
+        sentence=sentence.verdict(examined, losses),
+        why=sentence.why(examined, losses, causes, samples),
         judged_steps=facts.judged_steps,
         data_stall_fraction=fraction,
         steps_per_s=1 / step_s,
@@ -73,51 +106,38 @@ def judge(
         hours_used=used,
         anatomy=anatomy_of(rank),
         causes=causes,
-        signals=read_signals(judged, causes, limits),
-        ranks=_ranks(facts, limits),
+        signals=read_signals(examined, causes),
+        ranks=_ranks(facts),
     )
 
 
-def samples_per_step(facts: RunFacts) -> float | None:
-    """Mean samples in a batch as loaded, else the batch size that was set."""
-    counted = mean(judged_rank(facts).batches.samples)
-    if counted:
-        return counted
-    return float(facts.loader.batch_size) if facts.loader and facts.loader.batch_size else None
-
-
-def _not_yet(facts: RunFacts, limits: Limits) -> Verdict:
-    needed = limits.warmup_steps + limits.needed_steps
-    is_over = sentence.has_ended(facts.status)
-    reason = sentence.too_short(facts, needed) if is_over else sentence.still_measuring(facts, needed)
-    if facts.no_loader:
-        reason = sentence.why_no_loader(facts.no_loader)
+def _not_yet(facts: RunFacts) -> Verdict:
+    needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
+    said, reason = sentence.no_verdict_yet(facts, needed)
     return Verdict(
         bound="unknown",
         clock="host",
         level="unknown",
         confidence=None,
         reason=reason,
-        sentence=_told_later(facts, needed),
+        sentence=said,
         why=None,
         judged_steps=facts.judged_steps,
     )
 
 
-def _told_later(facts: RunFacts, needed: int) -> str:
-    if facts.no_loader:
-        return sentence.no_loader()
-    return sentence.verdict_comes(facts, needed) if facts.status == "running" else sentence.no_verdict(facts.status)
+def _samples_per_step(facts: RunFacts, rank: RankFacts) -> float | None:
+    """Mean samples in a batch as loaded, else the batch size that was set."""
+    counted = mean(rank.batches.samples)
+    if counted:
+        return counted
+    return float(facts.loader.batch_size) if facts.loader and facts.loader.batch_size else None
 
 
-def _clock(rank: RankFacts) -> ClockName:
-    return "gpu" if rank.has_device_clock else "host"
-
-
-def _confidence(facts: RunFacts, rank: RankFacts, limits: Limits) -> Confidence:
-    if facts.judged_steps >= limits.high_confidence_steps and not _limitation(facts, rank):
+def _confidence(facts: RunFacts, rank: RankFacts) -> Confidence:
+    if facts.judged_steps >= HIGH_CONFIDENCE_STEPS and not _limitation(facts, rank):
         return "high"
-    return "medium" if facts.judged_steps >= limits.medium_confidence_steps else "low"
+    return "medium" if facts.judged_steps >= MEDIUM_CONFIDENCE_STEPS else "low"
 
 
 def _limitation(facts: RunFacts, rank: RankFacts) -> str | None:
@@ -139,7 +159,7 @@ def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
 
 
 def _exposed_us(rank: RankFacts) -> float | None:
-    """Of all its steps, as copies were in those that were judged; never more than the steps took beside their waits."""
+    """Over all its steps, taking copies of those judged for all; at most what the steps took beside their waits."""
     mean_us = exposed_copy_us(rank)
     if mean_us is None:
         return None
@@ -153,8 +173,8 @@ def _device_share(rank: RankFacts) -> float:
     return min(1.0, rank.stall_us / rank.data_wait_us)
 
 
-def _ranks(facts: RunFacts, limits: Limits) -> tuple[RankDiagnosis, ...]:
-    slow = {rank.rank for rank in stragglers(facts, limits)}
+def _ranks(facts: RunFacts) -> tuple[RankDiagnosis, ...]:
+    slow = {rank.rank for rank in stragglers(facts)}
     return tuple(
         RankDiagnosis(
             rank=rank.rank,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.facts.record import Column, HostColumns, HostShare, ProcessShare, RankFacts
+from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
+from underfed_server.measurements import Column, HostRows
 
 
 def mean(column: Column) -> float | None:
@@ -23,7 +24,7 @@ def load_share(rank: RankFacts, part: Column) -> float | None:
 
 
 def input_lost_fraction(rank: RankFacts) -> float | None:
-    """Share of a step that instant data would save, replayed; ``None`` without a device clock that saw the work."""
+    """Share of a step that instant data would save; ``None`` without a device clock that saw the work."""
     lost = rank.input_lost_us
     return None if lost is None else lost / rank.step_us
 
@@ -111,7 +112,7 @@ def used_cores_fraction(rank: RankFacts, host: HostShare) -> float | None:
     return None if used is None or not host.usable_cores else used / host.usable_cores
 
 
-def pressure_fraction(host: HostColumns, cumulative_us: Column) -> float | None:
+def pressure_fraction(host: HostRows, cumulative_us: Column) -> float | None:
     """Share of the judged span in which a cumulative time of the host grew; ``None``: it was not sampled twice."""
     known = np.isfinite(cumulative_us)
     at_us, values = host.at_us[known], cumulative_us[known]
@@ -142,7 +143,9 @@ def recoverable_share(rank: RankFacts, host: HostShare, loading: float) -> float
 def _load_cpu_us(rank: RankFacts) -> float | None:
     """Of all threads of a worker where that was measured; in the training process others compute for the step."""
     batches = rank.batches
-    return mean(batches.cpu_us) if np.any(batches.worker < 0) else mean(np.fmax(batches.process_cpu_us, batches.cpu_us))
+    if np.isnan(batches.worker).any():
+        return mean(batches.cpu_us)
+    return mean(np.fmax(batches.process_cpu_us, batches.cpu_us))
 
 
 def _step_cpu_us(rank: RankFacts) -> float:
@@ -150,7 +153,7 @@ def _step_cpu_us(rank: RankFacts) -> float:
     own = rank.step_us - rank.data_wait_us
     if rank.process.process_cores is None:
         return 0.0 if rank.uses_gpu else own
-    loads_itself = bool(np.any(rank.batches.worker < 0))
+    loads_itself = bool(np.isnan(rank.batches.worker).any())
     loading = (mean(rank.batches.cpu_us) or 0.0) if loads_itself else 0.0
     return max(0.0, rank.process.process_cores * rank.step_us - loading)
 

@@ -1,4 +1,4 @@
-"""How short memory is, and when it will have run out at the growth that was measured."""
+"""How much memory is left, and when it will be used up at the growth that was measured."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from underfed_server.diagnosis.limits import Limits
 from underfed_server.diagnosis.measures import pressure_fraction
 from underfed_server.facts.growth import growth_per_hour, is_growing
-from underfed_server.facts.record import Column, HostShare, RankFacts
+from underfed_server.facts.record import HostShare, RankFacts
+from underfed_server.measurements import Column
+
+NEAR_FULL_FRACTION = 0.10
+"""Of memory, its limit or /dev/shm left, below which a longer queue or larger samples fill it."""
 
 Store = Literal["memory", "limit", "shm"]
 """The host's memory, the control group's limit of it, /dev/shm."""
@@ -18,7 +21,7 @@ Store = Literal["memory", "limit", "shm"]
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is left of one kind of memory, and how fast it goes."""
+    """What is left of one kind of memory, and how fast its use grows."""
 
     store: Store
     total_bytes: int
@@ -33,8 +36,9 @@ class Room:
     def hours_left(self) -> float | None:
         return self.left_bytes / self.bytes_per_hour if self.bytes_per_hour else None
 
-    def is_near_full(self, limits: Limits) -> bool:
-        return self.least_left_bytes < limits.near_full_fraction * self.total_bytes
+    @property
+    def is_near_full(self) -> bool:
+        return self.least_left_bytes < NEAR_FULL_FRACTION * self.total_bytes
 
 
 def rooms(rank: RankFacts, host: HostShare) -> tuple[Room, ...]:
@@ -51,7 +55,7 @@ def rooms(rank: RankFacts, host: HostShare) -> tuple[Room, ...]:
 
 
 def first_to_fill(rank: RankFacts, host: HostShare) -> Room | None:
-    """The one that runs out first at its growth; ``None``: none grows."""
+    """The one that is used up first at its growth; ``None``: none grows."""
     growing = [room for room in rooms(rank, host) if room.hours_left is not None]
     return min(growing, key=lambda room: room.hours_left or 0.0, default=None)
 
@@ -98,7 +102,7 @@ def _room(store: Store, total_bytes: int | None, at_us: Column, left_bytes: Colu
 
 
 def _with_workers(room: Room, rank: RankFacts) -> Room:
-    """Where others free what the workers take, what is left does not shrink yet; their growth goes on all the same."""
+    """While others free what the workers take, the memory left does not shrink yet, and will."""
     growth = workers_growth_per_hour(rank)
     if room.store == "shm" or growth is None or growth <= (room.bytes_per_hour or 0.0):
         return room

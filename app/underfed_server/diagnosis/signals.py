@@ -1,140 +1,71 @@
-"""The "why we say so" table: each signal, what was measured, what is healthy, and how it reads."""
+"""Rows of the table "why we say so": a signal, what was measured, what is healthy, and how it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Literal
 
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.judged import Judged
-from underfed_server.diagnosis.limits import Limits
-from underfed_server.diagnosis.rarer import rarer_signals
-from underfed_server.diagnosis.reading import cause, cause_or_symptom, signal, symptom, whole_percent
-from underfed_server.facts.record import RankFacts
-from underfed_server.model import Cause, CauseFinding, Evidence, Signal
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+Reading = Literal["cause", "symptom", "ruled_out", "not_measured"]
 
 
-def read_signals(judged: Judged, causes: Sequence[CauseFinding], limits: Limits) -> tuple[Signal, ...]:
-    found = {finding.cause for finding in causes}
-    rows = _wait_signals(judged.rank, limits)
-    if judged.workers:
-        rows += _worker_signals(judged, found, limits)
-    else:
-        rows.append(
-            signal(
-                "Worker processes",
-                Evidence(what="num_workers", value="0", unit="setting"),
-                "1 or more",
-                cause("no_workers", found),
-                "the cause",
-            )
-        )
-    return tuple(rows + _load_signals(judged, found, limits) + rarer_signals(judged, found, limits))
+def signal(name: str, measured: Evidence, healthy: str, reading: Reading, says: str) -> Signal:
+    """``says``: the reading in two or three words, where it is a cause or a symptom."""
+    words = {"ruled_out": "ruled out", "not_measured": "not measured"}.get(reading, says)
+    return Signal(signal=name, measured=measured, healthy=healthy, reading=reading, says=words)
 
 
-def _wait_signals(rank: RankFacts, limits: Limits) -> list[Signal]:
-    """The wait; with a device clock also what of it the device idled, and what the replay says that it cost."""
+def under(
+    limit: float, name: str, what: str, value: float | None, says: str, *, is_cause: bool = False,
+    series: str | None = None,
+) -> Signal:  # fmt: skip
+    """A fraction that is healthy below ``limit``. ``is_cause``: the cause that it speaks of was found."""
+    is_bad = value is not None and value >= limit
+    reading: Reading = "not_measured" if value is None else "ruled_out"
+    if is_bad:
+        reading = "cause" if is_cause else "symptom"
+    measured = Evidence(what=what, value=value, unit="fraction", series=series)
+    return signal(name, measured, f"under {limit * 100:.0f}%", reading, says)
+
+
+def part_of_wait(name: str, share: float | None, limit: float, *, is_cause: bool) -> Signal:
+    says = "the cause" if is_cause else "some wait"
+    return under(limit, name, "of step time", share, says, is_cause=is_cause)
+
+
+def wait_signals(examined: Examination) -> list[Signal]:
+    """The wait; with a device clock also for how long of it the device was idle, and what instant data would save."""
+    rank = examined.rank
     if not rank.has_device_clock:
-        return [_wait_signal("Waiting for a batch", rank.stall_fraction, "data_wait_us", limits)]
-    rows = [
-        _wait_signal("GPU idle while the loop waits", rank.stall_fraction, "gpu_idle_us", limits),
-        signal(
-            "Waiting for a batch, by the host's clock",
-            Evidence(
-                what="of step time", value=rank.data_wait_us / rank.step_us, unit="fraction", series="data_wait_us"
-            ),
-            "while the GPU works",
-            symptom(rank.stall_fraction >= limits.watch_fraction),
-            "starved" if rank.stall_fraction >= limits.limited_fraction else "some wait",
-        ),
-    ]
-    lost = measures.input_lost_fraction(rank)
-    if lost is not None:
-        rows.append(_wait_signal("Saved by instant data, replayed", lost, None, limits))
+        rows = [_wait("Waiting for a batch", rank.stall_fraction, "data_wait_us")]
+    else:
+        is_waiting = rank.stall_fraction >= THRESHOLDS.watch_fraction
+        on_host = Evidence(
+            what="of step time", value=rank.data_wait_us / rank.step_us, unit="fraction", series="data_wait_us"
+        )
+        rows = [
+            _wait("GPU idle while the loop waits", rank.stall_fraction, "gpu_idle_us"),
+            signal("Waiting for a batch, by the host's clock", on_host, "while the GPU works",
+                   "symptom" if is_waiting else "ruled_out", _how_much(rank.stall_fraction)),
+        ]  # fmt: skip
+        lost = measures.input_lost_fraction(rank)
+        if lost is not None:
+            rows.append(_wait("Saved by instant data, computed", lost, None))
+    if examined.workers:
+        empty = measures.empty_queue_fraction(rank)
+        rows.append(
+            under(THRESHOLDS.watch_fraction, "Requests that found no batch ready", "of requests", empty, "queue empty",
+                  series="queue_depth")
+        )  # fmt: skip
     return rows
 
 
-def _wait_signal(name: str, fraction: float, series: str | None, limits: Limits) -> Signal:
-    return signal(
-        name,
-        Evidence(what="of step time", value=fraction, unit="fraction", series=series),
-        f"under {whole_percent(limits.watch_fraction)}",
-        symptom(fraction >= limits.watch_fraction),
-        "starved" if fraction >= limits.limited_fraction else "some wait",
-    )
+def _wait(name: str, fraction: float, series: str | None) -> Signal:
+    return under(THRESHOLDS.watch_fraction, name, "of step time", fraction, _how_much(fraction), series=series)
 
 
-def _worker_signals(judged: Judged, found: set[Cause], limits: Limits) -> list[Signal]:
-    rank = judged.rank
-    empty = measures.empty_queue_fraction(rank)
-    busy = measures.busy_workers_fraction(rank, judged.workers)
-    return [
-        signal(
-            "No batch ready when asked",
-            Evidence(what="of requests", value=empty, unit="fraction", series="queue_depth"),
-            f"under {whole_percent(limits.watch_fraction)}",
-            symptom(empty is not None and empty >= limits.watch_fraction, empty),
-            "queue empty",
-        ),
-        signal(
-            "Workers busy loading",
-            Evidence(what="of the time", value=busy, unit="fraction"),
-            f"under {whole_percent(limits.busy_workers_fraction)}",
-            cause_or_symptom("too_few_workers", found, busy is not None and busy >= limits.busy_workers_fraction, busy),
-            "no slack",
-        ),
-    ]
-
-
-def _load_signals(judged: Judged, found: set[Cause], limits: Limits) -> list[Signal]:
-    rank = judged.rank
-    used = measures.used_cores_fraction(rank, judged.facts.host)
-    queued = measures.load_share(rank, rank.batches.runqueue_us)
-    blocked = measures.load_share(rank, rank.batches.blocked_us)
-    storage = measures.storage_fraction(rank)
-    collate = measures.load_share(rank, rank.batches.collate_us)
-    return [
-        signal(
-            "Cores in use, of those allowed",
-            Evidence(what="of the cores", value=used, unit="fraction", series="busy_cores"),
-            f"under {whole_percent(limits.saturated_cores_fraction)}",
-            cause_or_symptom("cpu_limited", found, used is not None and used >= limits.saturated_cores_fraction, used),
-            "saturated",
-        ),
-        signal(
-            "Loading ready, with no core free",
-            Evidence(what="of load time", value=queued, unit="fraction", series="runqueue_us"),
-            f"under {whole_percent(limits.runqueue_fraction)}",
-            cause_or_symptom("cpu_limited", found, queued is not None and queued >= limits.runqueue_fraction, queued),
-            "queues for a core",
-        ),
-        signal(
-            "Loading blocked, not computing",
-            Evidence(what="of load time", value=blocked, unit="fraction", series="blocked_us"),
-            f"under {whole_percent(limits.blocked_fraction)}",
-            cause_or_symptom(
-                "storage_wait", found, blocked is not None and blocked >= limits.blocked_fraction, blocked
-            ),
-            "waits",
-        ),
-        signal(
-            "Reads that reach storage",
-            Evidence(what="of bytes asked for", value=storage, unit="fraction", series="read_bytes"),
-            f"under {whole_percent(limits.storage_read_fraction)}",
-            cause_or_symptom(
-                "storage_wait",
-                found,
-                storage is not None and storage >= limits.storage_read_fraction,
-                storage,
-            ),
-            "not cached",
-        ),
-        signal(
-            "Joining samples into batches",
-            Evidence(what="of load time", value=collate, unit="fraction", series="collate_us"),
-            f"under {whole_percent(limits.collate_fraction)}",
-            cause_or_symptom(
-                "slow_collate", found, collate is not None and collate >= limits.collate_fraction, collate
-            ),
-            "slow collate",
-        ),
-    ]
+def _how_much(fraction: float) -> str:
+    return "waits for data" if fraction >= THRESHOLDS.limited_fraction else "some wait"

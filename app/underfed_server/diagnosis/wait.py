@@ -1,16 +1,15 @@
-"""One anatomy of the wait: where the time that the judged steps lost to input went, in parts that add up to it.
+"""The wait taken apart: what the judged steps lost to input, in parts that add up to it.
 
 What a step lost is divided in the order in which it passes, on the clocks of its own batch:
 
 * *start-up*: what an epoch's first step waits beyond the others, while workers start and the queue is empty;
-* *loading*: until the batch is loaded. The part of it in which later batches lay ready is *held back*: they are
+* *loading*: until the batch is loaded. The part of it in which later batches were ready is *held back*: batches are
   delivered in order;
 * *pin* and *delivery*: from loaded to given, copying into page-locked memory and all else of the hand-over;
-* *sampler*: drawing indices, in the training process.
+* *sampler*: the sampler, which runs in the training process.
 
-Delivering a batch is hidden where the workers cannot keep up anyway: after a faster hand-over the next batch would only
-be waited for longer. So what workers at their mean speed cannot load in time stays with loading, and the other parts
-share the rest.
+Where the workers cannot keep up anyway, a faster hand-over gains nothing: the loop would only wait longer for the next
+batch. So what workers at their mean speed cannot load in time stays with loading, and the other parts share the rest.
 """
 
 from __future__ import annotations
@@ -21,8 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.diagnosis.edges import startup_us
-from underfed_server.diagnosis.limits import LIMITS, Limits
-from underfed_server.facts.record import Column, LoaderFacts, RankFacts
+from underfed_server.facts.record import LoaderFacts, RankFacts, epoch_starts
+from underfed_server.measurements import Column
+
+BUSY_PIN_FRACTION = 0.85
+"""Share of the time from which the pin thread has no reserve: batches that it has not begun then wait as well."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,14 +57,14 @@ class _Handed:
         return self.held_us + self.pin_us + self.delivery_us
 
 
-def split_wait(rank: RankFacts, loader: LoaderFacts | None, limits: Limits = LIMITS) -> Wait:
+def split_wait(rank: RankFacts, loader: LoaderFacts | None) -> Wait:
     """Of a rank with judged steps."""
     steps = rank.steps
     lost = _lost_share(rank)
     total = float(np.sum(steps.step_us))
     startup, sampler = _beside_loading(rank, loader)
     left = np.maximum(0.0, steps.data_wait_us - startup - sampler)
-    handed = _hand_over(rank, loader, startup, left, limits.busy_pin_fraction)
+    handed = _hand_over(rank, loader, startup, left)
     scale = _movable_share(rank, loader, left, handed.movable_us)
     loading = (left - scale * handed.movable_us) * lost
     measured = bool((handed.row >= 0).any()) and bool(loader and loader.num_workers)
@@ -88,23 +90,23 @@ def _lost_share(rank: RankFacts) -> Column:
 
 
 def _has_sampler(rank: RankFacts) -> bool:
-    drawn = any(epoch.sampler_us is not None for epoch in rank.epochs)
-    return drawn or bool(np.isfinite(rank.steps.sampler_us).any())
+    at_begin = any(epoch.sampler_us is not None for epoch in rank.epochs)
+    return at_begin or bool(np.isfinite(rank.steps.sampler_us).any())
 
 
 def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column, Column]:
-    """``(start-up, drawing indices)`` of each step. What the sampler draws while an epoch begins is no start-up."""
+    """``(start-up, sampler)`` of each step. Sampler time while an epoch begins is no start-up."""
     steps = rank.steps
     startup = startup_us(rank, loader)
     at_begin = {epoch.epoch_index: float(epoch.sampler_us or 0) for epoch in rank.epochs}
     begun = np.array([at_begin.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
-    begun = np.minimum(startup, np.where(steps.is_epoch_start, begun, 0.0))
+    begun = np.minimum(startup, np.where(epoch_starts(steps), begun, 0.0))
     startup = startup - begun
-    drawn = begun + np.nan_to_num(steps.sampler_us)
-    return startup, np.minimum(drawn, steps.data_wait_us - startup)
+    sampler = begun + np.nan_to_num(steps.sampler_us)
+    return startup, np.minimum(sampler, steps.data_wait_us - startup)
 
 
-def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, left: Column, busy_pin: float) -> _Handed:
+def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, left: Column) -> _Handed:
     steps, nothing = rank.steps, np.zeros(len(left))
     row = _awaited_rows(rank)
     if not loader or not loader.num_workers or not len(rank.batches):
@@ -117,7 +119,7 @@ def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, lef
     held = np.clip(ready[row] - np.maximum(begin, later[row]), 0.0, unloaded)
     is_held = (row >= 0) & np.isfinite(held) & (loader.settings.get("in_order") is not False)
     pin = np.where(row < 0, 0.0, np.nan_to_num(rank.batches.pin_us)[row])
-    pin = np.minimum(after, np.maximum(pin, after * _saturated_pin(rank, busy_pin)))
+    pin = np.minimum(after, np.maximum(pin, after * _saturated_pin(rank)))
     return _Handed(row, np.where(is_held, held, 0.0), pin, after - pin)
 
 
@@ -163,11 +165,11 @@ def _ready_us(rank: RankFacts) -> tuple[Column, Column]:
     return ready, later
 
 
-def _saturated_pin(rank: RankFacts, least_busy: float) -> float:
-    """Share of its time that the pin thread copies, where it has no slack; 0 where it has."""
+def _saturated_pin(rank: RankFacts) -> float:
+    """Share of the time that the pin thread copies, where it has no reserve; 0 where it has."""
     pin = rank.batches.pin_us[np.isfinite(rank.batches.pin_us)]
     busy = float(np.mean(pin)) / rank.step_us if len(pin) else 0.0
-    return min(1.0, busy) if busy >= least_busy else 0.0
+    return min(1.0, busy) if busy >= BUSY_PIN_FRACTION else 0.0
 
 
 def _movable_share(rank: RankFacts, loader: LoaderFacts | None, left: Column, movable: Column) -> float:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from underfed_server.measurements import RECORDED, Column, Columns
 from underfed_server.model import Run
-from underfed_server.store.columns.chunks import Column, Columns
-from underfed_server.store.columns.lanes import BATCH_COLUMNS, STEP_COLUMNS, batches_lane, joined, length, steps_lane
-from underfed_server.store.reading.stretches import read_stretch
+from underfed_server.store.columns.lanes import batches_lane, columns_of, joined, length, steps_lane
+from underfed_server.store.reading.rows import read_range
 from underfed_server.store.store import Store
 
 STRETCH = 4_096
@@ -19,6 +19,7 @@ STRETCH = 4_096
 MOST_PENDING = 16_384
 """Batches that no step has taken yet. What a loader prefetches is far less; without workers only some are measured."""
 
+STEP_COLUMNS, BATCH_COLUMNS = tuple(RECORDED["steps"]), tuple(RECORDED["batches"])
 OF_BATCHES = tuple(name for name in BATCH_COLUMNS if name not in ("epoch_index", "batch_index"))
 
 
@@ -39,7 +40,7 @@ class Stretch:
 
 
 def stretches(store: Store, run: Run) -> Iterator[Stretch]:
-    """By rank, loader and incarnation, in order. Steps that retention gave up are not among them.
+    """By rank, loader and incarnation, in order. Steps that retention deleted are not among them.
 
     Each is read by itself, so that no transaction lasts for as long as a client takes to read an answer.
     """
@@ -63,13 +64,14 @@ def _of_track(store: Store, run: Run, rank: int, loader: str, incarnation: int) 
 
 def _read(store: Store, run: Run, rank: int, lane: str, incarnation: int, low: int) -> Columns | None:
     """Rows from ``low`` on; without any where retention gave them up. ``None``: the track ends before."""
-    names = STEP_COLUMNS if lane.startswith("steps:") else BATCH_COLUMNS
     with store.reading() as reader:
         tracks = reader.tracks(run.run_id, rank, lane, run.started_at)
         track = next((track for track in tracks if track.key.incarnation == incarnation), None)
         if track is None or low >= track.end_index:
             return None
-        return read_stretch(reader, track, low, low + STRETCH, names) or {name: np.empty(0) for name in names}
+        return read_range(reader, track, low, low + STRETCH, columns_of(lane)) or {
+            name: np.empty(0) for name in columns_of(lane)
+        }
 
 
 class _Batches:

@@ -7,30 +7,37 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from underfed_server.errors import InvalidError
-from underfed_server.export.steps import Stretch
+from underfed_server.export.steps import OF_BATCHES, STEP_COLUMNS, Stretch
+from underfed_server.measurements import RECORDED, Column
 from underfed_server.model import Run
-from underfed_server.store.columns.chunks import Column
 
 Kind = Literal["text", "whole", "instant"]
 
-COLUMNS: Mapping[str, Kind] = {
-    "rank": "whole", "incarnation": "whole", "loader": "text", "epoch": "whole", "step_index": "whole",
-    "batch_index": "whole", "started_at": "instant", "step_us": "whole", "data_wait_us": "whole",
-    "sampler_us": "whole", "queue_depth": "whole", "gpu_idle_us": "whole", "gpu_work_us": "whole", "h2d_us": "whole",
-    "h2d_exposed_us": "whole", "worker": "whole", "load_started_at": "instant", "load_us": "whole",
-    "cpu_us": "whole", "process_cpu_us": "whole", "runqueue_us": "whole", "blocked_us": "whole",
-    "collate_us": "whole", "pin_us": "whole", "asked_bytes": "whole", "read_bytes": "whole", "samples": "whole",
-    "received_at": "instant",
-}  # fmt: skip
-"""What was not measured is empty in CSV and null in the others."""
 
-_OF_STEPS = {"epoch": "epoch_index", "started_at": "start_us"}
-_OF_BATCHES = {"load_started_at": "start_us", "received_at": "received_us"}
+class _Source(NamedTuple):
+    kind: Kind
+    name: str
+    """Of the column that it is."""
+    is_of_batch: bool = False
+
+
+def _sources() -> Iterator[tuple[str, _Source]]:
+    yield from {"rank": _Source("whole", "rank"), "incarnation": _Source("whole", "incarnation")}.items()
+    yield "loader", _Source("text", "loader")
+    for lane_kind, names in (("steps", STEP_COLUMNS), ("batches", OF_BATCHES)):
+        for name in names:
+            declared = RECORDED[lane_kind][name]
+            kind: Kind = "instant" if declared.kind == "instant" else "whole"
+            yield declared.exported_as or name, _Source(kind, name, lane_kind == "batches")
+
+
+COLUMNS: Mapping[str, _Source] = dict(_sources())
+"""What was not measured is empty in CSV and null in the others."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection")."""
@@ -68,7 +75,7 @@ def as_parquet(run: Run, steps: Iterable[Stretch]) -> Iterator[bytes]:
         message = "format: this service has no Parquet library; pip install 'underfed[parquet]' where it runs"
         raise InvalidError(message, field="format") from error
     kinds = {"text": pyarrow.string(), "whole": pyarrow.int64(), "instant": pyarrow.timestamp("us", "UTC")}
-    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    schema = pyarrow.schema([(name, kinds[source.kind]) for name, source in COLUMNS.items()])
     schema = schema.with_metadata({"underfed.run": run.model_dump_json(by_alias=True)})
     return _row_groups(pyarrow, schema, run, steps)
 
@@ -84,12 +91,12 @@ def _row_groups(pyarrow: Any, schema: Any, run: Run, steps: Iterable[Stretch]) -
 
 
 def _array(pyarrow: Any, stretch: Stretch, name: str, started_at: datetime, kind: Any) -> Any:
-    if COLUMNS[name] == "text":
+    if COLUMNS[name].kind == "text":
         return pyarrow.array([stretch.loader] * len(stretch), kind)
     column = _column(stretch, name)
     missing = np.isnan(column)
     whole = np.where(missing, 0, column).astype(np.int64)
-    if COLUMNS[name] == "instant":
+    if COLUMNS[name].kind == "instant":
         whole += _unix_us(started_at)
     return pyarrow.array(whole, pyarrow.int64(), mask=missing).cast(kind)
 
@@ -125,17 +132,17 @@ def _csv_lines(rows: Iterable[Iterable[object]]) -> bytes:
 
 def _texts(stretch: Stretch, name: str, started_at: datetime) -> list[object]:
     values = _values(stretch, name, started_at)
-    if COLUMNS[name] == "text":
+    if COLUMNS[name].kind == "text":
         return [f"'{value}" if str(value).startswith(FORMULA) else value for value in values]
     return values
 
 
 def _values(stretch: Stretch, name: str, started_at: datetime) -> list[Any]:
     """As JSON has them; instants as RFC 3339."""
-    if COLUMNS[name] == "text":
+    if COLUMNS[name].kind == "text":
         return [stretch.loader] * len(stretch)
     whole = [None if np.isnan(value) else int(value) for value in _column(stretch, name).tolist()]
-    if COLUMNS[name] == "whole":
+    if COLUMNS[name].kind == "whole":
         return whole
     base = started_at.astimezone(timezone.utc)
     return [None if us is None else _rfc3339(base + timedelta(microseconds=us)) for us in whole]
@@ -148,9 +155,8 @@ def _rfc3339(at: datetime) -> str:
 def _column(stretch: Stretch, name: str) -> Column:
     if name in ("rank", "incarnation"):
         return np.full(len(stretch), float(getattr(stretch, name)))
-    if name in _OF_STEPS or name in stretch.steps:
-        return stretch.steps[_OF_STEPS.get(name, name)]
-    return stretch.batches[_OF_BATCHES.get(name, name)]
+    source = COLUMNS[name]
+    return (stretch.batches if source.is_of_batch else stretch.steps)[source.name]
 
 
 def _unix_us(at: datetime) -> int:

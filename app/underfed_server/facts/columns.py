@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.store.columns.chunks import Column
+from underfed_server.measurements import Column
 
 
 def newest(column: Column) -> int | None:

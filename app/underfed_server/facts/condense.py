@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeVar
 
 import numpy as np
 
 from underfed_server.facts.columns import newest
+from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.record import (
-    BatchColumns,
-    Column,
-    EpochFacts,
-    HandoverCosts,
-    HostColumns,
     HostShare,
     LoaderFacts,
     Mask,
     ProcessShare,
     RankFacts,
     RunFacts,
-    StepColumns,
-    StorageFacts,
+    WorkerFacts,
+    chosen,
 )
-from underfed_server.facts.workers import worker_facts
+from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows
 from underfed_server.model import EpochInfo, LoaderInfo, Run, Setting
-from underfed_server.store.reading.hosts import Samplers
-from underfed_server.store.reading.rows import BatchRows, HostRows, ProcessRows, StepRows
+from underfed_server.store.reading.samplers import Samplers
+from underfed_server.store.reading.worker_lives import WorkerRecord
 from underfed_server.store.store import StepTotals, Store
 
 Samples = TypeVar("Samples", ProcessRows, HostRows)
+Rows = TypeVar("Rows", BatchRows, HostRows)
 
 MOST_WORDS, LONGEST_WORD = 200, 2000
 """Of a command: the agent cuts it there."""
@@ -99,7 +96,7 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
         host=_host(hosts, run),
         ranks=tuple(_rank(hosts, totals[rank], asked) for rank in sorted(totals)),
         warmup_steps=warmup_steps,
-        storage=_storage(run, asked.loader),
+        storage=tuple(place for place in run.storage if place.loader == asked.loader),
         overrides=run.overrides,
         advice_of=run.advice_of,
         command=_command(run),
@@ -110,8 +107,8 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
 def condense_steps(store: Store, asked: Asked, rank: int) -> RankFacts:
     """One rank's judged steps as in :func:`condense`, and nothing of what lay behind them."""
     rows, keep, outside = _judged(store, asked, rank)
-    none: dict[str, Any] = {each.name: np.empty(0) for each in fields(BatchColumns)}
-    return RankFacts(rank=rank, steps=_steps(rows, keep, outside), batches=BatchColumns(**none))
+    none = BatchRows(**{each.name: np.empty(0) for each in fields(BatchRows)})
+    return RankFacts(rank=rank, steps=_with_edges(rows, keep, outside), batches=none)
 
 
 def _judged(store: Store, asked: Asked, rank: int) -> tuple[StepRows, Mask, Column]:
@@ -157,22 +154,6 @@ def _whole(setting: Setting) -> int | None:
     return setting if isinstance(setting, int) and not isinstance(setting, bool) else None
 
 
-def _storage(run: Run, loader: str) -> tuple[StorageFacts, ...]:
-    return tuple(
-        StorageFacts(
-            mount=place.mount,
-            file_system=place.file_system,
-            device=place.device,
-            kind=place.kind,
-            files_seen=place.files_seen,
-            hostname=place.hostname,
-            example=place.example,
-        )
-        for place in run.storage
-        if place.loader == loader
-    )
-
-
 def _host(hosts: Hosts, run: Run) -> HostShare:
     """Of the first host: ranks of one job run on hosts of one kind."""
     if not run.hosts:
@@ -184,7 +165,7 @@ def _host(hosts: Hosts, run: Run) -> HostShare:
         usable_cores=facts.usable_cores,
         cpu_slowdown=tuple(facts.cpu_slowdown) if facts.cpu_slowdown else None,
         cpu_count=facts.cpu_count,
-        handover=HandoverCosts(**facts.handover.model_dump()) if facts.handover else None,
+        handover=facts.handover,
         allowed_cpus=facts.allowed_cpus,
         quota_cores=facts.quota_cores,
         shm_total_bytes=facts.shm_total_bytes,
@@ -205,11 +186,11 @@ def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
     span = _span(rows, keep)
     # With workers, batches run ahead of the steps by the queue's length: twice as many surely hold all of the span.
     batches = store.batches(run_id, rank, asked.loader, last=2 * asked.judged_steps)
-    steps = _steps(rows, keep, outside)
+    steps = _with_edges(rows, keep, outside)
     return RankFacts(
         rank=rank,
         steps=steps,
-        batches=_batches(batches, span),
+        batches=_within(batches, batches.start_us + batches.load_us, span),
         process=_process(hosts, rank, span),
         total_steps=totals.steps,
         total_step_us=float(totals.step_us) + float(np.sum(outside)),
@@ -217,9 +198,9 @@ def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
         uses_gpu=bool(np.isfinite(steps.gpu_idle_us).any()) or _uses_gpu(hosts, rank),
         gpu_util=_gpu_util(hosts, rank, span),
         hostname=hosts.samplers.hostnames.get(rank),
-        epochs=tuple(_epoch(each) for each in asked.epochs(rank)),
-        workers=worker_facts(store.workers(run_id, rank, asked.loader), (span.start_us, span.end_us) if span else None),
-        host=_host_columns(hosts, rank, span),
+        epochs=asked.epochs(rank),
+        workers=_workers(store.workers(run_id, rank, asked.loader), span),
+        host=_host_rows(hosts, rank, span),
     )
 
 
@@ -249,61 +230,34 @@ def _ending_us(rows: StepRows, epoch: EpochInfo) -> float:
     return max(0.0, epoch.end_us - float(ends[-1]))
 
 
-def _epoch(info: EpochInfo) -> EpochFacts:
-    return EpochFacts(
-        epoch_index=info.epoch_index,
-        start_us=info.start_us,
-        iterator_us=info.iterator_us,
-        startup_us=info.startup_us,
-        sampler_us=info.sampler_us,
-        steps=info.steps,
-        end_us=info.end_us,
-        ended=info.ended,
+def _with_edges(rows: StepRows, keep: Mask, outside_us: Column) -> StepRows:
+    """The judged steps, each with what its epoch cost beside its steps."""
+    edged = replace(
+        rows,
+        start_us=rows.start_us - outside_us,
+        step_us=rows.step_us + outside_us,
+        data_wait_us=rows.data_wait_us + outside_us,
+        gpu_idle_us=rows.gpu_idle_us + outside_us,
     )
+    return chosen(edged, keep)
 
 
-def _steps(rows: StepRows, keep: Mask, outside_us: Column) -> StepColumns:
-    return StepColumns(
-        start_us=(rows.start_us - outside_us)[keep],
-        step_us=(rows.step_us + outside_us)[keep],
-        data_wait_us=(rows.data_wait_us + outside_us)[keep],
-        queue_depth=rows.queue_depth[keep],
-        sampler_us=rows.sampler_us[keep],
-        gpu_idle_us=(rows.gpu_idle_us + outside_us)[keep],
-        gpu_work_us=rows.gpu_work_us[keep],
-        h2d_us=rows.h2d_us[keep],
-        h2d_exposed_us=rows.h2d_exposed_us[keep],
-        epoch_index=rows.epoch_index[keep],
-        batch_index=rows.batch_index[keep],
-        is_epoch_start=(rows.batch_index == 0)[keep],
-    )
+def _within(rows: Rows, at_us: Column, span: Span | None) -> Rows:
+    """Those whose instant lies within the span of the judged steps."""
+    inside = span.holds(at_us) if span else np.zeros(len(at_us), dtype=bool)
+    return type(rows)(**{each.name: getattr(rows, each.name)[inside] for each in fields(rows)})
+
+
+def _host_rows(hosts: Hosts, rank: int, span: Span | None) -> HostRows | None:
+    if span is None:
+        return None
+    rows = _newest_since(span.start_us, lambda last: hosts.newest(rank, last))
+    return _within(rows, rows.at_us, span)
 
 
 def _span(rows: StepRows, keep: Mask) -> Span | None:
     start, end = rows.start_us[keep], (rows.start_us + rows.step_us)[keep]
     return Span(float(start[0]), float(end[-1])) if len(start) else None
-
-
-def _batches(rows: BatchRows, span: Span | None) -> BatchColumns:
-    """The batches that were ready within the span of the judged steps."""
-    inside = span.holds(rows.start_us + rows.load_us) if span else np.zeros(len(rows), dtype=bool)
-    return BatchColumns(
-        worker=np.where(np.isfinite(rows.worker), rows.worker, -1)[inside].astype(np.int64),
-        epoch_index=rows.epoch_index[inside],
-        batch_index=rows.batch_index[inside],
-        start_us=rows.start_us[inside],
-        load_us=rows.load_us[inside],
-        cpu_us=rows.cpu_us[inside],
-        process_cpu_us=rows.process_cpu_us[inside],
-        runqueue_us=rows.runqueue_us[inside],
-        blocked_us=rows.blocked_us[inside],
-        collate_us=rows.collate_us[inside],
-        pin_us=rows.pin_us[inside],
-        asked_bytes=rows.asked_bytes[inside],
-        read_bytes=rows.read_bytes[inside],
-        samples=rows.samples[inside],
-        received_us=rows.received_us[inside],
-    )
 
 
 def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
@@ -321,14 +275,6 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         open_files=newest(samples.open_files),
         swap_bytes=newest(samples.swap_bytes),
     )
-
-
-def _host_columns(hosts: Hosts, rank: int, span: Span | None) -> HostColumns | None:
-    if span is None:
-        return None
-    rows = _newest_since(span.start_us, lambda last: hosts.newest(rank, last))
-    inside = span.holds(rows.at_us)
-    return HostColumns(**{each.name: getattr(rows, each.name)[inside] for each in fields(HostColumns)})
 
 
 def _gpu_util(hosts: Hosts, rank: int, span: Span | None) -> float | None:
@@ -374,3 +320,37 @@ def _uses_gpu(hosts: Hosts, rank: int) -> bool:
 def _is_ours(own_process: Column, util_fraction: Column) -> bool:
     known = own_process[np.isfinite(own_process)]
     return bool(np.any(known > 0)) if len(known) else bool(np.nansum(util_fraction) > 0)
+
+
+def _workers(records: Sequence[WorkerRecord], span: Span | None) -> tuple[WorkerFacts, ...]:
+    """The processes behind worker numbers."""
+    return tuple(_worker(record, span) for record in records)
+
+
+def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
+    samples = record.newest_samples
+    memory = _own_memory(samples)
+    return WorkerFacts(
+        worker=record.worker,
+        threads=newest(samples.threads),
+        cores=None if span is None else _cores(record.samples, span),
+        rss_bytes=newest(samples.rss_bytes),
+        pss_bytes=newest(samples.pss_bytes),
+        bytes_per_hour=growth_per_hour(samples.at_us, memory),
+        is_growing=is_growing(samples.at_us, memory),
+        died=record.ended.get("died", 0),
+    )
+
+
+def _own_memory(samples: WorkerRows) -> Column:
+    """A worker that writes to memory it shared grows in its own share first; that is sampled of few workers."""
+    return samples.pss_bytes if np.count_nonzero(np.isfinite(samples.pss_bytes)) >= 2 else samples.rss_bytes
+
+
+def _cores(samples: WorkerRows, span: Span) -> float | None:
+    """CPU time is cumulative for a process: a smaller one than before is of a new process, which is no growth."""
+    inside = span.holds(samples.at_us) & np.isfinite(samples.cpu_us)
+    at_us, cpu_us = samples.at_us[inside], samples.cpu_us[inside]
+    grown = np.diff(cpu_us)
+    passed = float(np.sum(np.diff(at_us)[grown >= 0]))
+    return float(np.sum(grown[grown >= 0])) / passed if passed > 0 else None

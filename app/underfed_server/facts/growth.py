@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.store.columns.chunks import Column
+from underfed_server.measurements import Column
 
 LEAST_SPAN_US = 60_000_000
 """In less than a minute there is little but start-up and jitter."""

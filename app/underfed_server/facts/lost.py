@@ -1,8 +1,8 @@
-"""What input cost a loop whose device works on its own: the recorded steps, replayed without their waits.
+"""What input cost a loop whose device works on its own: the recorded steps, computed without their waits.
 
-The time that the device stood idle inside ``next()`` is a lower bound of it: a wait may also delay the host so far that
-the device runs dry later, and all of the wait is the most it can be. Between the two lies the replay, in which the host
-reaches step k's end at ``L(k) = L(k-1) + wait(k) + rest(k)`` and the device finishes its work at
+The time that the device was idle inside ``next()`` is a lower bound of it: a wait may also delay the host so far that
+the device has nothing to do later, and all of the wait is the most it can be. Between the two lies this recurrence, in
+which the host reaches step k's end at ``L(k) = L(k-1) + wait(k) + rest(k)`` and the device finishes its work at
 ``G(k) = max(L(k), G(k-1)) + work(k)``; what is lost is how much earlier the device finishes when every wait is 0.
 
 Work is what lies between two events on the device, so a pause in it, while the host had not launched the next kernel
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.store.columns.chunks import Column
+from underfed_server.measurements import Column
 
 SEEN_WORK = 1 / 32
 """Share of the steps whose device work must have been seen: half of the one in 16 that is timed in a loop whose queue

@@ -12,12 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.facts.lost import input_lost_us
-from underfed_server.model import Setting, Status, StorageKind
+from underfed_server.measurements import BatchRows, Column, HostRows, StepRows
+from underfed_server.model import EpochInfo, HandoverCosts, Setting, Status, StoragePlace
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
-Column = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
+
+
+def epoch_starts(steps: StepRows) -> Mask:
+    """Which steps are the first of an epoch."""
+    return np.equal(steps.batch_index, 0)
+
+
+def chosen(steps: StepRows, which: Places | Mask) -> StepRows:
+    return StepRows(**{each.name: getattr(steps, each.name)[which] for each in fields(steps)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +65,6 @@ class LoaderFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class HandoverCosts:
-    """Handing a batch from one process of the host to another, measured there before training."""
-
-    receive_us: float
-    """CPU of receiving a batch, without its tensors."""
-    receive_wait_us: float
-    """Waiting meanwhile, for a process that does nothing else."""
-    tensor_us: float
-    tensor_wait_us: float
-    """The same for each tensor, which costs a handshake."""
-    write_tensor_us: float
-    """CPU of making room for a tensor in shared memory."""
-    write_mb_us: float
-    """CPU of filling new shared memory, a megabyte, beyond that of ordinary memory."""
-    free_mb_us: float
-    """CPU of giving it back."""
-
-
-@dataclass(frozen=True, slots=True)
 class HostShare:
     """What the run may use of its host."""
 
@@ -102,52 +92,6 @@ class HostShare:
 
 
 @dataclass(frozen=True, slots=True)
-class StorageFacts:
-    """A mount in which files of the judged loader's data set lie."""
-
-    mount: str
-    file_system: str | None
-    device: str | None
-    kind: StorageKind
-    files_seen: int
-    hostname: str | None = None
-    example: str | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HostColumns:
-    """Samples of the host over the judged span, one a second; pressures and throttling are cumulative."""
-
-    at_us: Column
-    busy_cores: Column
-    cpu_pressure_us: Column
-    io_pressure_us: Column
-    memory_pressure_us: Column
-    throttled_us: Column
-    memory_available_bytes: Column
-    memory_used_bytes: Column
-    swap_used_bytes: Column
-    shm_free_bytes: Column
-
-
-@dataclass(frozen=True, slots=True)
-class EpochFacts:
-    """One pass over the loader. Instants are on the run's clock."""
-
-    epoch_index: int
-    start_us: int
-    iterator_us: int | None = None
-    """Constructing the iterator; ``None``: it was kept, or not measured."""
-    startup_us: int | None = None
-    """``iter(loader)`` until the first batch."""
-    sampler_us: int | None = None
-    """Drawing indices while the iterator was made or begun anew."""
-    steps: int | None = None
-    end_us: int | None = None
-    ended: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerFacts:
     """One worker number of the judged loader: the process that lives or lived last."""
 
@@ -162,62 +106,6 @@ class WorkerFacts:
     is_growing: bool | None = None
     died: int = 0
     """Processes of this number that were gone without a word."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StepColumns:
-    """The judged steps, oldest first: complete ones, warm-up left out; step and wait are always measured."""
-
-    start_us: Column
-    """When the batch was requested, on the run's clock."""
-    step_us: Column
-    data_wait_us: Column
-    queue_depth: Column
-    sampler_us: Column
-    gpu_idle_us: Column
-    """Of the steps in which the device was timed."""
-    gpu_work_us: Column
-    h2d_us: Column
-    """Copying the batch to the device, where it was seen."""
-    h2d_exposed_us: Column
-    epoch_index: Column
-    batch_index: Column
-    """Within the epoch."""
-    is_epoch_start: Mask
-    """The first step of an epoch: its wait begins with ``iter(loader)`` and has the epoch's end added, so that starting
-    and stopping workers lie within it."""
-
-    def __len__(self) -> int:
-        return len(self.step_us)
-
-    def at(self, places: Places) -> StepColumns:
-        """Those alone."""
-        return StepColumns(**{each.name: getattr(self, each.name)[places] for each in fields(self)})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchColumns:
-    """The batches behind the judged steps, in order of loading. ``worker`` is -1 for the training process."""
-
-    worker: NDArray[np.int64]
-    epoch_index: Column
-    batch_index: Column
-    start_us: Column
-    load_us: Column
-    cpu_us: Column
-    process_cpu_us: Column
-    """Of all threads of the loading process meanwhile, handing over the batch before included."""
-    runqueue_us: Column
-    blocked_us: Column
-    collate_us: Column
-    pin_us: Column
-    asked_bytes: Column
-    read_bytes: Column
-    samples: Column
-    received_us: Column
-
-    def __len__(self) -> int:
-        return len(self.load_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +130,11 @@ class RankFacts:
     """One rank: its judged steps, the batches behind them, and what the whole run cost it."""
 
     rank: int
-    steps: StepColumns
-    batches: BatchColumns
+    steps: StepRows
+    """The judged ones: complete, warm-up left out; step and wait are always measured. An epoch's first step begins with
+    ``iter(loader)`` and has the epoch's end added, so that starting and stopping workers lie within its wait."""
+    batches: BatchRows
+    """Those behind the judged steps."""
     process: ProcessShare = field(default_factory=ProcessShare)
     total_steps: int = 0
     total_step_us: float = 0.0
@@ -252,10 +143,11 @@ class RankFacts:
     gpu_util: float | None = None
     """GPU-Util over the judged span: share of time in which any kernel ran."""
     hostname: str | None = None
-    epochs: tuple[EpochFacts, ...] = ()
+    epochs: tuple[EpochInfo, ...] = ()
     """Oldest first, the newest that are known."""
     workers: tuple[WorkerFacts, ...] = ()
-    host: HostColumns | None = None
+    host: HostRows | None = None
+    """Samples of its host over the judged span, one a second."""
     has_device_clock: bool = field(init=False)
     stall_us: float = field(init=False)
     """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's.
@@ -295,7 +187,7 @@ class RankFacts:
 
     @property
     def input_lost_us(self) -> float | None:
-        """What the mean judged step would be shorter with instant data, replayed on the device's clock."""
+        """What the mean judged step would be shorter with instant data, computed on the device's clock."""
         if not self.has_device_clock:
             return None
         steps = self.steps
@@ -312,7 +204,8 @@ class RunFacts:
     host: HostShare
     ranks: tuple[RankFacts, ...]
     warmup_steps: int
-    storage: tuple[StorageFacts, ...] = ()
+    storage: tuple[StoragePlace, ...] = ()
+    """Where files of the judged loader's data set lie."""
     overrides: Mapping[str, Setting] = field(default_factory=dict)
     """What ``--set`` or ``--apply`` changed."""
     advice_of: str | None = None

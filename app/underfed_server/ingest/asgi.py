@@ -16,7 +16,7 @@ Headers = Mapping[bytes, bytes]
 """By name in lower case, as the server hands them over; of repeated ones the last."""
 
 
-GRANT = "underfed.grant"
+PERMISSION = "underfed.permission"
 """Where in a request's scope stands what whoever sent it may do; ``None``: nobody that is known."""
 
 

@@ -18,9 +18,8 @@ from underfed_server.errors import (
     UnauthorisedError,
     UnsupportedMediaTypeError,
 )
-from underfed_server.ingest.arrival import Ack, Arrival, Outcome
 from underfed_server.ingest.asgi import (
-    GRANT,
+    PERMISSION,
     Headers,
     Receive,
     Scope,
@@ -33,8 +32,9 @@ from underfed_server.ingest.asgi import (
 )
 from underfed_server.ingest.bound import within
 from underfed_server.ingest.decode import decode
-from underfed_server.ingest.grant import Grant
 from underfed_server.ingest.inflate import inflate, require_known
+from underfed_server.ingest.permission import Permission
+from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Window
 
 PATH = "/api/v1/ingest"
@@ -47,7 +47,7 @@ _encode = msgspec.json.Encoder().encode
 class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
-    def __init__(self, submit: Callable[[Arrival], Future[Outcome]]) -> None:
+    def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]]) -> None:
         """What whoever posts may do is found in the request's scope."""
         self._submit = submit
 
@@ -66,27 +66,27 @@ class Ingest:
         if scope["method"] != "POST":
             raise MethodNotAllowedError(f"{scope['method']} is not for {PATH}; POST windows to it", allow="POST")
         headers: Headers = dict(scope["headers"])
-        project = _granted(scope[GRANT]).project
+        project = _permitted(scope[PERMISSION]).project
         encoding = _checked(headers)
         body = await read_body(receive, MOST_BYTES)
         window = _window(body, encoding)
         if project is not None:
             window = within(window, project)
-        outcome = await asyncio.wrap_future(self._submit(Arrival(window, encoding, body, project)))
+        outcome = await asyncio.wrap_future(self._submit(PostedWindow(window, encoding, body, project)))
         if isinstance(outcome, RequestError):
             raise outcome
         return outcome
 
 
-def _granted(grant: Grant | None) -> Grant:
+def _permitted(permission: Permission | None) -> Permission:
     """Raises:
     UnauthorisedError: no token, or one that is not known: a browser's session and a proxy's word are none.
     ForbiddenError: it may not send windows.
     """
-    if grant is None or grant.session is not None or grant.user is not None:
+    if permission is None or permission.session is not None or permission.user is not None:
         raise UnauthorisedError("this service asks agents for an access token (UNDERFED_TOKEN)")
-    grant.require("ingest")
-    return grant
+    permission.require("ingest")
+    return permission
 
 
 def _window(body: bytes, encoding: str) -> Window:

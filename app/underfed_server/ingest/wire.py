@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Annotated, Literal, Union
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
+
+from underfed_server import model
+from underfed_server.measurements import RECORDED, ValueKind
 
 VERSION = 1
 LARGEST = 2**53
@@ -33,13 +38,58 @@ Texts = Annotated[list[Text], Meta(max_length=MOST_ENTRIES)]
 
 Counts = list[Count]
 Durations = list[Duration]
-OptionalCounts = list[Count | None]
 OptionalDurations = list[Duration | None]
-OptionalAmounts = list[Amount | None]
+OptionalCounts = list[Count | None]
+COLUMNS: Mapping[ValueKind, Any] = {
+    "index": OptionalCounts,
+    "instant": OptionalCounts,
+    "duration": OptionalDurations,
+    "count": OptionalCounts,
+    "amount": list[Amount | None],
+    "fraction": list[Fraction | None],
+    "flag": list[bool | None],
+    "total": OptionalCounts,
+}
+"""By what it has in it."""
+
+LIMITED: Mapping[Any, Any] = {int: Count, float: Amount, str: Text, list[str]: Texts}
+"""What a fact of a type may be here."""
 
 
 class Part(Struct, frozen=True, gc=False):
     """Unknown keys are ignored, so version 1 can grow."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A field that :func:`with_columns` or :func:`with_facts` added."""
+
+
+class Rows(Part, frozen=True):
+    """Columns of one length, a row for each of their values."""
+
+
+P = TypeVar("P", bound=Part)
+
+
+def with_columns(lane_kind: str) -> Callable[[type[P]], type[P]]:
+    """Add the columns of a lane that the class does not name itself: each may be null, or left out."""
+    return _with({name: COLUMNS[each.kind] for name, each in RECORDED[lane_kind].items() if each.is_sent})
+
+
+def with_facts(shape: type[model.Model], *, leave_out: Collection[str] = ()) -> Callable[[type[P]], type[P]]:
+    """Likewise what one of the API's shapes has that may be null."""
+    kinds = {name: get_args(each.annotation) for name, each in shape.model_fields.items() if name not in leave_out}
+    return _with({name: LIMITED.get(kind[0], kind[0]) for name, kind in kinds.items() if NoneType in kind})
+
+
+def _with(fields: Mapping[str, Any]) -> Callable[[type[P]], type[P]]:
+    def add(part: type[P]) -> type[P]:
+        more = [(name, kind | None, None) for name, kind in fields.items() if name not in part.__struct_fields__]
+        added = defstruct(part.__name__, more, bases=(part,), module=__name__, frozen=True, gc=False, kw_only=True)
+        return cast(type[P], added)
+
+    return add
 
 
 class Handover(Part, frozen=True, kw_only=True):
@@ -52,21 +102,8 @@ class Handover(Part, frozen=True, kw_only=True):
     free_mb_us: Amount
 
 
+@with_facts(model.HostFacts, leave_out=("hostname",))
 class HostFacts(Part, frozen=True, kw_only=True):
-    cpu_model: Text | None = None
-    cpu_count: Count | None = None
-    allowed_cpus: Count | None = None
-    quota_cores: Amount | None = None
-    usable_cores: Amount | None = None
-    memory_total_bytes: Count | None = None
-    memory_limit_bytes: Count | None = None
-    swap_total_bytes: Count | None = None
-    shm_total_bytes: Count | None = None
-    shm_free_bytes: Count | None = None
-    memory_available_bytes: Count | None = None
-    open_files_limit: Count | None = None
-    numa_nodes: Count | None = None
-    gpu_driver: Name | None = None
     cpu_slowdown: Annotated[list[tuple[Amount, Amount]], Meta(max_length=MOST_ENTRIES)] | None = None
     handover: Handover | None = None
 
@@ -118,27 +155,15 @@ class Run(Part, frozen=True, kw_only=True):
     not_measured: Reasons = {}
 
 
+@with_facts(model.LoaderInfo)
 class Loader(Part, frozen=True, kw_only=True):
     loader: LoaderName
     settings: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)] = {}
-    dataset_type: Text | None = None
-    dataset_kind: Literal["map", "iterable"] | None = None
-    dataset_length: Count | None = None
-    batches_per_epoch: Count | None = None
-    sampler_type: Text | None = None
-    collate_type: Text | None = None
-    transforms: Texts | None = None
-    watched_at: Text | None = None
-    batch_tensors: Count | None = None
-    batch_bytes: Count | None = None
-    shards: bool | None = None
-    why_unsharded: Text | None = None
-    compared_batches: Count | None = None
-    repeated_batches: Count | None = None
     not_measured: Reasons = {}
 
 
-class Steps(Part, frozen=True, kw_only=True):
+@with_columns("steps")
+class Steps(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     epoch_index: Count
     first_step_index: Count
@@ -146,119 +171,65 @@ class Steps(Part, frozen=True, kw_only=True):
     start_us: Count
     step_us: OptionalDurations
     data_wait_us: Durations
-    queue_depth: OptionalDurations | None = None
-    batch_index: Counts | None = None
-    sampler_us: OptionalDurations | None = None
-    gpu_idle_us: OptionalDurations | None = None
-    gpu_work_us: OptionalDurations | None = None
-    h2d_us: OptionalDurations | None = None
-    h2d_exposed_us: OptionalDurations | None = None
 
 
-class Batches(Part, frozen=True, kw_only=True):
+@with_columns("batches")
+class Batches(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     epoch_index: Count
     batch_index: Counts
     start_us: Counts
     load_us: Durations
-    worker: OptionalDurations | None = None
-    cpu_us: OptionalDurations | None = None
-    process_cpu_us: OptionalDurations | None = None
-    runqueue_us: OptionalDurations | None = None
-    blocked_us: OptionalDurations | None = None
-    collate_us: OptionalDurations | None = None
-    pin_us: OptionalDurations | None = None
-    asked_bytes: OptionalCounts | None = None
-    read_bytes: OptionalCounts | None = None
-    samples: OptionalCounts | None = None
-    received_us: OptionalCounts | None = None
 
 
+@with_facts(model.EpochInfo)
 class Epoch(Part, frozen=True, kw_only=True):
     loader: LoaderName
     epoch_index: Count
     start_us: Count
     first_step_index: Count
-    iterator_us: Count | None = None
-    startup_us: Count | None = None
-    sampler_us: Count | None = None
-    steps: Count | None = None
-    end_us: Count | None = None
-    ended: Literal["exhausted", "broken_off", "error"] | None = None
 
 
+@with_facts(model.WorkerLife)
 class Worker(Part, frozen=True, kw_only=True):
     """One life of a worker process: an iterator starts its own, unless they persist."""
 
     loader: LoaderName
     iterator_index: Count
     worker: Count
-    start_us: Count | None = None
-    pid: Count | None = None
-    epoch_index: Count | None = None
-    end_us: Count | None = None
-    ended: Literal["returned", "raised", "died"] | None = None
 
 
-class WorkerSamples(Part, frozen=True, kw_only=True):
+@with_columns("worker")
+class WorkerSamples(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     worker: Count
     at_us: Counts = []
-    rss_bytes: OptionalCounts | None = None
-    pss_bytes: OptionalCounts | None = None
-    threads: OptionalCounts | None = None
-    cpu_us: OptionalCounts | None = None
 
 
+@with_facts(model.StoragePlace, leave_out=("hostname",))
 class Storage(Part, frozen=True, kw_only=True):
     """Where files of a loader's data set lie."""
 
     loader: LoaderName
     mount: Text
-    file_system: Name | None = None
-    device: Name | None = None
     kind: Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"] = "unknown"
     files_seen: Count = 0
-    example: Text | None = None
 
 
-class ProcessSamples(Part, frozen=True, kw_only=True):
+@with_columns("process")
+class ProcessSamples(Rows, frozen=True, kw_only=True):
     at_us: Counts = []
-    main_cpu_us: OptionalCounts | None = None
-    main_runqueue_us: OptionalCounts | None = None
-    process_cpu_us: OptionalCounts | None = None
-    workers_cpu_us: OptionalCounts | None = None
-    rss_bytes: OptionalCounts | None = None
-    workers_rss_bytes: OptionalCounts | None = None
-    threads: OptionalCounts | None = None
-    open_files: OptionalCounts | None = None
-    swap_bytes: OptionalCounts | None = None
 
 
-class HostSamples(Part, frozen=True, kw_only=True):
+@with_columns("host")
+class HostSamples(Rows, frozen=True, kw_only=True):
     at_us: Counts = []
-    busy_cores: OptionalAmounts | None = None
-    cpu_pressure_us: OptionalCounts | None = None
-    io_pressure_us: OptionalCounts | None = None
-    memory_pressure_us: OptionalCounts | None = None
-    throttled_us: OptionalCounts | None = None
-    memory_available_bytes: OptionalCounts | None = None
-    memory_used_bytes: OptionalCounts | None = None
-    swap_used_bytes: OptionalCounts | None = None
-    shm_free_bytes: OptionalCounts | None = None
-    disk_read_bytes: OptionalCounts | None = None
-    disk_written_bytes: OptionalCounts | None = None
-    network_received_bytes: OptionalCounts | None = None
-    network_sent_bytes: OptionalCounts | None = None
 
 
-class GpuSamples(Part, frozen=True, kw_only=True):
+@with_columns("gpu")
+class GpuSamples(Rows, frozen=True, kw_only=True):
     gpu_index: Count
     at_us: Counts = []
-    util_fraction: list[Fraction | None] | None = None
-    memory_used_bytes: OptionalCounts | None = None
-    power_w: OptionalAmounts | None = None
-    own_process: list[bool | None] | None = None
 
 
 class Losses(Part, frozen=True, kw_only=True):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from underfed_server.model import Bound, Cause, Level, Status
+from underfed_server.model import Bound, Level, Status
+from underfed_server.names import CAUSES
 from underfed_server.search.expression import Operator
 
 Kind = Literal["text", "choice", "tag", "flag", "count", "number", "fraction", "factor", "duration", "hours", "instant"]
@@ -41,7 +42,7 @@ KEYS: Mapping[str, Key] = {
         Key("status", "choice", get_args(Status)),
         Key("bound", "choice", get_args(Bound)),
         Key("level", "choice", get_args(Level)),
-        Key("cause", "choice", (*get_args(Cause), "none")),
+        Key("cause", "choice", (*CAUSES, "none")),
         Key("is", "flag", ("archived",)),
         Key("num_workers", "count"),
         Key("step", "count"),

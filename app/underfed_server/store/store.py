@@ -7,40 +7,48 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
+from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
-from underfed_server.ingest.arrival import Arrival, Outcome
-from underfed_server.model import Cause, Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
+from underfed_server.ingest.posted import Outcome, PostedWindow
+from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
+from underfed_server.model import Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
+from underfed_server.names import CauseName
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
-from underfed_server.store.databases import leases, tables
+from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
 from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.soundness import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
-from underfed_server.store.reading.hosts import Samplers, read_samplers
-from underfed_server.store.reading.newest import Newest, Place, RankNow
-from underfed_server.store.reading.rows import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows, read_rows
+from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
+from underfed_server.store.reading.rows import read_rows
+from underfed_server.store.reading.samplers import Samplers, read_samplers
 from underfed_server.store.reading.tracks import Reader
-from underfed_server.store.reading.workers import WorkerRecord, newest_loader, read_workers
-from underfed_server.store.runs import judgements, listing, removal, summaries
+from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
+from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
-from underfed_server.store.runs.listing import RunFilter
-from underfed_server.store.runs.news import News, read_news
+from underfed_server.store.runs.listing import RunChange, RunFilter
 from underfed_server.store.team import groups
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
-from underfed_server.store.team.keeping import Keeping, Taken, put_own, read_own, read_taken
+from underfed_server.store.team.retention_policy import (
+    RetentionPolicy,
+    StorageUse,
+    read_policy,
+    read_storage_use,
+    save_policy,
+)
 from underfed_server.store.team.sightings import Sighting, read_proven, read_sighting, read_sightings
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
-from underfed_server.store.writing.tally import WriterTally
 from underfed_server.store.writing.windows import Appender
 from underfed_server.store.writing.writer import Writer
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -65,7 +73,7 @@ class Store:
     :class:`TryLaterError` when the database cannot be written or the store is closing.
     """
 
-    def __init__(self, url: str, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, url: str, now: Callable[[], datetime] = utc_now, counters: Counters | None = None) -> None:
         """Make or upgrade the database; take it for this process alone, where it is a file.
 
         ``url`` is SQLAlchemy's.
@@ -80,9 +88,11 @@ class Store:
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
         self._lines = Lines()
-        self._newest = Newest()
+        self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
-        self._writer = Writer(self.database.writing, self._appender, self._tell, is_shared=is_shared)
+        self._writer = Writer(
+            self.database.writing, self._appender, self._tell, counters or Counters(), is_shared=is_shared
+        )
         self._readers = self.database.reading
         try:
             if self.database.path is not None:
@@ -117,9 +127,9 @@ class Store:
         """``heard`` is told, on the writer's thread, which runs have new windows. It must not block."""
         self._listeners.append(heard)
 
-    def submit(self, arrival: Arrival) -> Future[Outcome]:
+    def submit(self, posted: PostedWindow) -> Future[Outcome]:
         """Store a window; the future is done when it is on disk."""
-        return self._writer.submit(arrival)
+        return self._writer.submit(posted)
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -137,10 +147,6 @@ class Store:
         except DBAPIError as error:
             raise TryLaterError(f"the database cannot be read: {trouble_of(error) or error.orig}") from error
         self._writer.check()
-
-    @property
-    def writer_tally(self) -> WriterTally:
-        return self._writer.tally
 
     @property
     def waiting(self) -> tuple[int, int]:
@@ -169,26 +175,21 @@ class Store:
 
     def projects(self, within: str | None = None) -> list[ProjectInfo]:
         """By name; ``within``: that one alone."""
-        with self._readers.begin() as connection:
-            return groups.read_projects(connection, within)
+        return self._read(groups.read_projects, within)
 
     def users(self, within: str | None = None) -> list[UserInfo]:
         """By name; ``within``: of the runs of that project alone."""
-        with self._readers.begin() as connection:
-            return groups.read_users(connection, within)
+        return self._read(groups.read_users, within)
 
     def run(self, run_id: str) -> Run:
-        with self._readers.begin() as connection:
-            return details.read_run(connection, run_id, self.now())
+        return self._read(details.read_run, run_id, self.now())
 
     def project_of(self, run_id: str) -> str:
         """Also of a run that was deleted, as long as it can be restored."""
-        with self._readers.begin() as connection:
-            return removal.project_of(connection, run_id)
+        return self._read(removal.project_of, run_id)
 
     def summary(self, run_id: str) -> RunSummary:
-        with self._readers.begin() as connection:
-            return summaries.read_summary(connection, run_id, self.now())
+        return self._read(summaries.read_summary, run_id, self.now())
 
     def state(self, run_id: str) -> tuple[RunSummary, bool]:
         """Also of a run that was deleted, and whether it was.
@@ -196,23 +197,19 @@ class Store:
         Raises:
             NotFoundError: there is no such run, or no more.
         """
-        with self._readers.begin() as connection:
-            return summaries.read_state(connection, run_id, self.now())
+        return self._read(summaries.read_state, run_id, self.now())
 
     def changed_since(self, since: datetime) -> list[RunSummary]:
         """Runs of which a window or a judgement came since then, oldest change first."""
-        with self._readers.begin() as connection:
-            return listing.changed_since(connection, since, self.now())
+        return self._read(listing.changed_since, since, self.now())
 
     def earlier_runs(self, run_id: str, limit: int = 20) -> list[RunSummary]:
         """Of the same job, started before this one, newest first."""
-        with self._readers.begin() as connection:
-            return listing.earlier_runs(connection, run_id, limit, self.now())
+        return self._read(listing.earlier_runs, run_id, limit, self.now())
 
     def replays(self, run_id: str) -> list[str]:
         """This run, then others of the same job, newest first: those that measured what instant data would gain."""
-        with self._readers.begin() as connection:
-            return listing.replays(connection, run_id)
+        return self._read(listing.replays, run_id)
 
     def edit_run(self, run_id: str, changes: Mapping[str, Any]) -> None:
         """Set ``name``, ``tags``, ``notes`` or ``archived``; a name or tags of ``None`` are the agent's again."""
@@ -232,8 +229,7 @@ class Store:
 
     def forgettable(self) -> str | None:
         """A run that was deleted, and that nobody can have back any more."""
-        with self._readers.begin() as connection:
-            return removal.forgettable(connection, self.now())
+        return self._read(removal.forgettable, self.now())
 
     def forget_some(self, run_id: str) -> None:
         """Take away part of a run from :meth:`forgettable`."""
@@ -286,20 +282,19 @@ class Store:
         with self.reading() as reader:
             return read_samplers(reader, run_id)
 
-    def given_up_at(self, run_id: str) -> datetime | None:
-        """When retention last gave up single rows of the run; ``None``: all are kept."""
+    def rows_deleted_at(self, run_id: str) -> datetime | None:
+        """When retention last deleted single rows of the run; ``None``: all are kept."""
         with self._readers.begin() as connection:
             newest = select(func.max(tables.track.c.dropped_at)).where(tables.track.c.run_id == run_id)
             return connection.execute(newest).scalar()
 
-    def keeping(self, project: str) -> tuple[Keeping, Taken]:
+    def retention_policy(self, project: str) -> tuple[RetentionPolicy, StorageUse]:
         """What the project set for itself, and what it takes."""
-        with self._readers.begin() as connection:
-            return read_own(connection, project), read_taken(connection, project)
+        return self._read(lambda connection: (read_policy(connection, project), read_storage_use(connection, project)))
 
-    def keep(self, project: str, keeping: Keeping) -> None:
+    def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
         """From now on, as the project wants it."""
-        self.write(lambda connection: put_own(connection, project, keeping))
+        self.write(lambda connection: save_policy(connection, project, policy))
 
     def workers(self, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
         """By worker number: lives, and the samples of the newest."""
@@ -309,8 +304,7 @@ class Store:
 
     def worker_loader(self, run_id: str, rank: int) -> str | None:
         """The loader whose workers of this rank started last; ``None``: none had workers."""
-        with self._readers.begin() as connection:
-            return newest_loader(connection, run_id, rank)
+        return self._read(newest_loader, run_id, rank)
 
     def epochs(self, run_id: str) -> list[EpochInfo]:
         """Of all ranks and loaders, oldest first."""
@@ -318,42 +312,38 @@ class Store:
             started_at = summaries.run_row(connection, run_id)["started_at"]
             return details.read_epochs(connection, run_id, started_at)
 
-    # --- judgements -------------------------------------------------------------------------------
+    # --- diagnoses -------------------------------------------------------------------------------
 
     def diagnosis(self, run_id: str) -> Diagnosis | None:
         """The last one, as it was saved; ``None``: not judged yet."""
-        with self._readers.begin() as connection:
-            return judgements.read_diagnosis(connection, run_id)
+        return self._read(diagnoses.read_diagnosis, run_id)
 
     def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """In place of the run's last one; the list of runs shows its figures from now on. ``False``: nothing new."""
-        return self.write(lambda connection: judgements.save_diagnosis(connection, diagnosis, self.now()))
+        return self.write(lambda connection: diagnoses.save_diagnosis(connection, diagnosis, self.now()))
 
     def claim(self, run_id: str, judge: str) -> bool:
         """Whether the process called ``judge`` is to judge the run now, and no other one."""
         if not self.is_shared:
             return True
-        return self.write(lambda connection: leases.claim(connection, run_id, judge, self.now()))
+        return self.write(lambda connection: locks.claim_run(connection, run_id, judge, self.now()))
 
     def release(self, judge: str) -> None:
         """It judges no more."""
         if self.is_shared:
-            self.write(lambda connection: leases.release(connection, judge))
+            self.write(lambda connection: locks.release_runs(connection, judge))
 
-    def news(self, since: datetime) -> list[News]:
+    def changes(self, since: datetime) -> list[RunChange]:
         """Runs that any process wrote of since then, the oldest change first."""
-        with self._readers.begin() as connection:
-            return read_news(connection, since)
+        return self._read(listing.read_changes, since)
 
-    def sightings(self, since: datetime, cause: Cause | None = None) -> list[Sighting]:
+    def sightings(self, since: datetime, cause: CauseName | None = None) -> list[Sighting]:
         """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
-        with self._readers.begin() as connection:
-            return read_sightings(connection, since, cause)
+        return self._read(read_sightings, since, cause)
 
     def sighting(self, run_id: str) -> Sighting:
         """One run, judged or not."""
-        with self._readers.begin() as connection:
-            return read_sighting(connection, run_id)
+        return self._read(read_sighting, run_id)
 
     def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow]:
         """What each rank of these running runs uses now, to about two seconds, as ``connection`` sees it."""
@@ -361,17 +351,20 @@ class Store:
 
     def proven(self, project: str | None = None) -> list[LedgerEntry]:
         """What every run that carried an advice gained by it, or those of a project; oldest first."""
-        with self._readers.begin() as connection:
-            return read_proven(connection, project)
+        return self._read(read_proven, project)
 
     def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
         """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""
-        self.write(lambda connection: judgements.note_judged(connection, run_id, spark, self.now()))
+        self.write(lambda connection: diagnoses.note_judged(connection, run_id, spark, self.now()))
 
     def unjudged(self) -> list[str]:
         """Runs to which something happened since they were judged, the newest first."""
+        return self._read(diagnoses.unjudged, self.now())
+
+    def _read(self, read: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+        """What ``read`` finds in one state of the database."""
         with self._readers.begin() as connection:
-            return judgements.unjudged(connection, self.now())
+            return read(connection, *arguments, **named)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction that writes, and return what it returned; on return it is on disk."""

@@ -1,4 +1,4 @@
-"""Which runs of a host want more of it than there is, in sentences, from what they use now."""
+"""Which runs of a host need more of it than there is, in sentences, from what they use now."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from underfed_server.model import HostCores, HostRun
 
 SCARCE_FRACTION = 0.05
-"""Of the cores or the memory left: below it the next one who wants some takes it from somebody."""
+"""Of the cores or the memory left: below it whoever needs more takes it from another run."""
 
 OTHERS_FRACTION = 0.20
 """Of the cores: less is the system's own work and noise."""
@@ -40,9 +40,9 @@ def _for_cores(runs: Sequence[HostRun], cores: HostCores) -> Iterator[str]:
     if not usable or cores.idle is None or cores.others is None or cores.idle >= SCARCE_FRACTION * usable:
         return
     if len(runs) > 1:
-        yield f"{named(runs)} compete for {usable:g} cores: {cores.idle:.1f} are idle."
+        yield f"{named(runs)} compete for {usable:g} cores, of which {cores.idle:.1f} are idle."
     if cores.others >= OTHERS_FRACTION * usable:
-        yield f"Others keep {cores.others:.1f} of the {usable:g} cores busy that {named(runs)} could use."
+        yield f"Other processes keep {cores.others:.1f} of the {usable:g} cores busy that {named(runs)} may use."
 
 
 def named(runs: Sequence[HostRun]) -> str:

@@ -1,4 +1,4 @@
-"""The team at a glance: what runs lose together, who loses most, what advice would save, and how it has come true."""
+"""The team at a glance: what its runs lose, who loses most, what advice would save, and how often it was right."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import NamedTuple
 from underfed_server.model import GroupHours, Team
 from underfed_server.store.store import Store
 from underfed_server.store.team.sightings import MountSeen, Sighting
-from underfed_server.team.hits import hit_rates
-from underfed_server.team.recoverable import recoverable, together
+from underfed_server.team.outcomes import hit_rates, recoverable, together
 from underfed_server.team.shared import mount_name, shared_causes
 
 DAYS = 7

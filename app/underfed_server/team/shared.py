@@ -1,26 +1,21 @@
-"""One cause behind several runs: they wait for one mount, or for the cores or the memory of one host, at one time."""
+"""A cause that runs share: at the same time they wait for one mount, or for the cores or the memory of one host."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
-from underfed_server.model import Cause, Diagnosis, SharedCause, SharedRun
+from underfed_server.diagnosis.causes import all_causes
+from underfed_server.model import Diagnosis, SharedCause, SharedRun
+from underfed_server.names import CauseName
 from underfed_server.store.store import Store
 from underfed_server.store.team.sightings import MountSeen, Sighting
 
 TOGETHER_FRACTION = 0.10
-"""Of the shorter run's life: less in common is a hand-over from one to the next."""
-
-_VERBS: Mapping[Cause, str] = {
-    "storage_wait": "wait for storage at",
-    "cpu_limited": "want more cores than there are on",
-    "memory_pressure": "run short of memory on",
-}
-"""Causes that runs can have in common."""
+"""Of the shorter run's duration: less in common is one run ending as the next begins."""
 
 Place = tuple[Literal["mount", "host"], str]
 
@@ -32,7 +27,7 @@ def read_shared(store: Store, found: Diagnosis, project: str | None = None) -> l
         NotFoundError: there is no such run.
     """
     cause = found.causes[0].cause if found.causes else None
-    if cause not in _VERBS:
+    if cause is None or all_causes()[cause].shared is None:
         return []
     one = replace(store.sighting(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
     others = store.sightings(one.started_at, cause)
@@ -40,8 +35,8 @@ def read_shared(store: Store, found: Diagnosis, project: str | None = None) -> l
 
 
 def shared_causes(sightings: Iterable[Sighting]) -> list[SharedCause]:
-    """Of all runs, most hours lost first: those that hang together, each overlapping another of them in time."""
-    by_place: dict[tuple[Cause, Place], list[Sighting]] = defaultdict(list)
+    """Over all runs, most hours lost first: groups in which each run overlaps another one in time."""
+    by_place: dict[tuple[CauseName, Place], list[Sighting]] = defaultdict(list)
     for one in sightings:
         if one.cause is not None:
             for place in places(one):
@@ -60,17 +55,19 @@ def shared_with(one: Sighting, others: Iterable[Sighting]) -> list[SharedCause]:
 
 def places(one: Sighting) -> Iterator[Place]:
     """Where others would meet the run's cause; nowhere for causes that are its own."""
-    if one.cause == "storage_wait":
+    shared = all_causes()[one.cause].shared if one.cause else None
+    if shared is None:
+        return
+    if shared.resource == "mount":
         yield from dict.fromkeys(("mount", name) for mount in one.mounts if (name := mount_name(mount)))
+        return
     for host in one.hosts:
-        if (one.cause == "cpu_limited" and host.shares_cores) or (
-            one.cause == "memory_pressure" and host.shares_memory
-        ):
+        if host.shares_cores if shared.resource == "cores" else host.shares_memory:
             yield "host", host.hostname
 
 
 def is_together(one: Sighting, other: Sighting) -> bool:
-    """They lived at one time. The steps judged are a run's newest: those of the first to end lie in both lives."""
+    """They ran at the same time. The judged steps are a run's newest: those of the first run to end lie in both."""
     both = min(one.ended_at, other.ended_at) - max(one.started_at, other.started_at)
     shorter = min(one.ended_at - one.started_at, other.ended_at - other.started_at)
     return both > timedelta() and both >= TOGETHER_FRACTION * shorter
@@ -95,17 +92,18 @@ def _groups(runs: Sequence[Sighting]) -> list[list[Sighting]]:
     return groups
 
 
-def _shared(cause: Cause, place: Place, group: Sequence[Sighting]) -> SharedCause:
+def _shared(cause: CauseName, place: Place, group: Sequence[Sighting]) -> SharedCause:
     kind, name = place
     runs = sorted(group, key=lambda run: -run.hours_lost)
-    hours_lost = sum(run.hours_lost for run in runs)
+    shared = all_causes()[cause].shared
+    assert shared is not None  # else it has no place
     return SharedCause(
         cause=cause,
         kind=kind,
         place=name,
         runs=[SharedRun(run_id=run.run_id, name=run.name, hours_lost=run.hours_lost) for run in runs],
-        hours_lost=hours_lost,
-        sentence=f"{len(runs)} runs {_VERBS[cause]} {name} at one time.",
+        hours_lost=sum(run.hours_lost for run in runs),
+        sentence=f"{len(runs)} runs {shared.sentence} {name} at the same time.",
         started_at=min(run.started_at for run in runs),
         ended_at=max(run.ended_at for run in runs),
     )

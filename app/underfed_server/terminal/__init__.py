@@ -1,1 +1,1 @@
-"""What the terminal shows: the runs table and one run's diagnosis, read from the service."""
+"""The commands that read: the runs table, one run's diagnosis, comparisons, exports and tokens, from the service."""

@@ -29,7 +29,7 @@ class ServiceUnreachableError(UnderfedError):
 
 
 class RefusedError(UnderfedError):
-    """The service answered, and said no."""
+    """The service answered with an error."""
 
 
 class RunNotFoundError(UnderfedError):
@@ -74,7 +74,7 @@ class Client:
         raise RunNotFoundError(f"{len(matching)} runs begin with {wanted!r}: {names}")
 
     def _beginning(self, wanted: str) -> list[RunSummary]:
-        """The run of that id, or those whose ids begin so, also when they were put away."""
+        """The run of that id, or those whose ids begin so, archived ones too."""
         if not _RUN_ID.fullmatch(wanted):
             return []
         exact = self.runs(q=f"id={wanted}", archived="any").runs
@@ -105,7 +105,7 @@ class Client:
             try:
                 return json.loads(said) if said else None
             except ValueError as error:
-                message = f"what answers at {self.url} is no underfed service: it does not speak JSON"
+                message = f"what answers at {self.url} is no Underfed service: its answer is not JSON"
                 raise RefusedError(message) from error
 
     @contextmanager

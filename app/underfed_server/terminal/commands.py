@@ -31,7 +31,7 @@ def runs(argv: Sequence[str]) -> int:
     parser.add_argument("search", metavar="EXPRESSION", nargs="*", help="terms that must all hold: docs/search.md")
     parser.add_argument("--sort", metavar="KEY", default="-started_at", help="- in front: largest first")
     parser.add_argument("--limit", metavar="N", type=int, default=100, help="how many (default: %(default)s)")
-    parser.add_argument("--archived", action="store_true", help="also those that were put away")
+    parser.add_argument("--archived", action="store_true", help="archived runs, too")
     parser.add_argument("--json", action="store_true", help="print the API's object")
     terms, others = _terms_apart(argv)
     arguments = parser.parse_args(others)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from underfed_server.model import ComparedRun, ComparedSetting, Comparison, Setting, Unit
 from underfed_server.terminal import figures
-from underfed_server.terminal.rendering import KINDS, LOUD, QUIET, WAIT, WORK, bar, render_ledger
+from underfed_server.terminal.rendering import LOUD, MARKS, QUIET, WAIT, WORK, bar, render_ledger
 
 BAR_COLUMNS = 20
 """With a name, a rate and an interval beside it a line fits into 80 columns."""
@@ -42,7 +42,7 @@ def _speeds(found: Comparison) -> RenderableType:
         table.add_column(justify=justify, no_wrap=True)
     longest_us = max((run.anatomy.step_us / _per(run, found) for run in found.runs if run.anatomy), default=1.0)
     for number, run in enumerate(found.runs, 1):
-        mark, _, style = KINDS[run.run.bound]
+        mark, style = MARKS[run.run.bound]
         steps = bar(run.anatomy, longest_us * _per(run, found), BAR_COLUMNS) if run.anatomy else Text("")
         cells = (Text(run.label), Text(mark, style), steps, _rate(run, found), _speed(run))
         table.add_row(Text(str(number), QUIET) if len(found.runs) > NAMED_COLUMNS else "", *cells)
@@ -87,7 +87,7 @@ def _rows(runs: Sequence[ComparedRun], settings: Sequence[ComparedSetting]) -> T
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     table.add_column("", no_wrap=True)
     for number, run in enumerate(runs, 1):
-        # Text: a name in brackets is no order to rich.
+        # Text: rich takes a name in brackets for markup.
         table.add_column(Text(run.label if len(runs) <= NAMED_COLUMNS else str(number)), overflow="fold")
     for one in settings:
         name = Text.assemble(("◆ ", WAIT) if one.matters else "  ", one.name)

@@ -1,4 +1,4 @@
-"""The console that answers are printed on: what agents wrote is text there, and never an order to the terminal."""
+"""The console that answers are printed on: text from agents is shown, and never controls the terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 SHOWN = "\ufffd"
-_ORDERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode's categories of what is not seen but done: control characters (ESC begins an order to the terminal), format
-characters (they turn the direction of what follows), halves of pairs, separators of lines."""
+_CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of characters that act instead of being seen: control characters (ESC begins a command to the
+terminal), format characters (some reverse the direction of text), surrogates, line separators."""
 
 
 class PlainConsole(Console):
-    """Prints U+FFFD for each character that would do something; ``[red]`` and ``:smile:`` stay as they are."""
+    """Prints U+FFFD for each character that would act; ``[red]`` and ``:smile:`` stay as they are."""
 
     def __init__(self) -> None:
         super().__init__(highlight=False, markup=False, emoji=False)
@@ -28,14 +28,14 @@ class PlainConsole(Console):
 
 
 def json_of(model: BaseModel) -> str:
-    """The API's object as it is, in ASCII: what would be an order is written as ``\\u001b``."""
+    """The API's object as it is, in ASCII: control characters are written as ``\\u001b``."""
     return json.dumps(model.model_dump(mode="json", by_alias=True), indent=2)
 
 
 def plain(text: str) -> str:
-    """``text`` with U+FFFD for every character but the end of a line that does something to those around it."""
+    """``text`` with U+FFFD for every character of these categories but the end of a line."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(
-        SHOWN if character != "\n" and unicodedata.category(character) in _ORDERS else character for character in text
+        SHOWN if character != "\n" and unicodedata.category(character) in _CONTROLS else character for character in text
     )

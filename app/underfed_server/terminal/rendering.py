@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from underfed_server.diagnosis.sentence import NAMES
 from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunsPage, RunSummary, SharedCause
 from underfed_server.terminal import figures
 
@@ -17,13 +16,14 @@ WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
 BAR_COLUMNS = 28
 """With the words around it a line fits into 80 columns."""
 
-KINDS = {
-    "data": ("◆", "Data-bound", WAIT),
-    "transfer": ("◆", "Transfer-bound", WAIT),
-    "compute": ("○", "Compute-bound", "green"),
-    "host": ("◇", "Host-bound", "default"),
-    "unknown": ("◌", "Measuring", QUIET),
+MARKS = {
+    "data": ("◆", WAIT),
+    "transfer": ("◆", WAIT),
+    "compute": ("○", "green"),
+    "host": ("◇", "default"),
+    "unknown": ("◌", QUIET),
 }
+"""Sign and style, by bound."""
 
 
 def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
@@ -61,13 +61,13 @@ def _runs_table(runs: Sequence[RunSummary]) -> Table:
     for name in ("data wait", "step", "advice", "steps"):
         table.add_column(name, justify="right", no_wrap=True)
     for run in runs:
-        mark, word, style = KINDS[run.bound]
+        mark, style = MARKS[run.bound]
         best = run.best_advice.predicted_speedup if run.best_advice else None
         table.add_row(
             run.run_id,
-            run.status,
-            Text(f"{mark} {_verdict_word(run, word)}", style),
-            NAMES.get(run.cause, run.cause) if run.cause else "",
+            run.status_label,
+            Text(f"{mark} {'no loader' if run.no_loader else _verdict(run)}", style),
+            run.cause_label or "",
             figures.fraction(run.data_stall_fraction),
             figures.duration(run.step_us),
             figures.factor(best),
@@ -76,19 +76,21 @@ def _runs_table(runs: Sequence[RunSummary]) -> Table:
     return table
 
 
-def _verdict_word(run: RunSummary, word: str) -> str:
-    if run.no_loader:
-        return "no loader"
-    return word.lower() if run.bound != "unknown" or run.status == "running" else "no verdict"
+def _verdict(judged: RunSummary | Diagnosis) -> str:
+    is_measuring = judged.bound == "unknown" and judged.status == "running"
+    return "measuring" if is_measuring else judged.bound_label
 
 
 def _headline(diagnosis: Diagnosis) -> RenderableType:
-    mark, word, style = KINDS[diagnosis.bound]
+    mark, style = MARKS[diagnosis.bound]
     known = diagnosis.bound != "unknown"
     clock = {"gpu": "device clock", "host": "host clock"}[diagnosis.clock]
     basis = f"confidence {diagnosis.confidence}, from {diagnosis.judged_steps:,} judged steps, {clock}" if known else ""
-    word = word if known or diagnosis.status == "running" else "No verdict"
-    lines = [Text.assemble((f"{mark} {word}", f"bold {style}"), "  ", (basis, QUIET)), Text(diagnosis.sentence, LOUD)]
+    word = _verdict(diagnosis)
+    lines = [
+        Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
+        Text(diagnosis.sentence, LOUD),
+    ]
     lines += [Text(text) for text in (diagnosis.why, diagnosis.reason) if text]
     return Group(*lines)
 
@@ -108,7 +110,7 @@ def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
 
 
 def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:
-    """What the run is worth with instant data, as computed and as measured; ``None`` where nothing was measured."""
+    """Speed with instant data, as computed and as ``--replay`` measured it; ``None`` where nothing was measured."""
     replay, computed = diagnosis.replay, diagnosis.instant_data_steps_per_s
     if replay is None:
         return None
@@ -130,7 +132,7 @@ def _parts(anatomy: Anatomy) -> Text:
     parts = Text.assemble(("▨", WAIT), f" data wait {wait}  ", ("█", WORK), f" the rest {work}")
     within = [
         f"{figures.duration(us)} {what}"
-        for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (anatomy.sampler_us, "drawing indices"))
+        for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (anatomy.sampler_us, "in the sampler"))
         if us is not None
     ]
     return parts.append(f"\n  of the wait {', '.join(within)}", QUIET) if within else parts
@@ -141,14 +143,14 @@ def _evidence_of(diagnosis: Diagnosis) -> RenderableType:
     for cause in diagnosis.causes:
         rows = [(one.what, figures.evidence(one)) for one in cause.evidence]
         cost = f"costs {figures.fraction(cause.cost_fraction)} of a step"
-        title = Text.assemble(NAMES.get(cause.cause, cause.cause), "  ", (cost, QUIET))
+        title = Text.assemble(cause.cause_label, "  ", (cost, QUIET))
         parts.append(Padding(Group(title, Padding(_rows(rows), (0, 0, 0, 2))), (0, 0, 0, 2)))
     return Group(*parts)
 
 
 def _shared(shared: SharedCause, run_id: str) -> RenderableType:
     others = ", ".join(run.run_id for run in shared.runs if run.run_id != run_id)
-    lost = f"  {figures.amount(shared.hours_lost)} h lost together, with {others}"
+    lost = f"  Together with {others} they lost {figures.amount(shared.hours_lost)} h to waiting."
     return Padding(Text.assemble(("Shared: ", LOUD), shared.sentence, (lost, QUIET)), (0, 0, 0, 2))
 
 
@@ -195,7 +197,7 @@ def render_ledger(entries: Sequence[LedgerEntry]) -> RenderableType:
     for entry in entries:
         settings = ", ".join(f"{name}={value}" for name, value in entry.settings.items())
         rows = [
-            ("Change", settings or entry.change),
+            ("Change", settings or entry.change_label),
             ("Predicted", _with_interval(entry.predicted_speedup, entry.low, entry.high)),
             ("Observed", _with_interval(entry.observed_speedup, entry.observed_low, entry.observed_high)),
         ]
@@ -211,12 +213,12 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
 
 
 def _reading(entry: LedgerEntry) -> Text:
-    """A hit, a miss, or why it is neither."""
+    """Whether the gain came out as predicted, or why that cannot be said."""
     if entry.inside_interval is not None:
-        hit, miss = "✓ a hit: inside the predicted interval", "✗ a miss: outside the predicted interval"
-        return Text(hit, "green") if entry.inside_interval else Text(miss, f"bold {WAIT}")
+        inside, outside = "✓ inside the predicted interval", "✗ outside the predicted interval"
+        return Text(inside, "green") if entry.inside_interval else Text(outside, f"bold {WAIT}")
     if entry.observed_speedup is not None:
-        return Text("No gain was predicted, so it is neither a hit nor a miss", QUIET)
+        return Text("No gain was predicted, so there is nothing to compare with", QUIET)
     return Text(entry.why_not or "not enough steps yet", QUIET)
 
 

@@ -1,4 +1,4 @@
-"""What a run ran on, in a few lines below its diagnosis: workers, memory, where the data lie, who launched it."""
+"""What a run ran on, in a few lines below its diagnosis: workers, memory, where the data lies, how it was launched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {
 
 
 def render_run(diagnosis: Diagnosis, run: Run, page: WorkersPage) -> RenderableType:
-    """Workers that died come first: what they left undone is not the verdict's to explain."""
+    """Workers that died come first: no verdict explains them."""
     parts: list[RenderableType] = [Text(f"✗ {_death(one)}", f"bold {WAIT}") for one in run.died_workers]
     parts += ["", render_diagnosis(diagnosis)] if parts else [render_diagnosis(diagnosis)]
     surroundings = _surroundings(run, page)
@@ -52,7 +52,7 @@ def _workers(workers: Sequence[WorkerInfo]) -> Iterator[tuple[str, str]]:
     if sampled:
         own = [worker.pss_bytes for worker in sampled if worker.pss_bytes is not None]
         parts = [f"{figures.span([worker.rss_bytes for worker in sampled], figures.size)} resident"]
-        parts += [f"{figures.span(own, figures.size)} of it their own"] if own else []
+        parts += [f"{figures.span(own, figures.size)} of it not shared"] if own else []
         threads = [worker.threads for worker in sampled if worker.threads is not None]
         parts += [f"{figures.span(threads, figures.amount)} threads"] if threads else []
         yield "Each worker", ", ".join(parts)
@@ -68,7 +68,7 @@ def _growth(worker: WorkerInfo) -> float:
 def _times(run: Run, page: WorkersPage) -> Iterator[tuple[str, str]]:
     startups = [epoch.sampler_us for epoch in run.epochs if epoch.loader == page.loader and epoch.sampler_us]
     if startups:
-        yield "Drawing indices", f"{figures.duration(startups[-1])} when the newest epoch began"
+        yield "Sampler", f"{figures.duration(startups[-1])} when the newest epoch began"
     if page.pin_us_p50 is not None:
         yield "Pinning a batch", f"{figures.duration(page.pin_us_p50)}, in a thread of the training process"
 

@@ -1,4 +1,4 @@
-"""``underfed token``: makes, lists and ends the tokens of a service, or of its database while no service runs."""
+"""``underfed token``: creates, lists and revokes the tokens of a service, or of its database while no service runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from underfed_server.errors import SettingsError, UnderfedError
-from underfed_server.ingest.grant import SCOPES
+from underfed_server.ingest.permission import SCOPES
 from underfed_server.model import TokenInfo, TokenList, TokenMade
 from underfed_server.store.store import Store
-from underfed_server.store.team import secrets as kept
+from underfed_server.store.team import access_tokens
 from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.console import PlainConsole, json_of
 
@@ -45,24 +45,24 @@ class StoredTokens:
 
     def tokens(self) -> TokenList:
         with self.store.reading() as reader:
-            return TokenList(tokens=kept.list_tokens(reader.connection))
+            return TokenList(tokens=access_tokens.list_tokens(reader.connection))
 
     def make_token(self, asked: dict[str, Any]) -> TokenMade:
         said = {**asked, "expires_at": asked["expires_at"] and datetime.fromisoformat(asked["expires_at"])}
         made: list[TokenMade] = []
 
         def make(connection: Connection) -> None:
-            made.append(kept.make_token(connection, now=self.store.now(), **said))
+            made.append(access_tokens.make_token(connection, now=self.store.now(), **said))
 
         self.store.write(make)
         return made[-1]
 
     def revoke_token(self, token_id: str) -> None:
-        self.store.write(lambda connection: kept.revoke_token(connection, token_id, self.store.now()))
+        self.store.write(lambda connection: access_tokens.revoke_token(connection, token_id, self.store.now()))
 
 
 def token(argv: Sequence[str]) -> int:
-    """Make, list and revoke the access tokens of a service."""
+    """Create, list and revoke the access tokens of a service."""
     arguments = _parser().parse_args(argv)
     try:
         with _opened(arguments.db) as tokens:
@@ -85,15 +85,19 @@ def _parser() -> argparse.ArgumentParser:
         "--db", metavar="URL", help="open this database instead of asking the service, as for `underfed serve`"
     )
     does = parser.add_subparsers(dest="does", metavar="create|list|revoke", required=True)
-    create = does.add_parser("create", parents=[shared], help="make one and print it: it cannot be read again")
-    create.add_argument("--name", required=True, help="what or whom it is for")
+    create = does.add_parser("create", parents=[shared], help="create one and print it: it cannot be read again")
+    create.add_argument("--name", required=True, help="what or whom the token is for")
     create.add_argument(
-        "--scope", required=True, help=f"what it may do: {', '.join(SCOPES)}; several with commas, admin may do all"
+        "--scope",
+        required=True,
+        help=f"what the token may do: {', '.join(SCOPES)}; several with commas, admin may do all",
     )
-    create.add_argument("--project", help="the only one that it opens (default: all)")
-    create.add_argument("--expires", metavar="AGE", help="after which it ends, as in 12h, 90d or 8w (default: never)")
-    does.add_parser("list", parents=[shared], help="all that were made, the newest first")
-    revoke = does.add_parser("revoke", parents=[shared], help="end one, and what browsers opened with it")
+    create.add_argument("--project", help="the only project that it opens (default: all)")
+    create.add_argument(
+        "--expires", metavar="AGE", help="after which it expires, as in 12h, 90d or 8w (default: never)"
+    )
+    does.add_parser("list", parents=[shared], help="all tokens, the newest first")
+    revoke = does.add_parser("revoke", parents=[shared], help="end a token, and the browser sessions opened with it")
     revoke.add_argument("token_id", metavar="ID", help="as `underfed token list` shows it")
     return parser
 
@@ -120,7 +124,7 @@ def _done(arguments: argparse.Namespace, tokens: Tokens) -> tuple[BaseModel | No
         return found, _table(found.tokens)
     if arguments.does == "revoke":
         tokens.revoke_token(arguments.token_id)
-        return None, Text(f"Token {arguments.token_id} is revoked: within a second nobody is let in by it.")
+        return None, Text(f"Token {arguments.token_id} is revoked, and is refused within a second.")
     made = tokens.make_token(
         {
             "name": arguments.name,
@@ -130,7 +134,7 @@ def _done(arguments: argparse.Namespace, tokens: Tokens) -> tuple[BaseModel | No
         }
     )
     return made, Group(
-        Text(made.token), Text(f"It is shown this once. To end it: underfed token revoke {made.token_id}")
+        Text(made.token), Text(f"It is shown this once. To revoke it: underfed token revoke {made.token_id}")
     )
 
 
@@ -153,9 +157,9 @@ def _expiry(text: str | None) -> str | None:
 
 def _table(tokens: Sequence[TokenInfo]) -> RenderableType:
     if not tokens:
-        return Text("No token yet: underfed token create makes one.")
+        return Text("No token yet: create one with underfed token create.")
     table = Table(box=None, pad_edge=False, header_style="bright_black")
-    for name in ("id", "name", "scopes", "project", "made", "expires", "last used", "state"):
+    for name in ("id", "name", "scopes", "project", "created", "expires", "last used", "state"):
         # What people wrote may take several lines, what they copy may not.
         table.add_column(name, no_wrap=name not in _WRITTEN, overflow="fold")
     for each in tokens:
@@ -177,4 +181,4 @@ def _minute(at: datetime | None) -> str:
 def _state(one: TokenInfo) -> str:
     if one.revoked_at is not None:
         return "revoked"
-    return "over" if one.expires_at is not None and one.expires_at <= datetime.now(timezone.utc) else "live"
+    return "expired" if one.expires_at is not None and one.expires_at <= datetime.now(timezone.utc) else "valid"

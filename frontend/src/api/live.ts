@@ -1,8 +1,15 @@
-/** The one event stream of a tab: opened when shown, closed when hidden, tried again when it breaks. */
+/** The one event stream of a tab, for all views that want to hear: open while the tab is seen, opened again when it breaks. */
 import type { RunEvent } from './names'
 
 /** `connecting` covers the first opening and one silent retry; `gone` is told to the reader. */
 export type Link = 'connecting' | 'live' | 'asleep' | 'gone'
+
+/** A view that hears of its topics. */
+export interface Listener {
+  onEvent(event: RunEvent): void
+  /** Events may have been missed since it subscribed: whatever it shows may be old. */
+  onMissed(): void
+}
 
 export interface LiveDeps {
   openSource(url: string): EventSource
@@ -10,92 +17,121 @@ export interface LiveDeps {
   probe(): Promise<boolean>
   isHidden(): boolean
   onVisibility(changed: () => void): void
-  onEvent(event: RunEvent): void
+  onHeard(): void
   /** `retryAt`: when the next try is made, in `Date.now()` milliseconds. */
   onLink(link: Link, retryAt: number | null): void
-  /** The stream is open again after a pause: whatever happened meanwhile was missed. */
-  onBack(): void
   /** Whether this tab wants a stream now. */
   onWant(isWanted: boolean): void
+  /** This tab reads from time to time: the others that kept it from a stream may be gone. */
+  onPoll(): void
 }
 
-/** Between two looks while other tabs hold all the streams that this browser may open. */
-const LOOK_MS = 5_000
-
-/** A stream that ends once (a restarting proxy, an idle limit) is no news; one that stays away is. */
-const RETRY_MS = [300, 1_000, 2_000, 4_000, 8_000, 15_000]
-
 export interface Live {
-  /** What the open page wants to hear of; one stream carries all topics. */
-  watch(topics: readonly string[]): void
-  /** A request found nobody: do not wait for the stream to notice. */
+  /** Until the returned function is called. Any number of views may subscribe to one topic. */
+  subscribe(topics: readonly string[], listener: Listener): () => void
+  /** A request was not answered: find out now, and not when the stream breaks. */
   suspect(): void
   retryNow(): void
-  /** Other tabs hold all the streams there may be: look from time to time instead. */
-  crowd(isCrowded: boolean): void
+  /** Other tabs hold all the streams that a browser may open: this one reads from time to time instead. */
+  setCrowded(isCrowded: boolean): void
+}
+
+/** Between two readings while other tabs hold all streams. */
+const POLL_MS = 5_000
+
+/** One that breaks once (a restarting proxy, an idle limit) is not told to the reader; one that stays away is. */
+const RETRY_MS = [300, 1_000, 2_000, 4_000, 8_000, 15_000]
+
+/** One page goes before the next one has come: topics that nobody holds any more are dropped no sooner. */
+const LINGER_MS = 250
+
+interface Subscription extends Listener {
+  topics: ReadonlySet<string>
 }
 
 export function openLive(deps: LiveDeps): Live {
-  let topics: readonly string[] = []
+  const subscriptions = new Set<Subscription>()
+  /** Those whose topics were not heard for a while. */
+  const missing = new Set<Subscription>()
   let source: EventSource | null = null
-  let timer: ReturnType<typeof setTimeout> | null = null
+  let opened = ''
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isWaiting = false
+  let isPolling = false
   let failures = 0
-  let missedSome = false
   let isCrowded = false
-  let isLooking = false
+  let lingering: ReturnType<typeof setTimeout> | undefined
+
+  const topics = () => [...new Set([...subscriptions].flatMap(each => [...each.topics]))].sort()
+
+  function missAll(): void {
+    for (const each of subscriptions) missing.add(each)
+  }
 
   function close(): void {
-    isLooking = false
+    if (source) missAll()
     source?.close()
     source = null
-    if (timer !== null) clearTimeout(timer)
-    timer = null
+    clearTimeout(timer)
+    isWaiting = isPolling = false
+  }
+
+  function later(run: () => void, ms: number): void {
+    timer = setTimeout(run, ms)
+    isWaiting = true
   }
 
   function open(): void {
     close()
-    const isWanted = topics.length > 0 && !deps.isHidden()
+    const wanted = topics()
+    const isWanted = wanted.length > 0 && !deps.isHidden()
     deps.onWant(isWanted)
-    if (!isWanted) return
-    if (isCrowded) {
-      look()
-      return
-    }
-    const opened = deps.openSource(
-      `/api/v1/events?${new URLSearchParams(topics.map(topic => ['topic', topic]))}`,
-    )
-    source = opened
-    opened.onopen = () => {
-      if (source === opened) arrived()
-    }
-    opened.onmessage = message => deps.onEvent(JSON.parse(message.data as string) as RunEvent)
-    opened.onerror = () => {
-      if (source === opened) broken()
-    }
+    opened = isWanted ? wanted.join() : ''
+    if (isWanted && isCrowded) poll()
+    else if (isWanted) listen(wanted)
   }
 
-  function look(): void {
-    close()
-    isLooking = true
-    timer = setTimeout(look, LOOK_MS)
+  function listen(wanted: readonly string[]): void {
+    const stream = deps.openSource(
+      `/api/v1/events?${new URLSearchParams(wanted.map(topic => ['topic', topic]))}`,
+    )
+    source = stream
+    stream.onopen = () => source === stream && arrived()
+    stream.onerror = () => source === stream && broken()
+    stream.onmessage = message => hear(JSON.parse(message.data as string) as RunEvent)
+  }
+
+  function hear(event: RunEvent): void {
+    deps.onHeard()
+    for (const each of subscriptions) if (each.topics.has(event.topic)) each.onEvent(event)
+  }
+
+  function caughtUp(): void {
     deps.onLink('live', null)
-    deps.onBack()
+    const told = [...missing]
+    missing.clear()
+    for (const each of told) each.onMissed()
+  }
+
+  function poll(): void {
+    close()
+    later(poll, POLL_MS)
+    isPolling = true
+    deps.onPoll()
+    missAll()
+    caughtUp()
   }
 
   function arrived(): void {
-    const caughtUp = !missedSome
     failures = 0
-    missedSome = false
-    deps.onLink('live', null)
-    if (!caughtUp) deps.onBack()
+    caughtUp()
   }
 
   function broken(): void {
     close()
-    missedSome = true
     const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0
     failures += 1
-    timer = setTimeout(retry, wait)
+    later(retry, wait)
     deps.onLink(failures > 1 ? 'gone' : 'connecting', Date.now() + wait)
   }
 
@@ -104,27 +140,42 @@ export function openLive(deps: LiveDeps): Live {
     deps.probe().then(isServed => (isServed ? open() : deps.onLink('connecting', null)), broken)
   }
 
+  /** While the service is away, the next try takes the topics of then. */
+  function followTopics(): void {
+    const isRetrying = isWaiting && !isPolling
+    if (!isRetrying && topics().join() !== opened) open()
+  }
+
   deps.onVisibility(() => {
     if (!deps.isHidden()) return retry()
     close()
-    missedSome = true
     deps.onWant(false)
     deps.onLink('asleep', null)
   })
 
   return {
-    watch(wanted) {
-      if (wanted.join() === topics.join()) return
-      topics = wanted
-      open()
+    subscribe(wanted, listener) {
+      const subscription = { topics: new Set(wanted), ...listener }
+      subscriptions.add(subscription)
+      clearTimeout(lingering)
+      followTopics()
+      // It reads for itself when it begins: only what it asks for now, of nobody, is missed.
+      if (deps.isHidden() || failures > 0) missing.add(subscription)
+      else missing.delete(subscription)
+      return () => {
+        subscriptions.delete(subscription)
+        missing.delete(subscription)
+        clearTimeout(lingering)
+        lingering = setTimeout(followTopics, LINGER_MS)
+      }
     },
     suspect() {
-      if ((timer === null || isLooking) && !deps.isHidden()) broken()
+      if ((!isWaiting || isPolling) && !deps.isHidden()) broken()
     },
     retryNow: retry,
-    crowd(isNowCrowded) {
+    setCrowded(isNowCrowded) {
       isCrowded = isNowCrowded
-      missedSome = true
+      missAll()
       open()
     },
   }

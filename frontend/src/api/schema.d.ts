@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9d9e1fe94d159178d36db89de4986f1a81d008b5c1d57972c931cfece387d443. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 62688d1c775de7a835d92965cc5221a590cd0dcd981f7afb79b801e7bbe96188. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -114,7 +114,7 @@ export interface paths {
         get: operations["retention_api_v1_projects__project__retention_get"];
         /**
          * Set Retention
-         * @description In place of all that the project set before; rows that are beyond it are given up within a minute.
+         * @description In place of all that the project set before; rows that are beyond it are deleted within a minute.
          */
         put: operations["set_retention_api_v1_projects__project__retention_put"];
         post?: never;
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description Every step with the batch it was given; those that retention gave up are left out.
+         * @description Every step with the batch it was given; those that retention deleted are left out.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
         put?: never;
@@ -497,7 +497,12 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "num_workers" | "prefetch_factor" | "persistent_workers" | "pin_memory" | "non_blocking" | "in_order" | "threads_per_worker" | "tmpfs" | "shm_size" | "cpu_allocation" | "prefetcher" | "gpu_decode" | "vectorize_collate" | "vectorize_getitem" | "faster_sampler" | "shard_iterable" | "multiprocessing_context" | "sharing_strategy" | "fewer_tensors" | "fix_rank";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            /**
+             * Change Label
+             * @default
+             */
+            change_label: string;
             /** Changes Batch Order */
             changes_batch_order: boolean;
             /** Command */
@@ -553,7 +558,12 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "num_workers" | "prefetch_factor" | "persistent_workers" | "pin_memory" | "non_blocking" | "in_order" | "threads_per_worker" | "tmpfs" | "shm_size" | "cpu_allocation" | "prefetcher" | "gpu_decode" | "vectorize_collate" | "vectorize_getitem" | "faster_sampler" | "shard_iterable" | "multiprocessing_context" | "sharing_strategy" | "fewer_tensors" | "fix_rank";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            /**
+             * Change Label
+             * @default
+             */
+            change_label: string;
             /** From */
             from: boolean | number | string | null;
             /** High */
@@ -571,7 +581,12 @@ export interface components {
              * Cause
              * @enum {string}
              */
-            cause: "no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank";
+            cause: "cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
+            /**
+             * Cause Label
+             * @default
+             */
+            cause_label: string;
             /** Cost Fraction */
             cost_fraction: number;
             /** Evidence */
@@ -582,7 +597,9 @@ export interface components {
         /** CauseHours */
         CauseHours: {
             /** Cause */
-            cause: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
             /** Hours Lost */
             hours_lost: number;
         };
@@ -704,6 +721,11 @@ export interface components {
              * @enum {string}
              */
             bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /**
+             * Bound Label
+             * @default
+             */
+            bound_label: string;
             /** Causes */
             causes: components["schemas"]["CauseFinding"][];
             /**
@@ -736,6 +758,11 @@ export interface components {
              * @enum {string}
              */
             level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /**
+             * Level Label
+             * @default
+             */
+            level_label: string;
             /** Loader */
             loader: string | null;
             /** Needed Steps */
@@ -765,6 +792,11 @@ export interface components {
              * @enum {string}
              */
             status: "running" | "finished" | "crashed" | "lost";
+            /**
+             * Status Label
+             * @default
+             */
+            status_label: string;
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -885,10 +917,10 @@ export interface components {
             search: string | null;
         };
         /**
-         * Handover
+         * HandoverCosts
          * @description Microseconds of handing a batch to another process of the host, as measured there before training.
          */
-        Handover: {
+        HandoverCosts: {
             /** Free Mb Us */
             free_mb_us: number;
             /** Receive Us */
@@ -919,9 +951,13 @@ export interface components {
          */
         HitRate: {
             /** Cause */
-            cause?: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            cause?: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
             /** Change */
-            change?: ("num_workers" | "prefetch_factor" | "persistent_workers" | "pin_memory" | "non_blocking" | "in_order" | "threads_per_worker" | "tmpfs" | "shm_size" | "cpu_allocation" | "prefetcher" | "gpu_decode" | "vectorize_collate" | "vectorize_getitem" | "faster_sampler" | "shard_iterable" | "multiprocessing_context" | "sharing_strategy" | "fewer_tensors" | "fix_rank") | null;
+            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
+            /** Change Label */
+            change_label?: string | null;
             /** Inside */
             inside: number;
             /** Median Error */
@@ -1005,7 +1041,7 @@ export interface components {
             ][] | null;
             /** Gpu Driver */
             gpu_driver: string | null;
-            handover?: components["schemas"]["Handover"] | null;
+            handover?: components["schemas"]["HandoverCosts"] | null;
             /** Hostname */
             hostname: string;
             /** Memory Available Bytes */
@@ -1096,8 +1132,15 @@ export interface components {
              * @enum {string}
              */
             bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /**
+             * Bound Label
+             * @default
+             */
+            bound_label: string;
             /** Cause */
-            cause: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
             /**
@@ -1110,6 +1153,11 @@ export interface components {
              * @enum {string}
              */
             level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /**
+             * Level Label
+             * @default
+             */
+            level_label: string;
             /** Name */
             name: string;
             /** Own Cores */
@@ -1128,6 +1176,11 @@ export interface components {
              * @enum {string}
              */
             status: "running" | "finished" | "crashed" | "lost";
+            /**
+             * Status Label
+             * @default
+             */
+            status_label: string;
             /** User */
             user: string;
         };
@@ -1167,12 +1220,19 @@ export interface components {
             /** Advice Of */
             advice_of: string;
             /** Cause */
-            cause?: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            cause?: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
             /**
              * Change
              * @enum {string}
              */
-            change: "num_workers" | "prefetch_factor" | "persistent_workers" | "pin_memory" | "non_blocking" | "in_order" | "threads_per_worker" | "tmpfs" | "shm_size" | "cpu_allocation" | "prefetcher" | "gpu_decode" | "vectorize_collate" | "vectorize_getitem" | "faster_sampler" | "shard_iterable" | "multiprocessing_context" | "sharing_strategy" | "fewer_tensors" | "fix_rank";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            /**
+             * Change Label
+             * @default
+             */
+            change_label: string;
             /** High */
             high: number | null;
             /** Inside Interval */
@@ -1288,7 +1348,7 @@ export interface components {
         };
         /**
          * Outlook
-         * @description What lies ahead of a running run, if it goes on as it was judged.
+         * @description How a running run will go on, if it goes on as it was judged.
          */
         Outlook: {
             /** Basis */
@@ -1366,7 +1426,12 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "num_workers" | "prefetch_factor" | "persistent_workers" | "pin_memory" | "non_blocking" | "in_order" | "threads_per_worker" | "tmpfs" | "shm_size" | "cpu_allocation" | "prefetcher" | "gpu_decode" | "vectorize_collate" | "vectorize_getitem" | "faster_sampler" | "shard_iterable" | "multiprocessing_context" | "sharing_strategy" | "fewer_tensors" | "fix_rank";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            /**
+             * Change Label
+             * @default
+             */
+            change_label: string;
             /** Evidence */
             evidence: components["schemas"]["Evidence"][];
             /** Title */
@@ -1415,8 +1480,15 @@ export interface components {
              * @enum {string}
              */
             bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /**
+             * Bound Label
+             * @default
+             */
+            bound_label: string;
             /** Cause */
-            cause: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
             /** Command */
             command: string[];
             /** Config */
@@ -1467,6 +1539,11 @@ export interface components {
              * @enum {string}
              */
             level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /**
+             * Level Label
+             * @default
+             */
+            level_label: string;
             /** Loaders */
             loaders: components["schemas"]["LoaderInfo"][];
             losses: components["schemas"]["Losses"];
@@ -1520,6 +1597,11 @@ export interface components {
              * @enum {string}
              */
             status: "running" | "finished" | "crashed" | "lost";
+            /**
+             * Status Label
+             * @default
+             */
+            status_label: string;
             /** Step Us */
             step_us: number | null;
             /** Steps */
@@ -1599,8 +1681,15 @@ export interface components {
              * @enum {string}
              */
             bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /**
+             * Bound Label
+             * @default
+             */
+            bound_label: string;
             /** Cause */
-            cause: ("no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
             /** Ended At */
@@ -1629,6 +1718,11 @@ export interface components {
              * @enum {string}
              */
             level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /**
+             * Level Label
+             * @default
+             */
+            level_label: string;
             /** Name */
             name: string;
             /** No Loader */
@@ -1655,6 +1749,11 @@ export interface components {
              * @enum {string}
              */
             status: "running" | "finished" | "crashed" | "lost";
+            /**
+             * Status Label
+             * @default
+             */
+            status_label: string;
             /** Step Us */
             step_us: number | null;
             /** Steps */
@@ -1728,6 +1827,12 @@ export interface components {
          * @description What the page needs to explain itself: the address agents use, and whether a token is asked for.
          */
         ServiceInfo: {
+            /** Labels */
+            labels?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
             /** Project */
             project: string | null;
             /** Scopes */
@@ -1762,7 +1867,12 @@ export interface components {
              * Cause
              * @enum {string}
              */
-            cause: "no_workers" | "too_few_workers" | "cpu_limited" | "thread_oversubscription" | "storage_wait" | "slow_collate" | "ipc_copy" | "pin_thread" | "worker_startup" | "slow_samples" | "slow_sampler" | "unsharded_iterable" | "pageable_copy" | "memory_pressure" | "slow_rank";
+            cause: "cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
+            /**
+             * Cause Label
+             * @default
+             */
+            cause_label: string;
             /**
              * Ended At
              * Format: date-time
@@ -3639,7 +3749,7 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more of: step_us, data_wait_us, compute_us, sampler_us, h2d_us, h2d_exposed_us, gpu_idle_us, gpu_work_us, queue_depth, data_stall_fraction, load_us, cpu_us, runqueue_us, blocked_us, collate_us, pin_us, read_bytes, gpu_util_fraction, gpu_memory_used_bytes, gpu_power_w, busy_cores, memory_available_bytes, memory_used_bytes, swap_used_bytes, shm_free_bytes, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, own_cores, rss_bytes, workers_rss_bytes, threads, open_files, swap_bytes, worker_rss_bytes, worker_pss_bytes, worker_threads */
+                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s. An unknown one is answered with all that there are. */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;

@@ -1,27 +1,64 @@
-/** The grid behind a chart over run time: a line and a label for each tick. */
-import { type Gutters, timeLabel, timeTicks } from './frame'
+/** Both axes of a chart: where a value lies in pixels, and the grid behind the drawing, a line and a label a tick. */
+import { formatElapsed, formatNumber } from '../format'
 import { FONT, palette } from './palette'
-import type { TimePanel } from './panel'
 
-/** Where a chart draws, in CSS pixels, and where its values lie there. */
+/** What lies along the width: seconds of a clock, steps, epochs or samples. */
+export interface Axis {
+  from: number
+  to: number
+  /** Ascending positions that have a line, for so many CSS pixels. */
+  ticks(width: number): readonly number[]
+  label(at: number): string
+  /** A position in words, as a readout begins and a row of a table. */
+  inWords(at: number): string
+}
+
+/** What lies along the height: from 0 to `top`, in the unit of the values. */
+export interface ValueAxis {
+  top: number
+  /** Said where values lie above `top`. */
+  topLabel: string | null
+  /** `null`: as many as have room. */
+  ticks: readonly number[] | null
+  tick(value: number, largest: number): string
+}
+
+/** Where a chart draws, in CSS pixels of its canvas, and where its values lie there. */
 export interface Scale {
+  /** Of the whole canvas. */
+  width: number
   left: number
   right: number
   top: number
   bottom: number
-  x(atS: number): number
+  x(at: number): number
   y(value: number): number
-  /** The instant at a distance from the chart's left edge; `null`: beside the drawing. */
-  atS(left: number): number | null
+  /** The position at so many pixels from the canvas's left edge; `null`: beside the drawing. */
+  at(x: number): number | null
 }
 
-interface Extent {
-  fromS: number
-  toS: number
+/** Left free beside a drawing, in CSS pixels: on the left for the value axis, on the right for names of lines. */
+export interface Gutters {
+  left: number
+  right: number
 }
 
+const NARROW = 480
+/** Long names do not fit beside a chart on a phone: there they stand above it. */
+const NARROW_FOR_NAMES = 560
+
+/** Charts of one page have the same ones, so that their time axes line up. */
+export function gutters(width: number): Gutters {
+  return width < NARROW ? { left: 46, right: 78 } : { left: 54, right: 84 }
+}
+
+export function guttersForNames(width: number): Gutters {
+  return width < NARROW_FOR_NAMES ? { left: 46, right: 12 } : { left: 54, right: 132 }
+}
+
+/** `share`: of the height from bottom to top, 0–1, at which a value lies. */
 export function scaleOf(
-  { fromS, toS }: Extent,
+  { from, to }: Pick<Axis, 'from' | 'to'>,
   width: number,
   { left, right: spare }: Gutters,
   [top, bottom]: readonly [number, number],
@@ -29,14 +66,59 @@ export function scaleOf(
 ): Scale {
   const right = width - spare
   return {
+    width,
     left,
     right,
     top,
     bottom,
-    x: atS => left + ((right - left) * (atS - fromS)) / (toS - fromS),
+    x: at => left + ((right - left) * (at - from)) / (to - from),
     y: value => bottom - (bottom - top) * share(value),
-    atS: x => (x < left || x > right ? null : fromS + ((x - left) / (right - left)) * (toS - fromS)),
+    at: x => (x < left || x > right ? null : from + ((x - left) / (right - left)) * (to - from)),
   }
+}
+
+const DAY_S = 86_400
+/** Steps between time ticks, in seconds: the finest that fits is taken. */
+const TIME_STEPS_S: readonly number[] = [
+  ...[
+    0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
+  ],
+  ...[DAY_S, 2 * DAY_S, 7 * DAY_S, 28 * DAY_S],
+]
+/** A label below the axis and the air around it, in CSS pixels. */
+const LABEL_WIDTH = 76
+
+/** Run time, in seconds; 0 is called `start`. `clock` writes instants of another one. */
+export function timeAxis(fromS: number, toS: number, start: string, clock?: (atS: number) => string): Axis {
+  return {
+    from: fromS,
+    to: toS,
+    ticks: width => timeTicks(fromS, toS, width),
+    label: clock ?? (atS => (atS === 0 ? start : formatElapsed(atS, toS))),
+    inWords: clock ?? (atS => formatElapsed(Math.round(atS), toS)),
+  }
+}
+
+/** Steps, epochs or samples from 0. */
+export function countAxis(to: number, inWords: (at: number) => string): Axis {
+  const ticks = (width: number) => valueTicks(to, width, LABEL_WIDTH)
+  return { from: 0, to, ticks, label: at => (at === 0 ? inWords(0) : formatNumber(at)), inWords }
+}
+
+/** Round instants between two, in seconds, with room for their labels in so many CSS pixels. */
+export function timeTicks(fromS: number, toS: number, width: number): readonly number[] {
+  const room = Math.max(1, Math.floor(width / LABEL_WIDTH))
+  const step = TIME_STEPS_S.find(candidate => (toS - fromS) / candidate <= room) ?? DAY_S * 56
+  const first = Math.ceil(fromS / step) * step
+  return Array.from({ length: Math.floor((toS - first) / step) + 1 }, (_, index) => first + index * step)
+}
+
+/** 0 and the multiples of 1, 2 or 5 times a power of ten up to `top`, at least `room` of `extent` pixels apart. */
+export function valueTicks(top: number, extent: number, room: number): readonly number[] {
+  const least = (top * room) / extent
+  const power = 10 ** Math.floor(Math.log10(least))
+  const step = [1, 2, 5, 10].map(factor => factor * power).find(each => each >= least) ?? least
+  return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, index) => index * step)
 }
 
 export function line(
@@ -52,55 +134,38 @@ export function line(
   context.stroke()
 }
 
-export function drawTimeGrid(
+/** A line from top to bottom for each tick of the width, with its label below where `isLabelled`. */
+export function drawAxis(
   context: CanvasRenderingContext2D,
   scale: Scale,
-  { fromS, toS, startLabel, timeTick }: Extent & Pick<TimePanel, 'startLabel' | 'timeTick'>,
+  axis: Axis,
   isLabelled: boolean,
 ): void {
-  const label = (at: number) => (timeTick ? timeTick(at) : timeLabel(at, toS, startLabel))
-  drawColumns(context, scale, timeTicks(fromS, toS, scale.right - scale.left), isLabelled ? label : null)
-}
-
-/** A line from top to bottom for each tick, with its label below. */
-export function drawColumns(
-  context: CanvasRenderingContext2D,
-  scale: Scale,
-  ticks: readonly number[],
-  label: ((at: number) => string) | null,
-): void {
-  begin(context, 'center')
-  for (const at of ticks) {
+  styleGrid(context, 'center')
+  for (const at of axis.ticks(scale.right - scale.left)) {
     line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
-    if (label) context.fillText(label(at), scale.x(at), scale.bottom + 17)
+    if (isLabelled) context.fillText(axis.label(at), scale.x(at), scale.bottom + 17)
   }
 }
 
+/** A line from left to right for each tick of the height, with its label on the left. */
 export function drawValueGrid(
   context: CanvasRenderingContext2D,
   scale: Scale,
   ticks: readonly number[],
   label: (value: number) => string,
 ): void {
-  begin(context, 'right')
+  styleGrid(context, 'right')
   for (const value of ticks) {
     line(context, scale.left, scale.y(value), scale.right, scale.y(value))
     context.fillText(label(value), scale.left - 8, scale.y(value) + 4)
   }
 }
 
-function begin(context: CanvasRenderingContext2D, align: CanvasTextAlign): void {
+function styleGrid(context: CanvasRenderingContext2D, align: CanvasTextAlign): void {
   context.strokeStyle = palette().hair
   context.fillStyle = palette()['ink-3']
   context.lineWidth = 1
   context.font = FONT
   context.textAlign = align
-}
-
-/** 0 and the multiples of 1, 2 or 5 times a power of ten up to `top`, at least `room` pixels apart. */
-export function valueTicks(top: number, height: number, room: number): readonly number[] {
-  const least = (top * room) / height
-  const power = 10 ** Math.floor(Math.log10(least))
-  const step = [1, 2, 5, 10].map(factor => factor * power).find(each => each >= least) ?? least
-  return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, index) => index * step)
 }

@@ -1,62 +1,54 @@
 /** Load time per batch over run time: darker is more batches, above the dashed line training waits. */
 import { durationUnit, formatNumber } from '../format'
-import { drawTimeGrid, drawValueGrid, line, type Scale, scaleOf } from './axes'
-import type { Crosshair } from './crosshair'
-import { type Drawing, mountDrawing } from './drawing'
-import { gutters, type Mounted, spread } from './frame'
-import { LABEL_FONT, palette } from './palette'
+import { type Axis, drawAxis, drawValueGrid, gutters, line, type Scale, scaleOf } from './axes'
+import { highest } from './columns'
+import { drawEndLabels, type EndLabel } from './labels'
+import type { Drawn } from './mount'
+import { palette } from './palette'
 
 export interface Heatmap {
-  fromS: number
-  toS: number
-  /** Start of each column; the last ends at `endS`. */
+  across: Axis
+  /** Start of each column, in seconds of the run clock; the last ends at `endS`. */
   atS: readonly number[]
   endS: number
+  /** Of the bins of load time, ascending: one more than there are bins. */
   edgesUs: readonly number[]
-  /** `counts[column][bin]` */
+  /** Batches: `counts[column][bin]`. At most 120 columns and about 26 bins: the service sends no more. */
   counts: readonly (readonly number[])[]
   limitUs: number | null
+  limitLabel: string
   medianUs: number | null
   medianLabel: string
-  limitLabel: string
-  startLabel: string
 }
 
+/** CSS pixels. */
 const HEIGHT = 178
 const TOP = 10
 const BOTTOM = 24
 /** A limit further away than this factor would squeeze the batches together. */
 const NEAR = 3
-/** Above and below a limit at the edge. */
+/** Factor between a limit at the edge and that edge. */
 const MARGIN = 1.15
-/** Between the ends of the scale. */
+/** Factor between the ends of the scale, at least. */
 const LEAST_RATIO = 4
-/** Between two load-time ticks. */
+/** Between two load-time ticks, in CSS pixels. */
 const TICK_ROOM = 24
 
-const DRAWING: Drawing<Heatmap> = { height: () => HEIGHT, scale: heatScale, draw: drawHeatmap }
-
-export function mountHeatmap(element: HTMLElement, first: Heatmap, crosshair: Crosshair): Mounted<Heatmap> {
-  return mountDrawing(element, first, DRAWING, { crosshair })
-}
-
-function drawHeatmap(context: CanvasRenderingContext2D, data: Heatmap, scale: Scale): void {
-  drawTimeGrid(context, scale, data, true)
-  drawValueGrid(context, scale, loadTicks(extent(data), scale.y), loadLabel)
-  drawCells(context, data, scale)
-  drawLimit(context, data, scale)
-}
-
-/** Load times on a logarithmic scale. */
-function heatScale(data: Heatmap, width: number): Scale {
-  const [low, high] = extent(data).map(Math.log) as [number, number]
-  return scaleOf(
-    data,
-    width,
-    gutters(width),
-    [TOP, HEIGHT - BOTTOM],
-    us => (Math.log(us) - low) / (high - low),
-  )
+/** Load times lie on a logarithmic scale. */
+export function heatmap(data: Heatmap): Drawn {
+  const ends = extent(data)
+  const [low, high] = ends.map(Math.log) as [number, number]
+  const share = (us: number) => (Math.log(us) - low) / (high - low)
+  return {
+    height: HEIGHT,
+    scale: width => scaleOf(data.across, width, gutters(width), [TOP, HEIGHT - BOTTOM], share),
+    draw(context, scale) {
+      drawAxis(context, scale, data.across, true)
+      drawValueGrid(context, scale, loadTicks(ends, scale.y), loadLabel)
+      drawCells(context, data, scale)
+      drawLimit(context, data, ends, scale)
+    },
+  }
 }
 
 function loadLabel(us: number): string {
@@ -64,17 +56,21 @@ function loadLabel(us: number): string {
   return `${formatNumber(us / divisor)} ${unit}`
 }
 
-function drawCells(context: CanvasRenderingContext2D, data: Heatmap, { x, y, left, right }: Scale): void {
-  const most = Math.max(1, ...data.counts.flat())
+function drawCells(
+  context: CanvasRenderingContext2D,
+  { counts, atS, endS, edgesUs }: Heatmap,
+  { x, y, left, right }: Scale,
+): void {
+  const most = highest(counts.flat()) || 1
   context.fillStyle = palette().heat
-  data.counts.forEach((column, index) => {
+  counts.forEach((column, index) => {
     // On whole pixels: seams between half-covered ones would show as stripes.
-    const from = Math.round(Math.max(left, x(data.atS[index] ?? 0)))
-    const to = Math.round(Math.min(right, x(data.atS[index + 1] ?? data.endS)))
+    const from = Math.round(Math.max(left, x(atS[index] ?? 0)))
+    const to = Math.round(Math.min(right, x(atS[index + 1] ?? endS)))
     if (to <= from) return
     column.forEach((count, bin) => {
       if (count === 0) return
-      const [upper, lower] = [y(data.edgesUs[bin + 1] ?? 1), y(data.edgesUs[bin] ?? 1)]
+      const [upper, lower] = [y(edgesUs[bin + 1] ?? 1), y(edgesUs[bin] ?? 1)]
       // The root keeps a rare slow batch visible beside a thousand ordinary ones.
       context.globalAlpha = 0.06 + 0.94 * Math.sqrt(count / most)
       context.fillRect(from, upper, to - from, lower - upper + 0.3)
@@ -83,29 +79,24 @@ function drawCells(context: CanvasRenderingContext2D, data: Heatmap, { x, y, lef
   context.globalAlpha = 1
 }
 
-function drawLimit(context: CanvasRenderingContext2D, data: Heatmap, { y, left, right }: Scale): void {
-  const [low, high] = extent(data)
-  const labels = [
-    { us: data.medianUs, text: data.medianLabel, colour: palette().heat },
-    { us: data.limitUs, text: data.limitLabel, colour: palette().wait },
-  ].filter(label => label.us !== null && label.us >= low && label.us <= high)
-  if (data.limitUs !== null && data.limitUs >= low && data.limitUs <= high) {
+function drawLimit(
+  context: CanvasRenderingContext2D,
+  { limitUs, limitLabel, medianUs, medianLabel }: Heatmap,
+  [low, high]: readonly [number, number],
+  scale: Scale,
+): void {
+  const isShown = (us: number | null): us is number => us !== null && us >= low && us <= high
+  const labels: EndLabel[] = []
+  if (isShown(medianUs)) labels.push({ text: medianLabel, colour: 'heat', y: scale.y(medianUs) })
+  if (isShown(limitUs)) {
     context.strokeStyle = palette().wait
     context.lineWidth = 1.6
     context.setLineDash([5, 3])
-    line(context, left, y(data.limitUs), right, y(data.limitUs))
+    line(context, scale.left, scale.y(limitUs), scale.right, scale.y(limitUs))
     context.setLineDash([])
+    labels.push({ text: limitLabel, colour: 'wait', y: scale.y(limitUs) })
   }
-  const places = spread(
-    labels.map(label => y(label.us ?? 1)),
-    15,
-  )
-  context.font = LABEL_FONT
-  context.textAlign = 'left'
-  labels.forEach((label, index) => {
-    context.fillStyle = label.colour
-    context.fillText(label.text, right + 8, (places[index] ?? 0) + 4)
-  })
+  drawEndLabels(context, labels, scale)
 }
 
 /** All bins and, where it is near them, the limit; a run whose batches all take as long still gets a scale. */

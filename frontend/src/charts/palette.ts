@@ -1,6 +1,6 @@
 /** The colours of the style sheet, as a canvas wants them, and the hatch that means waiting. */
 
-const TOKENS = [
+export const TOKENS = [
   'paper',
   'sunk',
   'ink',
@@ -29,7 +29,10 @@ const TOKENS = [
 
 export type Palette = Record<(typeof TOKENS)[number], string> & { hatch: CanvasPattern | string }
 
+export type Colour = Exclude<keyof Palette, 'hatch'>
+
 export const FONT = '11.5px "Plex Sans", system-ui, sans-serif'
+export const TEXT_FONT = '12.5px "Plex Sans", system-ui, sans-serif'
 export const LABEL_FONT = '550 12px "Plex Sans", system-ui, sans-serif'
 
 let cached: Palette | null = null
@@ -76,7 +79,7 @@ function hatch(fill: string, line: string): CanvasPattern | string {
 // Paper has colours of its own.
 if (typeof matchMedia === 'function') matchMedia('print').addEventListener('change', repaint)
 
-/** The theme changed: drawn things know only when told. */
+/** The theme changed: what is drawn has to be drawn again. */
 export function repaint(): void {
   cached = null
   for (const redraw of redraws) redraw()

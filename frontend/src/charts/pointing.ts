@@ -1,67 +1,70 @@
-/** What a pointer does to a chart over run time: it moves the crosshair, and a drag chooses a span. */
+/** What a pointer does to a chart: it moves the crosshair, and a drag chooses a span. */
+import { effect, type Signal } from '@preact/signals'
 import type { Scale } from './axes'
-import type { Crosshair } from './crosshair'
 
-/** A drag shorter than this is a click. */
-const DRAG_PX = 6
+/** The position that the reader points at, shared by all charts of a panel; `null`: nobody points. */
+export type Crosshair = Signal<number | null>
+
+/** A drag shorter than this is a click, in CSS pixels. */
+export const DRAG_PX = 6
 
 export interface Pointing {
   scale(): Scale
   crosshair: Crosshair
-  /** The reader dragged over a span; without it a drag does nothing. */
-  onZoom?: (fromS: number, toS: number) => void
+  /** The reader dragged from one position to another; without it a drag does nothing. */
+  onZoom?: ((from: number, to: number) => void) | undefined
 }
 
-/** Returns what undoes it. */
+/** Returns what ends it. */
 export function follow(element: HTMLElement, canvas: HTMLCanvasElement, pointing: Pointing): () => void {
   const { crosshair, onZoom } = pointing
   const position = addMark(element, 'crosshair')
   const chosen = addMark(element, 'chosen-span')
   let from: number | null = null
 
-  function show(atS: number | null): void {
-    const scale = pointing.scale()
-    const at = atS === null ? -1 : scale.x(atS)
-    position.hidden = at < scale.left || at > scale.right
-    put(position, scale, at, 0)
-  }
-
-  function within(x: number): number {
+  /** Both ends of the drag, in pixels from left to right, inside the drawing. */
+  function dragged(start: number, event: PointerEvent): readonly [number, number] {
     const { left, right } = pointing.scale()
-    return Math.min(right, Math.max(left, x))
+    const here = Math.min(right, Math.max(left, event.offsetX))
+    return start < here ? [start, here] : [here, start]
   }
-
-  canvas.onpointermove = event => {
-    crosshair.move(pointing.scale().atS(event.offsetX))
-    if (from === null) return
-    const [start, end] = [from, within(event.offsetX)].toSorted((a, b) => a - b) as [number, number]
-    chosen.hidden = end - start < DRAG_PX
-    put(chosen, pointing.scale(), start, end - start)
-  }
-  canvas.onpointerdown = event => {
-    if (!onZoom || event.button !== 0 || pointing.scale().atS(event.offsetX) === null) return
-    from = event.offsetX
-    canvas.setPointerCapture(event.pointerId)
-  }
-  canvas.onpointerup = event => {
-    const { atS } = pointing.scale()
-    const [start, end] = [from ?? 0, within(event.offsetX)].toSorted((a, b) => a - b) as [number, number]
-    if (from !== null && end - start >= DRAG_PX) onZoom?.(atS(start) ?? 0, atS(end) ?? 0)
-    stop()
-  }
-  canvas.onpointercancel = stop
-  canvas.onpointerleave = () => crosshair.move(null)
-
   function stop(): void {
     from = null
     chosen.hidden = true
   }
 
+  canvas.onpointermove = event => {
+    crosshair.value = pointing.scale().at(event.offsetX)
+    if (from === null) return
+    const [start, end] = dragged(from, event)
+    chosen.hidden = end - start < DRAG_PX
+    put(chosen, pointing.scale(), start, end - start)
+  }
+  canvas.onpointerdown = event => {
+    if (!onZoom || event.button !== 0 || pointing.scale().at(event.offsetX) === null) return
+    from = event.offsetX
+    canvas.setPointerCapture(event.pointerId)
+  }
+  canvas.onpointerup = event => {
+    const { at } = pointing.scale()
+    const [start, end] = from === null ? [0, 0] : dragged(from, event)
+    if (end - start >= DRAG_PX) onZoom?.(at(start) ?? 0, at(end) ?? 0)
+    stop()
+  }
+  canvas.onpointercancel = stop
+  canvas.onpointerleave = () => {
+    crosshair.value = null
+  }
+
   stop()
-  show(crosshair.atS)
-  const unsubscribe = crosshair.subscribe(show)
+  const unfollow = effect(() => {
+    const scale = pointing.scale()
+    const x = crosshair.value === null ? -1 : scale.x(crosshair.value)
+    position.hidden = x < scale.left || x > scale.right
+    put(position, scale, x, 0)
+  })
   return () => {
-    unsubscribe()
+    unfollow()
     position.remove()
     chosen.remove()
   }

@@ -1,38 +1,30 @@
 /** A sparkline as path data: the data-stall fraction of a run's last hour, in a table cell. */
+import { spans } from './columns'
 
 export interface Spark {
   line: string
   area: string
 }
 
-/** `null` (not measured) breaks the line. Coordinates are whole tenths of a pixel: short paths. */
+/** `values`: 0–1, a few dozen as the service sends them; `null` (not measured) breaks the line. Sizes are CSS pixels, coordinates tenths: short paths. */
 export function sparkPath(values: readonly (number | null)[], width: number, height: number): Spark {
   const across = width / Math.max(1, values.length - 1)
-  const points = values.map((value, index) =>
-    value === null ? null : { x: tenth(index * across), y: tenth(height * (1 - value)) },
-  )
-  const pieces = runsOf(points)
+  const x = (index: number) => tenth(index * across)
+  const pieces = spans(values).map(([from, to]) => {
+    const points = values
+      .slice(from, to)
+      .map((value, index) => `${x(from + index)},${tenth(height * (1 - (value ?? 0)))}`)
+    return { points: points.join('L'), isAlone: points.length === 1, left: x(from), right: x(to - 1) }
+  })
   return {
-    line: pieces.map(piece => `M${piece.map(({ x, y }) => `${x},${y}`).join('L')}`).join(''),
+    // A value that stands alone is a dot, and not nothing.
+    line: pieces.map(({ points, isAlone }) => `M${points}${isAlone ? 'h1' : ''}`).join(''),
     area: pieces
-      .map(
-        piece =>
-          `M${piece[0]?.x},${height}L${piece.map(({ x, y }) => `${x},${y}`).join('L')}L${piece.at(-1)?.x},${height}Z`,
-      )
+      .map(({ points, left, right }) => `M${left},${height}L${points}L${right},${height}Z`)
       .join(''),
   }
 }
 
 function tenth(value: number): number {
   return Math.round(value * 10) / 10
-}
-
-/** Unbroken stretches. */
-function runsOf<T>(points: readonly (T | null)[]): T[][] {
-  const pieces: T[][] = [[]]
-  for (const point of points) {
-    if (point !== null) pieces.at(-1)?.push(point)
-    else pieces.push([])
-  }
-  return pieces.filter(piece => piece.length > 0)
 }

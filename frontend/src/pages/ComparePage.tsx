@@ -1,18 +1,22 @@
 /** Several runs against the first, in the order of reading: how fast and why, what to doubt, what differs, since when. */
-import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import type { Comparison } from '../api/names'
 import { unbroken } from '../format'
 import { navigate, runsHref } from '../router'
-import { bind } from '../shortcuts'
-import { chosenRuns, compareHref, MOST_COMPARED, openComparison } from '../store/compare'
-import { compare as say, text } from '../text'
+import { openComparison } from '../store/compare'
+import { chosenRuns, compareHref, MOST_COMPARED } from '../store/compareHref'
+import { compare as say } from '../text/compare'
+import { text } from '../text/shared'
 import { ComparedRuns } from '../ui/compare/ComparedRuns'
 import { ComparedSettings } from '../ui/compare/ComparedSettings'
 import { OverlayPanel } from '../ui/compare/OverlayPanel'
 import { RunPicker } from '../ui/compare/RunPicker'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { Ledger } from '../ui/parts/Ledger'
+import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
+import { useStore } from '../ui/parts/stores'
+import './ComparePage.css'
 
 /** Sentences of more runs would push the picture off the screen. */
 const FEW = 2
@@ -20,34 +24,30 @@ const FEW = 2
 export function ComparePage({ query }: { query: URLSearchParams }) {
   const key = chosenRuns(query).join(' ')
   const ids = useMemo(() => (key ? key.split(' ') : []), [key])
-  const [store] = useState(openComparison)
-  useEffect(() => store.close, [store])
+  const store = useStore(openComparison)
   useEffect(() => store.choose(ids), [store, ids])
-  useLayoutEffect(() => bind({ '/': focusSearch, Escape: () => navigate(runsHref()) }), [])
 
   const found = store.comparison.value
   const isCurrent = found !== null && found.runs.map(one => one.run.run_id).join(' ') === key
-  useEffect(() => {
-    const labels = isCurrent ? found.runs.map(one => one.label).join(', ') : text.compare
-    document.title = `${labels} · ${text.product}`
-  }, [found, isCurrent])
+  const labels = isCurrent ? found.runs.map(one => one.label).join(', ') : text.compare
+  usePage(labels, { '/': focusSearch, Escape: () => navigate(runsHref()) })
 
   const add = (id: string) => navigate(compareHref([...ids, id], query))
   if (ids.length < 2) return <Choosing ids={ids} onPick={add} />
-  const trouble = store.trouble.value
+  const trouble = store.comparison.trouble.value
   return (
     <>
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
       {trouble && trouble.status === 404 && <Choosing ids={[]} onPick={id => navigate(compareHref([id]))} />}
       {!trouble && !found && <Skeleton />}
       {found && !(trouble?.status === 404) && (
-        <div class={isCurrent ? '' : 'stale'}>
+        <>
           <Head comparison={found} ids={ids} onPick={add} />
           <ComparedRuns comparison={found} query={query} />
           {found.ledger.length > 0 && <Ledger run={null} entries={found.ledger} names={namesOf(found)} />}
           <ComparedSettings {...found} />
           <OverlayPanel comparison={found} series={store.series.value} query={query} />
-        </div>
+        </>
       )}
     </>
   )
@@ -61,7 +61,7 @@ interface ChoosingProps {
 /** None or one is chosen yet. */
 function Choosing({ ids, onPick }: ChoosingProps) {
   return (
-    <div class="empty choosing">
+    <div class="empty">
       <h1>{say.pick}</h1>
       <p>{ids.length === 0 ? say.pickDetail : say.pickOne}</p>
       {ids.map(id => (

@@ -1,36 +1,35 @@
 /** The machines: what runs use of each, who competes, and one of them over time. */
-import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import type { Host, HostsPage as Page } from '../api/names'
+import type { HostClock } from '../charts/declared/host'
 import { formatClock, formatDay } from '../format'
 import { navigate, withQuery } from '../router'
-import { bind } from '../shortcuts'
 import { service } from '../store/connection'
 import { openHosts } from '../store/hosts'
-import { hosts as say, text } from '../text'
+import { hosts as say } from '../text/hosts'
+import { text } from '../text/shared'
 import { HostRow } from '../ui/hosts/HostRow'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { Choice } from '../ui/parts/Choice'
 import { HostPanels } from '../ui/parts/HostPanels'
-import type { Axis } from '../ui/parts/hostCharts'
-import { searchRuns } from '../ui/parts/searchRuns'
-import { RunsSkeleton } from '../ui/runs/RunsSkeleton'
+import { usePage } from '../ui/parts/page'
+import { Skeleton } from '../ui/parts/Skeleton'
+import { useStore } from '../ui/parts/stores'
+import { TableScroll } from '../ui/parts/TableScroll'
+import './HostsPage.css'
 
 const DAY_S = 86_400
 
 export function HostsPage({ query }: { query: URLSearchParams }) {
   const hostname = query.get('host')
   const spanS = Number(say.ranges.find(([value]) => value === query.get('span'))?.[0] ?? say.ranges[0][0])
-  const read = useMemo(() => openHosts(hostname, spanS), [hostname, spanS])
-  useEffect(() => read.close, [read])
-  useEffect(() => {
-    document.title = `${hostname ?? text.hosts} · ${text.product}`
-  }, [hostname])
-  useLayoutEffect(() => bind({ '/': searchRuns, Escape: () => hostname && navigate('/hosts') }), [hostname])
-  const page = read.value.value
+  const hosts = useStore(() => openHosts(hostname, spanS), [hostname, spanS])
+  usePage(hostname ?? text.hosts, { Escape: () => hostname && navigate('/hosts') }, [hostname])
+  const page = hosts.value
+  const trouble = hosts.trouble.value
   return (
     <>
-      {read.trouble.value && <TroubleBanner what={say.what} error={read.trouble.value} />}
-      {!page && !read.trouble.value && <RunsSkeleton />}
+      {trouble && <TroubleBanner what={say.what} error={trouble} />}
+      {!page && !trouble && <Skeleton />}
       {page && <Loaded page={page} hostname={hostname} spanS={spanS} query={query} />}
     </>
   )
@@ -72,7 +71,7 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
       {page.history && (
         <HostPanels
           history={page.history}
-          axis={spanS >= DAY_S ? BY_DAY : BY_CLOCK}
+          clock={spanS >= DAY_S ? BY_DAY : BY_CLOCK}
           title={say.history}
           controls={
             <Choice
@@ -88,8 +87,8 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
   )
 }
 
-const BY_CLOCK: Axis = { originMs: 0, tick: atS => formatClock(atS * 1_000) }
-const BY_DAY: Axis = { originMs: 0, tick: atS => formatDay(new Date(atS * 1_000), new Date()) }
+const BY_CLOCK: HostClock = { originMs: 0, label: atS => formatClock(atS * 1_000) }
+const BY_DAY: HostClock = { originMs: 0, label: atS => formatDay(new Date(atS * 1_000), new Date()) }
 
 function Sentence({ hosts }: { hosts: readonly Host[] }) {
   const live = hosts.filter(host => host.is_live).length
@@ -112,9 +111,7 @@ function list(names: readonly string[]): string {
 
 function HostsTable({ hosts, isLink }: { hosts: readonly Host[]; isLink: boolean }) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens, so the keyboard must reach it
-    <div class="table-scroll" role="group" aria-label={say.caption} tabIndex={0}>
+    <TableScroll label={say.caption}>
       <table class="data hosts">
         <thead>
           <tr>
@@ -131,6 +128,6 @@ function HostsTable({ hosts, isLink }: { hosts: readonly Host[]; isLink: boolean
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   )
 }

@@ -1,11 +1,9 @@
 /** An address that names nothing. */
-import { useEffect } from 'preact/hooks'
-import { missing, text } from '../text'
+import { missing } from '../text/frame'
+import { usePage } from '../ui/parts/page'
 
 export function MissingPage({ runId }: { runId?: string }) {
-  useEffect(() => {
-    document.title = text.product
-  }, [])
+  usePage(missing.title, {})
   return (
     <div class="empty">
       <h1>{runId ? missing.run(runId) : missing.page}</h1>

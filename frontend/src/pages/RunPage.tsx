@@ -1,22 +1,25 @@
 /** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
 import { computed, effect, useComputed } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import type { Diagnosis, Run } from '../api/names'
 import { capital, formatFraction } from '../format'
 import { navigate, route, runHref, runsHref, withQuery } from '../router'
-import { bind } from '../shortcuts'
 import { stepColumns } from '../store/columns'
+import { parseFilter } from '../store/filter'
 import { isSame, queryOf, selectionOf, WHOLE, zoomed } from '../store/permalink'
-import { parseQuery } from '../store/query'
 import { openRun, type Part, type RunStore, type Still } from '../store/run'
-import { isLoaded, load, order } from '../store/runs'
-import * as say from '../text'
+import type { RunsStore } from '../store/runs'
+import { charts, gantt, workers } from '../text/charts'
+import { run as say } from '../text/run'
+import { text } from '../text/shared'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/parts/Banner'
 import { Ledger } from '../ui/parts/Ledger'
 import { memo } from '../ui/parts/memo'
+import { onDemand } from '../ui/parts/onDemand'
+import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
-import { searchRuns } from '../ui/parts/searchRuns'
+import { useRuns, useStore } from '../ui/parts/stores'
 import { AdviceList } from '../ui/run/AdviceList'
 import { Footnote } from '../ui/run/Footnote'
 import { GanttPanel } from '../ui/run/GanttPanel'
@@ -24,27 +27,27 @@ import { LoaderSettings } from '../ui/run/LoaderSettings'
 import { RanksPanel } from '../ui/run/RanksPanel'
 import { RunFacts } from '../ui/run/RunFacts'
 import { RunHead } from '../ui/run/RunHead'
-import { RunHosts } from '../ui/run/RunHosts'
 import { SignalsPanel } from '../ui/run/SignalsPanel'
 import { TimePanels } from '../ui/run/TimePanels'
 import { Verdict } from '../ui/run/Verdict'
 import { WorkersPanel } from '../ui/run/WorkersPanel'
 import { verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
+import './RunPage.css'
 
 const PART_NAMES: Record<Part, string> = {
-  run: say.run.facts,
-  diagnosis: say.run.verdict,
-  series: say.charts.series,
-  workers: say.workers.what,
-  timeline: say.gantt.what,
+  run: say.facts,
+  diagnosis: say.verdict,
+  series: charts.series,
+  workers: workers.what,
+  timeline: gantt.what,
 }
 
 export function RunPage({ runId }: { runId: string }) {
   // One page per run: the frame gives each run a page of its own.
-  const [store] = useState(() => openRun(runId, selectionOf(route.value.query)))
-  useEffect(() => store.close, [store])
-  useLayoutEffect(() => bind(keys(store, runId)), [store, runId])
+  const store = useStore(() => openRun(runId, selectionOf(route.value.query)))
+  const runs = useRuns()
+  usePage(null, keys(store, runs, runId), [store, runs, runId])
   useEffect(() => bindAddress(store), [store])
 
   const run = store.still.value
@@ -90,7 +93,8 @@ function Judged({ store, run, diagnosis }: { store: RunStore; run: Still; diagno
 }
 
 /** These do not follow each verdict. */
-const [Facts, Workers, Gantt, Hosts] = [memo(RunFacts), memo(WorkersPanel), memo(GanttPanel), memo(RunHosts)]
+const [Facts, Workers, Gantt] = [memo(RunFacts), memo(WorkersPanel), memo(GanttPanel)]
+const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).RunHosts))
 
 /** Everything that needs a loader: without one it would be a page of empty panels. */
 function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
@@ -124,7 +128,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
 function titleOf(run: Run): string {
   const word = verdictWord(run, run.status)
   const share = run.data_stall_fraction === null ? '' : ` ${formatFraction(run.data_stall_fraction)}`
-  return `${capital(word)}${share} · ${run.name} · ${say.text.product}`
+  return `${capital(word)}${share} · ${run.name} · ${text.product}`
 }
 
 /** As the run goes on. Returns what ends it. */
@@ -164,7 +168,7 @@ function zoom(store: RunStore, change: Parameters<typeof zoomed>[2]): void {
 }
 
 function shownSteps(store: RunStore): { from: number; to: number } | null {
-  const { value: page } = store.series
+  const page = store.series.peek()
   if (!page) return null
   const firstIndex = stepColumns(page)?.firstIndex ?? []
   const [from] = firstIndex
@@ -173,14 +177,13 @@ function shownSteps(store: RunStore): { from: number; to: number } | null {
 }
 
 /** Keys that act on what is on the page do so by pressing its own buttons. */
-function keys(store: RunStore, runId: string): Record<string, (key: string) => void> {
+function keys(store: RunStore, runs: RunsStore, runId: string): Record<string, (key: string) => void> {
   const press = (selector: string) => document.querySelector<HTMLElement>(selector)?.click()
   const digits = Array.from({ length: 9 }, (_, index) => String(index + 1))
   return {
-    '/': searchRuns,
     Escape: () => navigate(runsHref()),
-    j: () => void openNeighbour(runId, 1),
-    k: () => void openNeighbour(runId, -1),
+    j: () => void openNeighbour(runs, runId, 1),
+    k: () => void openNeighbour(runs, runId, -1),
     d: () => press('[data-shortcut="d"]'),
     c: () => press('[data-shortcut="c"]'),
     '+': () => zoom(store, { factor: 0.5 }),
@@ -193,8 +196,8 @@ function keys(store: RunStore, runId: string): Record<string, (key: string) => v
 }
 
 /** In the order of the table, also for those who came by a link and never saw it. */
-async function openNeighbour(runId: string, by: number): Promise<void> {
-  if (!isLoaded.value) await load(parseQuery(new URLSearchParams()))
+async function openNeighbour({ isLoaded, load, order }: RunsStore, runId: string, by: number): Promise<void> {
+  if (!isLoaded.value) await load(parseFilter(new URLSearchParams()))
   const here = order.value.indexOf(runId)
   const next = order.value[here + by]
   if (here >= 0 && next) navigate(runHref(next))

@@ -1,25 +1,12 @@
 /** All runs: what the week lost to waiting, and the table that says where. */
-import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { navigate } from '../router'
-import { bind } from '../shortcuts'
-import { follow } from '../store/connection'
-import { isFiltered, parseQuery, type RunsQuery } from '../store/query'
-import {
-  catchUp,
-  counts,
-  isLoaded,
-  load,
-  onEvent,
-  order,
-  projects,
-  readChoices,
-  refusal,
-  trouble,
-  week,
-} from '../store/runs'
-import { runs, text } from '../text'
+import { isFiltered, parseFilter, type RunsFilter } from '../store/filter'
+import { runs as say } from '../text/runs'
+import { text } from '../text/shared'
 import { TroubleBanner } from '../ui/parts/Banner'
-import { searchRuns } from '../ui/parts/searchRuns'
+import { usePage } from '../ui/parts/page'
+import { useRuns } from '../ui/parts/stores'
 import { Empty } from '../ui/runs/Empty'
 import { Filters } from '../ui/runs/Filters'
 import { NoMatch } from '../ui/runs/NoMatch'
@@ -29,36 +16,31 @@ import { SelectionBar } from '../ui/runs/SelectionBar'
 import { WeekHead } from '../ui/runs/WeekHead'
 
 export function RunsPage({ query }: { query: URLSearchParams }) {
+  const runs = useRuns()
   const key = query.toString()
-  const asking = useMemo(() => parseQuery(new URLSearchParams(key)), [key])
+  const filter = useMemo(() => parseFilter(new URLSearchParams(key)), [key])
+  useEffect(() => runs.follow(), [runs])
+  useEffect(() => void runs.load(filter), [runs, filter])
+  usePage(text.runs, { Escape: () => isFiltered(filter) && navigate('/') }, [filter])
 
-  useEffect(() => {
-    document.title = `${text.runs} · ${text.product}`
-    void readChoices()
-    return follow(['runs'], onEvent, catchUp)
-  }, [])
-  useEffect(() => void load(asking), [asking])
-  useLayoutEffect(
-    () => bind({ '/': searchRuns, Escape: () => isFiltered(asking) && navigate('/') }),
-    [asking],
-  )
-
-  const isEmpty = isLoaded.value && order.value.length === 0
-  // Where all were put away, the filters are the way to them.
-  const hasNone = counts.value?.all === 0 && projects.value.length === 0
-  if (isEmpty && !isFiltered(asking) && hasNone) return <Empty />
+  const isEmpty = runs.isLoaded.value && runs.order.value.length === 0
+  // Where all runs were archived, the filters are the way to them.
+  const hasNone = runs.counts.value?.all === 0 && runs.choices.value.projects.length === 0
+  if (isEmpty && !isFiltered(filter) && hasNone) return <Empty />
+  const week = runs.overall.value?.week
   return (
     <>
-      {trouble.value && <TroubleBanner what={runs.list} error={trouble.value} />}
-      {week.value && <WeekHead week={week.value} query={query} />}
-      <Filters asking={asking} query={query} />
-      <SelectionBar asking={asking} />
-      <List asking={asking} query={query} isEmpty={isEmpty} />
+      {runs.trouble.value && <TroubleBanner what={say.list} error={runs.trouble.value} />}
+      {week && <WeekHead week={week} query={query} />}
+      <Filters filter={filter} query={query} />
+      <SelectionBar filter={filter} />
+      <List filter={filter} query={query} isEmpty={isEmpty} />
     </>
   )
 }
 
-function List({ asking, query, isEmpty }: { asking: RunsQuery; query: URLSearchParams; isEmpty: boolean }) {
-  if (!isLoaded.value) return trouble.value || refusal.value ? null : <RunsSkeleton />
-  return isEmpty ? <NoMatch asking={asking} query={query} /> : <RunsTable asking={asking} query={query} />
+function List({ filter, query, isEmpty }: { filter: RunsFilter; query: URLSearchParams; isEmpty: boolean }) {
+  const runs = useRuns()
+  if (!runs.isLoaded.value) return runs.trouble.value || runs.refusal.value ? null : <RunsSkeleton />
+  return isEmpty ? <NoMatch filter={filter} query={query} /> : <RunsTable filter={filter} query={query} />
 }

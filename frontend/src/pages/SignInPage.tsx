@@ -1,16 +1,16 @@
 /** The service asks for a token; with it the browser gets a cookie and goes on where it was. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { NoAnswer, ServiceError, signIn } from '../api/client'
+import { signIn } from '../api/client'
 import { asked, readService, retryNow } from '../store/connection'
-import { signInPage, text } from '../text'
+import { signInPage } from '../text/frame'
+import { refusalOf } from '../ui/parts/Dialog'
+import { usePage } from '../ui/parts/page'
+import './SignInPage.css'
 
 export function SignInPage() {
   const token = useSignal('')
   const refusal = useSignal<string | null>(null)
-  useEffect(() => {
-    document.title = `${signInPage.title} · ${text.product}`
-  }, [])
+  usePage(signInPage.title, {})
 
   async function submit(event: Event): Promise<void> {
     event.preventDefault()
@@ -20,8 +20,7 @@ export function SignInPage() {
       await asked(readService())
       retryNow()
     } catch (error) {
-      if (!(error instanceof ServiceError || error instanceof NoAnswer)) throw error
-      refusal.value = error.message
+      refusal.value = refusalOf(error)
     }
   }
   return (
@@ -32,6 +31,7 @@ export function SignInPage() {
         {signInPage.label}
         <input
           type="password"
+          class="field"
           autocomplete="current-password"
           required
           value={token.value}

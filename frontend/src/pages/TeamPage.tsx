@@ -1,17 +1,18 @@
 /** Where the hours go: what would come back with the advice there is, by whom to start, and how advice came true. */
-import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import type { GroupHours, HitRate, Team } from '../api/names'
 import { formatFraction, formatHours, formatHoursCell, NOT_MEASURED } from '../format'
 import { runHref } from '../router'
-import { bind } from '../shortcuts'
 import { openTeam } from '../store/team'
-import { causeWord, hourNoun, team as say, text } from '../text'
+import { hourNoun, text } from '../text/shared'
+import { team as say } from '../text/team'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { DataTable } from '../ui/parts/DataTable'
 import { Panel } from '../ui/parts/Panel'
-import { searchRuns } from '../ui/parts/searchRuns'
-import { RunsSkeleton } from '../ui/runs/RunsSkeleton'
+import { usePage } from '../ui/parts/page'
+import { Skeleton } from '../ui/parts/Skeleton'
+import { useStore } from '../ui/parts/stores'
 import { HoursPanel, searchHref } from '../ui/team/HoursPanel'
+import './TeamPage.css'
 
 /** Side by side where there is room. */
 const COLUMNS = [
@@ -20,18 +21,14 @@ const COLUMNS = [
 ] as const
 
 export function TeamPage() {
-  const read = useMemo(openTeam, [])
-  useEffect(() => read.close, [read])
-  useEffect(() => {
-    document.title = `${text.team} · ${text.product}`
-  }, [])
-  useLayoutEffect(() => bind({ '/': searchRuns }), [])
-  const team = read.value.value
+  const team = useStore(openTeam)
+  usePage(text.team, {})
+  const trouble = team.trouble.value
   return (
     <>
-      {read.trouble.value && <TroubleBanner what={say.what} error={read.trouble.value} />}
-      {!team && !read.trouble.value && <RunsSkeleton />}
-      {team && <Loaded team={team} />}
+      {trouble && <TroubleBanner what={say.what} error={trouble} />}
+      {!team.value && !trouble && <Skeleton />}
+      {team.value && <Loaded team={team.value} />}
     </>
   )
 }
@@ -149,13 +146,7 @@ function Hits({ rates }: { rates: readonly HitRate[] }) {
           columns={say.hitColumns}
           isNumeric
           rows={rates.map(rate => [
-            rate.change ? (
-              <code key="change">{rate.change}</code>
-            ) : rate.cause ? (
-              causeWord[rate.cause]
-            ) : (
-              say.allAdvice
-            ),
+            rate.change_label ?? rate.cause_label ?? say.allAdvice,
             rate.proven,
             say.within(rate.inside, rate.predicted),
             rate.median_error === null ? NOT_MEASURED : formatFraction(rate.median_error),

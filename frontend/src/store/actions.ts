@@ -1,32 +1,21 @@
-/** What a person does to runs: put them away, take them out again, delete them; and how each is undone. */
-import { computed, signal } from '@preact/signals'
+/** What a person does to runs: archive, tag, delete; and how each is undone. */
+import { computed } from '@preact/signals'
 import { change, NoAnswer, ServiceError } from '../api/client'
-import { actions as say } from '../text'
+import { actions as say } from '../text/shared'
 import { service } from './connection'
-import { changed, rows } from './runs'
-import { clearSelection } from './selection'
+import { dismiss, show } from './notice'
+import type { RunsStore } from './runs'
 
-export interface Notice {
-  text: string
-  undo: (() => Promise<void>) | null
-}
-
-/** So long a notice stays; the service itself can bring a deleted run back for ten minutes. */
-const SHOWN_MS = 15_000
-
-export const notice = signal<Notice | null>(null)
 /** Whether the service would let us. */
 export const mayChange = computed(() => service.value?.scopes.includes('admin') ?? false)
-
-let timer: ReturnType<typeof setTimeout> | undefined
 
 type Act = (runId: string) => Promise<void>
 
 const at = (runId: string) => `/api/v1/runs/${encodeURIComponent(runId)}`
-const putAway: Act = runId => change('PATCH', at(runId), { archived: true })
-const takeOut: Act = runId => change('PATCH', at(runId), { archived: false })
-const erase: Act = runId => change('DELETE', at(runId))
-const restore: Act = runId => change('POST', `${at(runId)}/restore`)
+const archiveOne: Act = runId => change('PATCH', at(runId), { archived: true })
+const unarchiveOne: Act = runId => change('PATCH', at(runId), { archived: false })
+const deleteOne: Act = runId => change('DELETE', at(runId))
+const restoreOne: Act = runId => change('POST', `${at(runId)}/restore`)
 
 /** `null` gives a name back to what the agent says. */
 export interface Changes {
@@ -38,61 +27,70 @@ export interface Changes {
 /** Raises: ServiceError, NoAnswer. */
 export const edit = (runId: string, changes: Changes) => change('PATCH', at(runId), changes)
 
-/** Undone, each has the tags that it has now. */
-export function retag(
+/** Undone, each has the tags that it has now. The runs stay in the list, and chosen. */
+export async function retag(
+  runs: RunsStore,
   ids: readonly string[],
   added: Readonly<Record<string, string>>,
   removed: readonly string[],
-): Promise<readonly string[]> {
-  const had = new Map(ids.map(id => [id, rows.get(id)?.peek().tags ?? {}]))
+): Promise<void> {
+  const had = new Map(ids.map(id => [id, runs.rows.get(id)?.peek().tags ?? {}]))
   const give = (id: string, tags: Record<string, string>) => edit(id, { tags })
   const wanted = (id: string) => {
-    const kept = Object.entries(had.get(id) ?? {}).filter(([key]) => !removed.includes(key))
-    return { ...Object.fromEntries(kept), ...added }
+    const stay = Object.entries(had.get(id) ?? {}).filter(([key]) => !removed.includes(key))
+    return { ...Object.fromEntries(stay), ...added }
   }
-  return act(
-    ids,
-    id => give(id, wanted(id)),
-    id => give(id, had.get(id) ?? {}),
-    { done: say.tagged, isKept: true },
-  )
+  const result = await each(ids, id => give(id, wanted(id)))
+  runs.changed()
+  tell(runs, say.tagged, result, id => give(id, had.get(id) ?? {}))
 }
 
-export const archive = (ids: readonly string[]) => act(ids, putAway, takeOut, { done: say.archived })
-export const unarchive = (ids: readonly string[]) => act(ids, takeOut, putAway, { done: say.unarchived })
-export const remove = (ids: readonly string[]) => act(ids, erase, restore, { done: say.deleted })
+/** These return the runs it was done to; they leave the list. */
+type Removal = (runs: RunsStore, ids: readonly string[]) => Promise<readonly string[]>
+export const archive: Removal = removal(archiveOne, unarchiveOne, say.archived)
+export const unarchive: Removal = removal(unarchiveOne, archiveOne, say.unarchived)
+export const remove: Removal = removal(deleteOne, restoreOne, say.deleted)
 
-interface Told {
-  done(count: number): string
-  /** The runs stay in the list, and chosen. */
-  isKept?: boolean
+function removal(doing: Act, undoing: Act, told: (count: number) => string): Removal {
+  return async (runs, ids) => {
+    const result = await each(ids, doing)
+    runs.selection.clear()
+    runs.changed(result.done)
+    tell(runs, told, result, undoing)
+    return result.done
+  }
 }
 
-/** Returns the runs it was done to. */
-async function act(ids: readonly string[], doing: Act, undoing: Act, told: Told): Promise<readonly string[]> {
-  const { done, failure } = await each(ids, doing)
-  if (!told.isKept) clearSelection()
-  changed(told.isKept ? [] : done)
+interface Result {
+  done: readonly string[]
+  failure: string | null
+}
+
+function tell(
+  runs: RunsStore,
+  told: (count: number) => string,
+  { done, failure }: Result,
+  undoing: Act,
+): void {
   const undo = async () => {
     const back = await each(done, undoing)
-    changed()
-    if (back.failure) show({ text: back.failure, undo: null })
+    runs.changed()
+    if (back.failure) show(back.failure)
     else dismiss()
   }
-  const words = [done.length > 0 ? told.done(done.length) : '', failure ?? ''].filter(Boolean)
-  show({ text: words.join(' '), undo: done.length > 0 ? undo : null })
-  return done
+  const words = [done.length > 0 ? told(done.length) : '', failure ?? ''].filter(Boolean)
+  show(words.join(' '), done.length > 0 ? undo : null)
 }
 
 /** From so many on, how far it is is told. */
 const MANY = 10
 
 /** One after the other: each is on disk before the next. What fails does not keep the others from being done. */
-async function each(ids: readonly string[], doing: Act): Promise<{ done: string[]; failure: string | null }> {
+async function each(ids: readonly string[], doing: Act): Promise<Result> {
   const done: string[] = []
   let failure: string | null = null
   for (const [index, id] of ids.entries()) {
-    if (ids.length >= MANY) show({ text: say.progress(index, ids.length), undo: null })
+    if (ids.length >= MANY) show(say.progress(index, ids.length))
     try {
       await doing(id)
       done.push(id)
@@ -102,15 +100,4 @@ async function each(ids: readonly string[], doing: Act): Promise<{ done: string[
     }
   }
   return { done, failure }
-}
-
-export function show(next: Notice): void {
-  clearTimeout(timer)
-  notice.value = next
-  timer = setTimeout(dismiss, SHOWN_MS)
-}
-
-export function dismiss(): void {
-  clearTimeout(timer)
-  notice.value = null
 }

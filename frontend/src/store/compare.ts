@@ -1,104 +1,58 @@
 /** Runs side by side: the comparison and their series, read when the address changes and when one of them goes on. */
-import { type Signal, signal } from '@preact/signals'
-import { get, NoAnswer, ServiceError } from '../api/client'
-import type { Comparison, Run, SeriesPage } from '../api/names'
-import { asked, follow } from './connection'
-import { readEarlier } from './earlier'
-import { throttled } from './throttle'
-
-export const MOST_COMPARED = 8
-export const METRICS = ['step_us', 'data_wait_us', 'data_stall_fraction', 'queue_depth'] as const
-export type OverlayMetric = (typeof METRICS)[number]
+import { computed } from '@preact/signals'
+import { get } from '../api/client'
+import type { Comparison, SeriesPage } from '../api/names'
+import { OVERLAYS } from '../charts/declared/compare'
+import { subscribe } from './connection'
+import { openResource } from './resource'
 
 const BUCKETS = 240
-/** Eight runs are read again at once: calmer than a single one. */
-const REFRESH_MS = 4_000
+/** Eight runs are read again at once: less often than a single one. */
+const REST_MS = 4_000
 
-export interface ComparisonStore {
-  comparison: Signal<Comparison | null>
-  series: Signal<ReadonlyMap<string, SeriesPage>>
-  trouble: Signal<ServiceError | null>
-  choose(ids: readonly string[]): void
-  close(): void
-}
-
-export function openComparison(): ComparisonStore {
-  const comparison = signal<Comparison | null>(null)
-  const series = signal<ReadonlyMap<string, SeriesPage>>(new Map())
-  const trouble = signal<ServiceError | null>(null)
+export function openComparison() {
   let chosen: readonly string[] = []
-  let control = new AbortController()
-  let unfollow = () => {}
+  let unsubscribe = () => {}
+  const comparison = openResource<Comparison>(
+    stop => get('/api/v1/compare', { query: { run_id: [...chosen] } }, stop),
+    { restMs: REST_MS },
+  )
+  const pages = openResource<SeriesPage[]>(stop => Promise.all(chosen.map(id => readSeries(id, stop))), {
+    restMs: REST_MS,
+  })
 
-  async function read(): Promise<void> {
-    control.abort()
-    control = new AbortController()
-    const [ids, stop] = [chosen, control.signal]
-    if (ids.length < 2) return
-    try {
-      const found = await asked(get('/api/v1/compare', { query: { run_id: [...ids] } }, stop))
-      if (found === null || stop.aborted) return
-      comparison.value = found
-      trouble.value = null
-      const pages = await Promise.all(ids.map(id => asked(readSeries(id, stop))))
-      if (!stop.aborted)
-        series.value = new Map(pages.filter(page => page !== null).map(page => [page.run_id, page]))
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error
-      if (!stop.aborted) trouble.value = error
-    }
+  function refresh(): void {
+    comparison.refresh()
+    pages.refresh()
   }
-
-  const refresh = throttled(() => void read(), REFRESH_MS)
 
   return {
     comparison,
-    series,
-    trouble,
-    choose(ids) {
+    series: computed(
+      (): ReadonlyMap<string, SeriesPage> => new Map(pages.value?.map(page => [page.run_id, page])),
+    ),
+    /** What was compared before stays until these are read. */
+    choose(ids: readonly string[]) {
       chosen = ids
-      trouble.value = null
-      unfollow()
-      unfollow = follow(
-        ids.map(id => `run:${id}`),
-        event => chosen.includes(event.run.run_id) && refresh(),
-        refresh,
-      )
-      void read()
+      unsubscribe()
+      if (ids.length < 2) return
+      const topics = ids.map(id => `run:${id}`)
+      unsubscribe = subscribe(topics, { onEvent: refresh, onMissed: refresh })
+      void comparison.read()
+      void pages.read()
     },
     close() {
-      unfollow()
-      refresh.cancel()
-      control.abort()
+      unsubscribe()
+      comparison.close()
+      pages.close()
     },
   }
 }
 
 function readSeries(runId: string, stop: AbortSignal): Promise<SeriesPage> {
-  const asking = { path: { run_id: runId }, query: { metric: [...METRICS], buckets: BUCKETS } }
-  return get('/api/v1/runs/{run_id}/series', asking, stop)
-}
-
-/** Which runs, in the order of the address; each once, no more than can be compared. */
-export function chosenRuns(query: URLSearchParams): readonly string[] {
-  return [...new Set(query.getAll('run_id').filter(Boolean))].slice(0, MOST_COMPARED)
-}
-
-/** The first is the baseline; what else `query` holds stays. */
-export function compareHref(ids: readonly string[], query = new URLSearchParams()): string {
-  const next = new URLSearchParams(query)
-  next.delete('run_id')
-  for (const id of ids) next.append('run_id', id)
-  return next.size > 0 ? `/compare?${next}` : '/compare'
-}
-
-/** With the newest earlier run of the same job, else alone, to choose another one. */
-export async function compareWithEarlier(run: Pick<Run, 'run_id' | 'job' | 'started_at'>): Promise<string> {
-  try {
-    const earlier = await readEarlier(run)
-    return compareHref(earlier ? [earlier.run_id, run.run_id] : [run.run_id])
-  } catch (error) {
-    if (!(error instanceof ServiceError || error instanceof NoAnswer)) throw error
-    return compareHref([run.run_id])
+  const asking = {
+    path: { run_id: runId },
+    query: { metric: OVERLAYS.map(({ metric }) => metric), buckets: BUCKETS },
   }
+  return get('/api/v1/runs/{run_id}/series', asking, stop)
 }

@@ -1,36 +1,24 @@
 /** What the last term of a search may go on with: keys, then the words that a key takes. */
-import { BOUNDS, STATUSES } from './query'
+import { BOUNDS, STATUSES } from './filter'
 import { quoted } from './terms'
 
 const LEVELS = ['healthy', 'watch', 'limited', 'bound', 'unknown']
 /** Keys with the sign that mostly follows them; docs/search.md has them all. */
 const KEYS = [
-  ...['project:', 'user:', 'host:', 'name:', 'tag:', 'status:', 'bound:', 'level:', 'cause:', 'is:'],
-  ...['num_workers<', 'stall>', 'hours_lost>', 'gain>', 'gained>', 'step_us>', 'steps_per_s<', 'ranks>'],
-  ...[
-    'step>',
-    'started<',
-    'ended<',
-    'seen<',
-    'id:',
-    'job:',
-    'loader:',
-    'gpu:',
-    'dataset:',
-    'mount:',
-    'notes:',
-    'reason:',
-  ],
-]
+  'project: user: host: name: tag: status: bound: level: cause: is:',
+  'num_workers< stall> hours_lost> gain> gained> step_us> steps_per_s< ranks> step>',
+  'started< ended< seen< id: job: loader: gpu: dataset: mount: notes: reason:',
+].flatMap(line => line.split(' '))
 
-export interface Choices {
+/** What some keys take. */
+interface Names {
   projects: readonly string[]
   users: readonly string[]
   causes: readonly string[]
 }
 
 /** Whole expressions, as the browser's list of suggestions replaces all that was typed. */
-export function completions(typed: string, { projects, users, causes }: Choices): readonly string[] {
+export function completions(typed: string, { projects, users, causes }: Names): readonly string[] {
   const last = typed.match(/\S*$/)?.[0] ?? ''
   const before = typed.slice(0, typed.length - last.length)
   const words: Record<string, readonly string[]> = {

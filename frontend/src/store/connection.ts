@@ -1,9 +1,9 @@
-/** Whether the service answers, who it is, and the one live stream, as signals for the whole page. */
+/** Whether the service answers, who it is, and the tab's one live stream: they last as long as the tab. */
 import { signal } from '@preact/signals'
 import { get, NoAnswer, ServiceError, signOut } from '../api/client'
 import { joinCrowd } from '../api/crowd'
 import { type Link, openLive } from '../api/live'
-import type { RunEvent, ServiceInfo } from '../api/names'
+import type { ServiceInfo } from '../api/names'
 
 export const link = signal<Link>('connecting')
 /** `Date.now()` of the next try while the service is gone. */
@@ -13,32 +13,25 @@ export const lastHeardAt = signal<number | null>(null)
 export const service = signal<ServiceInfo | null>(null)
 export const signInNeeded = signal(false)
 
-const listeners = new Set<(event: RunEvent) => void>()
-const returns = new Set<() => void>()
-
 const live = openLive({
   openSource: url => new EventSource(url),
   probe: readService,
   isHidden: () => document.visibilityState === 'hidden',
   onVisibility: changed => document.addEventListener('visibilitychange', changed),
-  onEvent: event => {
-    heard()
-    for (const listener of listeners) listener(event)
-  },
+  onHeard: heard,
   onLink: (state, at) => {
     link.value = state
     retryAt.value = at
     if (state === 'live') heard()
   },
-  onBack: () => {
-    crowd.ask()
-    for (const refetch of returns) refetch()
-  },
   onWant: isWanted => crowd.want(isWanted),
+  onPoll: () => crowd.ask(),
 })
 
-const crowd = joinCrowd(new BroadcastChannel('underfed'), `${Math.random()}`, Date.now, live.crowd)
+const crowd = joinCrowd(new BroadcastChannel('underfed'), `${Math.random()}`, Date.now, live.setCrowded)
 addEventListener('pagehide', () => crowd.want(false))
+
+export const { subscribe, retryNow } = live
 
 function heard(): void {
   lastHeardAt.value = Date.now()
@@ -52,29 +45,14 @@ export async function readService(): Promise<boolean> {
   return !signInNeeded.value
 }
 
-/** Forget who sat here: the page asks for a token again. */
+/** End the session of whoever sat here: the page asks for a token again. */
 export async function leave(): Promise<void> {
   await asked(signOut().then(readService))
 }
 
-/** Hear of `topics` until the returned function is called; `onBack` runs when events may have been missed. */
-export function follow(
-  topics: readonly string[],
-  onEvent: (event: RunEvent) => void,
-  onBack: () => void,
-): () => void {
-  listeners.add(onEvent)
-  returns.add(onBack)
-  live.watch(topics)
-  return () => {
-    listeners.delete(onEvent)
-    returns.delete(onBack)
-  }
-}
-
 /**
  * Runs one request of the page. A missing answer and a missing token are handled here, once, for all of them;
- * what the caller sees as an error is a failure that it should show in its own place.
+ * what the caller sees as an error is a failure that it should show in its own place. `null`: there is no answer.
  */
 export async function asked<T>(request: Promise<T>): Promise<T | null> {
   try {
@@ -89,5 +67,3 @@ export async function asked<T>(request: Promise<T>): Promise<T | null> {
     return null
   }
 }
-
-export const retryNow = live.retryNow

@@ -1,40 +1,37 @@
 /** The hosts, and one of them over time: read again while runs report, at most every few seconds. */
 import { get, serviceNow } from '../api/client'
 import type { HostsPage } from '../api/names'
-import { asked } from './connection'
-import { type Followed, openFollowed } from './followed'
+import { openResource, type Resource } from './resource'
 
-const REFRESH_MS = 4_000
+const REST_MS = 4_000
 /** One interval for about three pixels. */
 const BUCKETS = 240
 
 /** `hostname`: this one alone, over the last `spanS` seconds that are known of it. */
-export function openHosts(hostname: string | null, spanS: number): Followed<HostsPage> {
-  return openFollowed((before, stop) => readHosts(hostname, spanS, before, stop), REFRESH_MS)
+export function openHosts(hostname: string | null, spanS: number): Resource<HostsPage> {
+  return openResource<HostsPage>(
+    (stop, before) =>
+      hostname === null ? get('/api/v1/hosts', {}, stop) : readHost(hostname, spanS, before, stop),
+    { restMs: REST_MS, topics: ['runs'] },
+  )
 }
 
-/** Up to now where the host is live; else the end is where it was heard of last, which a first answer tells. */
-async function readHosts(
-  hostname: string | null,
+/** Up to now where the host is live; else to where it was last heard of, which a first answer tells. */
+async function readHost(
+  hostname: string,
   spanS: number,
   before: HostsPage | null,
-  signal: AbortSignal,
-): Promise<HostsPage | null> {
-  if (hostname === null) return asked(get('/api/v1/hosts', {}, signal))
-  const known = before?.hosts[0]
-  const end = known ? (known.is_live ? serviceNow() : Date.parse(known.last_seen_at)) : null
-  if (end !== null) return readSpan(hostname, end - spanS * 1_000, end, signal)
-  const first = await asked(get('/api/v1/hosts', { query: { hostname, buckets: 1 } }, signal))
-  return first && readHosts(hostname, spanS, first, signal)
+  stop: AbortSignal,
+): Promise<HostsPage> {
+  const known = before ?? (await get('/api/v1/hosts', { query: { hostname, buckets: 1 } }, stop))
+  const [host] = known.hosts
+  if (!host) return known
+  const end = host.is_live ? serviceNow() : Date.parse(host.last_seen_at)
+  return readSpan(hostname, end - spanS * 1_000, end, stop)
 }
 
 /** Instants in milliseconds of the service's clock. */
-export function readSpan(
-  hostname: string,
-  from: number,
-  to: number,
-  signal: AbortSignal,
-): Promise<HostsPage | null> {
+export function readSpan(hostname: string, from: number, to: number, stop: AbortSignal): Promise<HostsPage> {
   const [from_at, to_at] = [new Date(from).toISOString(), new Date(to).toISOString()]
-  return asked(get('/api/v1/hosts', { query: { hostname, from_at, to_at, buckets: BUCKETS } }, signal))
+  return get('/api/v1/hosts', { query: { hostname, from_at, to_at, buckets: BUCKETS } }, stop)
 }

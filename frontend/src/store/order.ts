@@ -50,7 +50,7 @@ function compare(a: string | number | null, b: string | number | null, sign: num
   return a < b ? -1 : 1
 }
 
-/** How many rows are elsewhere in `after`. */
+/** How many rows have another position in `after`. */
 export function movedRows(before: readonly string[], after: readonly string[]): number {
   return before.filter((id, index) => after[index] !== id).length
 }

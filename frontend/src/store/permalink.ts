@@ -1,4 +1,4 @@
-/** What is looked at in a run, as it stands in the address: a link shows the same to whoever opens it. */
+/** The rank, loader and range shown of a run, as the address has them: a link shows the same to whoever opens it. */
 import type { Range, Selection } from './run'
 
 export const WHOLE: Range = { kind: 'whole' }
@@ -29,7 +29,7 @@ export function isSame(one: Selection, other: Selection): boolean {
   return JSON.stringify(queryOf(one)) === JSON.stringify(queryOf(other))
 }
 
-/** An address that was written by hand, or cut off, shows the whole run. */
+/** An incomplete or invalid range shows the whole run. */
 function rangeOf(query: URLSearchParams): Range {
   const [from, to, spanS] = ['from_step', 'to_step', 'newest_s'].map(key => whole(query.get(key)))
   if (from != null && to != null && to > from) return { kind: 'steps', from, to }

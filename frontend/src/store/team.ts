@@ -1,12 +1,11 @@
 /** What the team lost and could have back. */
 import { get } from '../api/client'
 import type { Team } from '../api/names'
-import { asked } from './connection'
-import { type Followed, openFollowed } from './followed'
+import { openResource, type Resource } from './resource'
 
 /** Hours of a week change slowly, and are summed over all its runs each time. */
-const REFRESH_MS = 15_000
+const REST_MS = 15_000
 
-export function openTeam(): Followed<Team> {
-  return openFollowed((_, stop) => asked(get('/api/v1/team', {}, stop)), REFRESH_MS)
+export function openTeam(): Resource<Team> {
+  return openResource<Team>(stop => get('/api/v1/team', {}, stop), { restMs: REST_MS, topics: ['runs'] })
 }

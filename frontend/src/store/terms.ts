@@ -1,4 +1,4 @@
-/** A search as the list of its terms, so that a click can put one in or take one out: docs/search.md is the grammar. */
+/** A search as the list of its terms, so that a click can add or remove one: docs/search.md is the grammar. */
 
 export interface Term {
   /** As it is written, sign and all. */
@@ -23,30 +23,30 @@ export function hasTerm(q: string, written: string): boolean {
   return termsOf(q).some(term => term.written === written)
 }
 
-/** With the terms if one of them was missing, else without all of them. */
+/** Adds the terms where one of them is missing, else removes them all. */
 export function toggled(q: string, terms: readonly string[]): string {
   const isOn = terms.every(term => hasTerm(q, term))
   const kept = termsOf(q).filter(({ written }) => !terms.includes(written))
   return [...kept.map(({ written }) => written), ...(isOn ? [] : terms)].join(' ')
 }
 
-/** What the search wants of `key` exactly: `null` where it says nothing, or something else. */
+/** The value that the search asks of `key` with this operator; `null` where there is none. */
 export function chosenIn(q: string, key: string, operator = '='): string | null {
   return termsOf(q).find(term => term.key === key && term.operator === operator)?.value ?? null
 }
 
-/** With this one value of `key`, or without any; what else is said of it, as by `!=`, stays. */
+/** With this one value of `key`, or without any; terms of `key` with other operators stay. */
 export function choosing(q: string, key: string, value: string | null, operator = '='): string {
   const kept = termsOf(q).filter(term => term.key !== key || term.operator !== operator)
   return [...kept.map(({ written }) => written), ...(value ? [key + operator + quoted(value)] : [])].join(' ')
 }
 
-/** As a value of the language. A quote in a name cannot be written, and is left to the eye. */
+/** As a value of the search language, which has no way to write a quote inside a name. */
 export function quoted(name: string): string {
   return /[\s,]/.test(name) ? `"${name}"` : name
 }
 
-/** Runs that were going on that UTC day, `YYYY-MM-DD`. */
+/** The terms for runs that were running on a UTC day, `YYYY-MM-DD`. */
 export function ofDay(day: string): readonly [string, string] {
   return [`started<=${day}`, `seen>=${day}`]
 }

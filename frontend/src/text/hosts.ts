@@ -1,4 +1,4 @@
-/** The Hosts page, and the host panels of a run. */
+/** The Hosts page. */
 import { plural } from '../format'
 
 export const hosts = {
@@ -9,12 +9,13 @@ export const hosts = {
   noneDetail: 'A host appears here with the first run on it.',
   sentence: (live: number, all: number) =>
     live === 0
-      ? `No run reports from any of ${plural(all, 'host')}.`
+      ? `No run is active on any of ${plural(all, 'host')}.`
       : live === all
-        ? `Runs report from ${all === 1 ? 'the one host' : `all ${plural(all, 'host')}`}.`
-        : `Runs report from ${live} of ${plural(all, 'host')}.`,
+        ? `Runs are active on ${all === 1 ? 'the one host' : `all ${plural(all, 'host')}`}.`
+        : `Runs are active on ${live} of ${plural(all, 'host')}.`,
   competing: (names: string) => `On ${names} they compete.`,
-  bound: (project: string) => `Only runs of ${project} are told apart; all else on a host counts as others.`,
+  bound: (project: string) =>
+    `You see runs of ${project} only; everything else on a host counts as other processes.`,
   columns: {
     host: 'Host',
     gpus: 'GPUs',
@@ -27,7 +28,6 @@ export const hosts = {
   },
   lastSeen: (day: string) => `last seen ${day}`,
   lastRun: 'last run',
-  earlier: (count: number) => plural(count, 'earlier run'),
   noGpu: 'none',
   gpu: (index: number, busy: string, wait: string | null) =>
     `GPU ${index}: busy ${busy}${wait === null ? '' : `, its run waits ${wait} of the time`}`,
@@ -35,11 +35,14 @@ export const hosts = {
   others: 'others',
   idle: 'idle',
   ofUsed: (used: string, limit: string) => `${used} of ${limit}`,
-  most: (most: string) => `most seen here: ${most}`,
-  noMost: 'the most seen here is not known yet',
-  legend: { own: 'GPU busy, cores of runs', wait: 'GPU’s run waits for data', others: 'others' },
-  history: 'What it did',
-  historyOf: (name: string) => `${name} meanwhile`,
+  most: (most: string) => `highest seen on this host: ${most}`,
+  noMost: 'the highest rate of this host is not known yet',
+  legend: {
+    own: 'GPU busy, cores used by runs',
+    wait: 'run on the GPU waits for data',
+    others: 'other processes',
+  },
+  history: 'Use over time',
   range: 'Time shown',
   ranges: [
     ['3600', 'Last hour'],
@@ -47,21 +50,4 @@ export const hosts = {
     ['86400', '1 day'],
     ['604800', '7 days'],
   ] as const,
-  spans: 'Runs on it',
-  chart: {
-    cores: 'Cores in use',
-    memory: 'Memory and /dev/shm',
-    disk: 'Disks',
-    network: 'Networks',
-  },
-  rate: (unit: string) => `${unit}/s, by anyone on it`,
-  ofCores: (usable: string) => `of ${usable} that runs may use`,
-  ofMemory: (memory: string, shm: string) => `of ${memory} and of ${shm}`,
-  dashed: { memory: 'shm', disk: 'written', network: 'sent' },
-  solid: { memory: 'memory', disk: 'read', network: 'received' },
-  at: 'At',
-  start: 'start',
-  crosshair: 'Instant shown in the charts of the host',
-  newest: 'newest',
-  chooseHost: 'Host',
 }

@@ -1,6 +1,6 @@
-/** The Run page, but its charts. */
-import type { Setting, Status } from '../api/names'
-import { formatSetting, plural } from '../format'
+/** The Run page, but not its charts. */
+import type { Status } from '../api/names'
+import { plural } from '../format'
 
 export const run = {
   steps: (steps: string, isRunning: boolean, end: string | null) =>
@@ -16,30 +16,23 @@ export const run = {
   gpus: (count: number, name: string | null) => `${count} × ${name ?? 'GPU'}`,
   noGpu: 'no GPU',
   restarted: (count: number) => (count === 1 ? 'restarted once' : `restarted ${plural(count, 'time')}`),
-  noLoaderDetail: 'Input that is no PyTorch DataLoader can be watched too, in the script itself:',
-  advised: 'carries the advice of',
+  noLoaderDetail: 'Input that does not come from a PyTorch DataLoader can be watched from the script:',
+  advised: 'applies the advice of',
   overrides: 'Set for this run:',
   confidence: (level: string, steps: string, ranks: number) =>
     `confidence ${level}, from the last ${steps} steps${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
-  now: 'Mean step',
-  withChange: (change: string, to: Setting) =>
-    to === null ? `With ${change}` : `With ${change}=${formatSetting(to)}`,
-  parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
-  within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
-  idle: (us: string) => `${us} with the GPU idle`,
-  sampler: (us: string) => `${us} drawing indices`,
   lost: (used: string, copies: string | null, isRunning: boolean) =>
     `lost to waiting for data${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} used`,
-  rate: (ideal: string) => `now; ${ideal} if no step waited for data`,
+  rate: (ideal: string) => `now; ${ideal} without data wait`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
-    `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured by a replay of ${batches} batches`,
-  saved: 'less for the same steps, with the first fix',
+    `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
+  saved: 'saved over the same steps by the first fix',
   ahead: (lastStep: string) => `more will be lost by step ${lastStep}`,
-  aheadAnHour: 'will be lost in each further hour of training',
-  sooner: 'sooner done, if it were restarted now with the first fix',
-  soonerAnHour: 'of each further hour saved, if it were restarted now with the first fix',
+  aheadAnHour: 'will be lost per further hour of training',
+  sooner: 'earlier finish, if restarted now with the first fix',
+  soonerAnHour: 'saved per further hour, if restarted now with the first fix',
   facts: 'The run',
   verdict: 'The verdict',
 }
@@ -48,7 +41,7 @@ export const edit = {
   button: 'Edit',
   title: 'Name, tags and notes',
   name: 'Name',
-  tags: 'Tags, divided by commas: imagenet, lr=3e-4',
+  tags: 'Tags, separated by commas: imagenet, lr=3e-4',
   notes: 'Notes',
 }
 
@@ -56,13 +49,14 @@ export const exportMenu = {
   button: 'Export',
   formats: {
     trace: ['Trace', 'opens in Perfetto'],
-    csv: ['CSV', 'a row a step'],
-    parquet: ['Parquet', 'the same, for programs'],
-    json: ['JSON', 'with the run’s facts'],
+    csv: ['CSV', 'one row per step'],
+    parquet: ['Parquet', 'the same rows, for programs'],
+    json: ['JSON', 'with settings and facts of the run'],
   },
 } as const
 
 export const advice = {
+  copyDiff: 'Copy diff',
   title: 'Fixes, largest gain first',
   none: 'None needed',
   noneYet: 'None yet',
@@ -70,8 +64,8 @@ export const advice = {
   noneDetail: 'No change of the loader would make this run noticeably faster.',
   noneFound: 'None found',
   noneFoundDetail:
-    'No setting was found that would make this run noticeably faster; the table says what was ruled out.',
-  asNow: 'as now',
+    'No setting was found that would make this run noticeably faster; the table of signals says what was ruled out.',
+  asNow: 'no gain',
   interval: (low: string, high: string) => `${low} to ${high}`,
   ceiling: (factor: string) => `${factor} ceiling`,
   rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
@@ -80,34 +74,20 @@ export const advice = {
   whyUnpredicted: 'Not computed:',
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',
-  assumes: 'The interval rests on:',
-  tryIt: 'Try it without touching the code:',
+  assumes: 'The interval assumes:',
+  tryIt: 'Try it without changing the code:',
   ceilingNote: (step: string | null, factor: string) =>
-    `Gains do not add up. With no data wait at all${step ? `, the step takes ${step}` : ' it is'}: ${factor}.`,
+    `Gains do not add up. Without any data wait the ceiling is ${factor}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',
 }
 
 export const shared = {
-  lost: (hours: string) => `${hours} lost together, with`,
-}
-
-export const ledger = {
-  title: 'What the advice gained',
-  predicted: 'predicted',
-  observed: 'observed',
-  inside: 'A hit: inside the predicted interval.',
-  outside: 'A miss: outside the predicted interval.',
-  unpredicted: 'No gain was predicted: neither a hit nor a miss.',
-  pending: 'Not judged yet.',
-  before: 'Before:',
-  after: 'After:',
-  thisRun: 'this run',
-  scale: (factor: string) => `${factor} as fast`,
+  lost: (hours: string) => `Together they lost ${hours}. The others:`,
 }
 
 export const signals = {
-  title: 'Why we say so',
-  columns: { signal: 'Signal', measured: 'Measured', healthy: 'Healthy', reading: 'Reading' },
+  title: 'Signals behind the verdict',
+  columns: { signal: 'Signal', measured: 'Measured', healthy: 'Healthy', reading: 'What it means' },
 }
 
 export const settings = {
@@ -135,14 +115,13 @@ export const settings = {
     unknown: '',
   },
   files: (count: number) => `${plural(count, 'file')} seen`,
-  was: (value: string) => `was ${value} in the run before`,
+  was: (value: string) => `was ${value} in the previous run`,
   batchOf: (tensors: string | null, bytes: string) => (tensors ? `${tensors}, ${bytes}` : bytes),
 }
 
 export const runFacts = {
   title: 'Command, versions and configuration',
-  compared: 'compared with the run before of this job,',
-  copy: 'Copy',
+  compared: 'compared with the previous run of this job,',
   unset: 'not set',
 }
 
@@ -150,30 +129,31 @@ export const ranks = {
   title: 'Rank by rank',
   detail: 'data wait',
   choose: 'Rank whose charts are shown',
-  cells: 'A cell a rank, filled by the share it waits. Choose one to see its charts.',
+  cells: 'One cell per rank, filled by its share of data wait. Select one to see its charts.',
   columns: ['Rank', 'Data wait'],
   stragglers: (slow: readonly number[]) =>
-    `${slow.length === 1 ? 'Rank' : 'Ranks'} ${slow.join(', ')}: much slower than the others, who wait for the slowest in every step.`,
+    `${slow.length === 1 ? 'Rank' : 'Ranks'} ${slow.join(', ')}: much slower than the others, which wait for the slowest one in every step.`,
 }
 
 export const footnote = {
   agent: (version: string) => `Agent ${version}`,
   python: (version: string) => `Python ${version}`,
   torch: (version: string) => `torch ${version}`,
-  overhead: (us: string, share: string | null) => `measuring costs ${us} a step${share ? ` (${share})` : ''}`,
-  nothingLost: 'nothing recorded was lost',
-  lost: {
+  overhead: (us: string, share: string | null) =>
+    `measuring costs ${us} per step${share ? ` (${share})` : ''}`,
+  nothingDropped: 'nothing recorded was dropped',
+  dropped: {
     dropped_steps: (n: number) => `${plural(n, 'step')} overwritten before they were read`,
     dropped_batches: (n: number) => `${plural(n, 'batch record')} overwritten before they were read`,
-    dropped_windows: (n: number) => `${plural(n, 'window')} dropped by the full spool`,
+    dropped_windows: (n: number) => `${plural(n, 'window')} dropped because the spool was full`,
     rejected_windows: (n: number) => `${plural(n, 'window')} rejected by the service`,
-    agent_errors: (n: number) => `${plural(n, 'failure')} inside the agent`,
+    agent_errors: (n: number) => `${plural(n, 'internal error')} of the agent`,
   },
   notMeasured: 'Not measured',
   cores: (usable: string, all: string | null) => `${usable}${all ? ` of ${all}` : ''} CPU cores`,
   memory: (size: string) => `${size} memory`,
   shm: (size: string) => `${size} /dev/shm`,
   numa: (nodes: number) => plural(nodes, 'NUMA node'),
-  openFiles: (count: string) => `${count} open files at most`,
+  openFiles: (count: string) => `limit of ${count} open files`,
   launched: (by: string) => `launched by ${by}`,
 }

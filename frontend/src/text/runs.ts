@@ -1,7 +1,26 @@
-/** The Runs page: the week, the table, what can be done to runs, how long they are kept. */
-
+/** The Runs page: the week, the filters, the table, tags, retention. */
+import type { ServiceInfo } from '../api/names'
 import { plural } from '../format'
-import { roundedWithin } from './common'
+import { roundedWithin } from './shared'
+
+export const empty = {
+  title: 'No runs yet.',
+  titleOf: (project: string) => `No runs of ${project} yet.`,
+  lead: 'Watch the loader in your training script. The run appears here with its first steps.',
+  elsewhere: 'Start the script with the address of this service:',
+  withToken:
+    'Start the script with the address of this service and a token that may send runs (underfed token create):',
+  address: ({ url, token_required, project }: ServiceInfo) =>
+    [
+      `UNDERFED_URL=${url}`,
+      token_required ? 'UNDERFED_TOKEN=…' : '',
+      project ? `UNDERFED_PROJECT=${project}` : '',
+      'python train.py',
+    ]
+      .filter(Boolean)
+      .join(' '),
+  listening: (url: string, since: string) => `Listening on ${url} since ${since}.`,
+}
 
 export const week = {
   none: 'No training was judged in the last seven days.',
@@ -13,7 +32,7 @@ export const week = {
   same: ', as in the week before',
   noCause: 'no single cause',
   causes: (noun: string) => `${noun} lost by cause, this week`,
-  days: (onGpu: boolean) => `${onGpu ? 'GPU time' : 'time'} lost a day`,
+  days: (onGpu: boolean) => `${onGpu ? 'GPU time' : 'time'} lost per day`,
   causeTitle: (hours: string, cause: string) => `${hours} ${cause}`,
   otherCauses: 'other causes',
   day: (day: string, lost: string, used: string) => `${day}: ${lost} lost of ${used}`,
@@ -25,9 +44,10 @@ export const runs = {
   caption: 'Runs',
   searchLabel: 'Search runs',
   searchHint: 'Name, tag, host, num_workers<8',
-  searchRefused: (why: string) => `Not searched. ${why.replace(/^q, c/, 'C')}`,
+  searchRefused: (why: string) => `The search was not understood. ${why.replace(/^q, c/, 'C')}`,
   notArchived: 'Not archived',
-  archived: { true: 'Archived only', any: 'With archived' },
+  archived: { true: 'Archived only', any: 'Including archived' },
+  isArchived: 'archived',
   statusGroup: 'Status',
   all: 'All',
   verdictLabel: 'Verdict',
@@ -39,13 +59,13 @@ export const runs = {
   >,
   chips: 'Filters in the search',
   removeFilter: (words: string) => `Remove filter ${words}`,
-  onDay: (day: string) => `going on ${day}`,
+  onDay: (day: string) => `running on ${day}`,
   or: ' or ',
   columnsMenu: 'Columns',
-  columnsFitting: 'As many as there is room for.',
-  columnsChosen: 'Your choice, kept in this browser.',
-  columnsReset: 'As there is room',
-  moreMenu: 'More for this list',
+  columnsFitting: 'As many as fit.',
+  columnsChosen: 'Your choice, saved in this browser.',
+  columnsReset: 'Show as many as fit',
+  moreMenu: 'More actions',
   copyCsv: 'Copy as CSV',
   copiedCsv: (count: number) => `${plural(count, 'run')} copied.`,
   savedCsv: (count: number) => `${plural(count, 'run')} saved.`,
@@ -87,55 +107,42 @@ export const runs = {
   noMatch: 'No run matches',
   without: 'Without',
   clear: 'Clear filters',
-  more: 'Loading more runs',
   list: 'The list of runs',
 }
 
-export const actions = {
+export const selecting = {
   select: (name: string) => `Select ${name}`,
   selectAll: 'Select all runs in the list',
   selection: 'Selected runs',
   selectEvery: (count: number) => `Select all ${count.toLocaleString('en')}`,
   selected: (count: number) => `${plural(count, 'run')} selected`,
-  tag: 'Tag',
-  tagTitle: (count: number) => `Tags of ${plural(count, 'run')}`,
-  tagsHad: 'Tags they have: press one to take it away',
-  tagRemove: (tag: string) => `Take away ${tag}`,
-  tagOn: (count: number, all: number) => `${count} of ${all}`,
-  tagAdd: 'Add to all',
-  tagHint: 'imagenet, team=vision',
-  tagSave: 'Save',
-  tagged: (count: number) => `${plural(count, 'run')} tagged.`,
-  progress: (done: number, all: number) => `${done} of ${plural(all, 'run')} done.`,
-  archive: 'Archive',
-  unarchive: 'Take out of the archive',
-  delete: 'Delete',
   clear: 'Clear',
-  undo: 'Undo',
-  archived: (count: number) => `${plural(count, 'run')} archived.`,
-  unarchived: (count: number) => `${plural(count, 'run')} taken out of the archive.`,
-  deleted: (count: number) => `${plural(count, 'run')} deleted.`,
-  failed: (why: string) => `Not done: ${why}.`,
-  isArchived: 'archived',
 }
 
-export const keeping = {
-  title: (project: string) => `How long ${project} keeps single steps`,
-  taken: (rows: string, overviews: string) =>
-    `Its runs take ${rows} GB of single steps and ${overviews} GB of overviews.`,
-  days: 'Single steps are kept',
+export const tagging = {
+  button: 'Tag',
+  title: (count: number) => `Tags of ${plural(count, 'run')}`,
+  present: 'Their tags: press one to remove it',
+  remove: (tag: string) => `Remove ${tag}`,
+  on: (count: number, all: number) => `${count} of ${all}`,
+  add: 'Add to all',
+  hint: 'imagenet, team=vision',
+}
+
+export const retention = {
+  title: (project: string) => `Retention of ${project}`,
+  used: (rows: string, overviews: string) =>
+    `Its runs use ${rows} GB for single steps and ${overviews} GB for overviews.`,
+  days: 'Keep single steps for',
   daysUnit: 'days',
-  daysNone: 'for ever',
-  size: 'The project may take',
+  size: 'Storage limit',
   sizeUnit: 'GB',
-  sizeNone: 'any size',
-  asService: (what: string) => `as the service: ${what}`,
-  own: (unit: string) => `so many ${unit}:`,
-  precision: 'Durations are stored',
+  noLimit: 'no limit',
+  asService: (what: string) => `service default: ${what}`,
+  own: (unit: string) => `this many ${unit}:`,
+  precision: 'Store durations',
   exact: 'exactly',
   rounded: (bits: number) => `rounded to within ${roundedWithin(bits)}`,
   detail:
-    'Beyond age or size the oldest single steps are given up, for good. Overviews and verdicts stay. Rounding is of what is stored from now on.',
-  save: 'Save',
-  cancel: 'Cancel',
+    'Beyond these limits the oldest single steps are deleted for good. Overviews and verdicts stay. Rounding applies to steps that arrive from now on.',
 }

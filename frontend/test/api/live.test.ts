@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Live, type LiveDeps, openLive } from '../../src/api/live'
+import type { RunEvent } from '../../src/api/names'
 
 class FakeSource {
   static opened: FakeSource[] = []
@@ -13,6 +14,9 @@ class FakeSource {
   close(): void {
     this.isClosed = true
   }
+  tell(topic: string): void {
+    this.onmessage?.({ data: JSON.stringify({ topic }) })
+  }
 }
 
 const newest = () => FakeSource.opened.at(-1) as FakeSource
@@ -22,7 +26,8 @@ let hidden = false
 let visibilityChanged = () => {}
 let answers: () => Promise<boolean>
 let links: string[]
-let backs: number
+let missed: number
+let polls: number
 let wants: boolean[]
 let live: Live
 
@@ -32,7 +37,7 @@ beforeEach(() => {
   hidden = false
   answers = () => Promise.resolve(true)
   links = []
-  backs = 0
+  missed = polls = 0
   wants = []
   live = openLive({
     openSource: url => new FakeSource(url) as unknown as EventSource,
@@ -41,46 +46,113 @@ beforeEach(() => {
     onVisibility: changed => {
       visibilityChanged = changed
     },
-    onEvent: () => {},
+    onHeard: () => {},
     onLink: link => links.push(link),
-    onBack: () => {
-      backs += 1
-    },
     onWant: isWanted => wants.push(isWanted),
+    onPoll: () => {
+      polls += 1
+    },
   } satisfies LiveDeps)
 })
 afterEach(() => vi.useRealTimers())
 
-test('one stream carries all topics', () => {
-  live.watch(['runs', 'run:a'])
-  expect(newest().url).toBe('/api/v1/events?topic=runs&topic=run%3Aa')
-  live.watch(['runs', 'run:a'])
+function subscribe(...topics: string[]): () => void {
+  return live.subscribe(topics, {
+    onEvent: () => {},
+    onMissed: () => {
+      missed += 1
+    },
+  })
+}
+
+test('one stream carries the topics of all views', () => {
+  subscribe('runs', 'run:b')
+  expect(newest().url).toBe('/api/v1/events?topic=run%3Ab&topic=runs')
+  subscribe('runs')
   expect(FakeSource.opened).toHaveLength(1)
-  live.watch(['run:b'])
+  subscribe('run:a')
+  expect(newest().url).toBe('/api/v1/events?topic=run%3Aa&topic=run%3Ab&topic=runs')
   expect(openCount()).toBe(1)
 })
 
+test('each view hears of its own topics, as long as it holds them', () => {
+  const heard: string[] = []
+  const hear = (name: string, ...topics: string[]) =>
+    live.subscribe(topics, {
+      onEvent: ({ topic }: RunEvent) => heard.push(`${name} ${topic}`),
+      onMissed() {},
+    })
+  hear('list', 'runs')
+  const leave = hear('run', 'run:a')
+  hear('compare', 'run:a', 'run:b')
+  for (const topic of ['runs', 'run:a', 'run:b']) newest().tell(topic)
+  expect(heard).toEqual(['list runs', 'run run:a', 'compare run:a', 'compare run:b'])
+  leave()
+  newest().tell('run:a')
+  expect(heard.at(-1)).toBe('compare run:a')
+  expect(heard).toHaveLength(5)
+})
+
+test('a topic is dropped once nobody holds it, but not while one page makes room for the next', async () => {
+  const leave = [subscribe('runs'), subscribe('runs')]
+  leave[0]?.()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(openCount()).toBe(1)
+  leave[1]?.()
+  subscribe('runs')
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(FakeSource.opened).toHaveLength(1)
+})
+
+test('without a view there is no stream', async () => {
+  subscribe('runs')()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(openCount()).toBe(0)
+  expect(wants.at(-1)).toBe(false)
+})
+
+test('who heard before another view came may have missed something while the stream was opened anew', () => {
+  subscribe('runs')
+  newest().onopen?.()
+  live.subscribe(['run:a'], { onEvent() {}, onMissed: () => expect.fail('it has only just read') })
+  expect(missed).toBe(0)
+  newest().onopen?.()
+  expect(missed).toBe(1)
+})
+
+test('a view that came while nobody answered reads once somebody does', async () => {
+  answers = () => Promise.reject(new Error('refused'))
+  subscribe('runs')()
+  newest().onerror?.()
+  subscribe('run:a')
+  answers = () => Promise.resolve(true)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(newest().url).toBe('/api/v1/events?topic=run%3Aa')
+  newest().onopen?.()
+  expect(missed).toBe(1)
+})
+
 test('the first opening is no return', () => {
-  live.watch(['runs'])
+  subscribe('runs')
   newest().onopen?.()
   expect(links).toEqual(['live'])
-  expect(backs).toBe(0)
+  expect(missed).toBe(0)
 })
 
 test('a stream that ends once is reopened without alarm, and what was missed is read again', async () => {
-  live.watch(['runs'])
+  subscribe('runs')
   newest().onopen?.()
   newest().onerror?.()
   expect(links.at(-1)).toBe('connecting')
   await vi.advanceTimersByTimeAsync(300)
   newest().onopen?.()
   expect(links.at(-1)).toBe('live')
-  expect(backs).toBe(1)
+  expect(missed).toBe(1)
 })
 
 test('a service that stays away is said to be gone, and asked ever less often', async () => {
   answers = () => Promise.reject(new Error('refused'))
-  live.watch(['runs'])
+  subscribe('runs')
   newest().onerror?.()
   await vi.advanceTimersByTimeAsync(300)
   expect(links.at(-1)).toBe('gone')
@@ -92,7 +164,7 @@ test('a service that stays away is said to be gone, and asked ever less often', 
 })
 
 test('a hidden tab holds no connection', async () => {
-  live.watch(['runs'])
+  subscribe('runs')
   newest().onopen?.()
   hidden = true
   visibilityChanged()
@@ -102,12 +174,12 @@ test('a hidden tab holds no connection', async () => {
   visibilityChanged()
   await vi.advanceTimersByTimeAsync(0)
   newest().onopen?.()
-  expect(backs).toBe(1)
+  expect(missed).toBe(1)
 })
 
 test('a request that found nobody brings the banner before the stream notices', async () => {
   answers = () => Promise.reject(new Error('refused'))
-  live.watch(['runs'])
+  subscribe('runs')
   live.suspect()
   await vi.advanceTimersByTimeAsync(300)
   expect(links.at(-1)).toBe('gone')
@@ -115,7 +187,7 @@ test('a request that found nobody brings the banner before the stream notices', 
 
 test('a service that wants a sign-in is not asked again and again', async () => {
   answers = vi.fn(() => Promise.resolve(false))
-  live.watch(['runs'])
+  subscribe('runs')
   newest().onerror?.()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(answers).toHaveBeenCalledTimes(1)
@@ -123,7 +195,7 @@ test('a service that wants a sign-in is not asked again and again', async () => 
 })
 
 test('"try now" does not wait', async () => {
-  live.watch(['runs'])
+  subscribe('runs')
   newest().onerror?.()
   live.retryNow()
   await vi.advanceTimersByTimeAsync(0)
@@ -131,25 +203,26 @@ test('"try now" does not wait', async () => {
 })
 
 test('a tab too many holds no stream and looks from time to time', async () => {
-  live.watch(['runs'])
+  subscribe('runs')
   newest().onopen?.()
-  live.crowd(true)
+  live.setCrowded(true)
   expect(openCount()).toBe(0)
-  expect(backs).toBe(1)
+  expect(missed).toBe(1)
   await vi.advanceTimersByTimeAsync(11_000)
-  expect(backs).toBe(3)
+  expect(missed).toBe(3)
+  expect(polls).toBe(3)
   expect(links.at(-1)).toBe('live')
-  live.crowd(false)
+  live.setCrowded(false)
   expect(openCount()).toBe(1)
   newest().onopen?.()
-  expect(backs).toBe(4)
+  expect(missed).toBe(4)
   await vi.advanceTimersByTimeAsync(20_000)
-  expect(backs).toBe(4)
+  expect(missed).toBe(4)
 })
 
 test('a tab too many that finds nobody says so, and looks again when somebody answers', async () => {
-  live.watch(['runs'])
-  live.crowd(true)
+  subscribe('runs')
+  live.setCrowded(true)
   answers = () => Promise.reject(new Error('gone'))
   live.suspect()
   live.suspect()
@@ -162,7 +235,7 @@ test('a tab too many that finds nobody says so, and looks again when somebody an
 })
 
 test('only a tab that is seen wants a stream', () => {
-  live.watch(['runs'])
+  subscribe('runs')
   hidden = true
   visibilityChanged()
   expect(wants).toEqual([true, false])

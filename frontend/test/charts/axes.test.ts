@@ -1,7 +1,7 @@
+// @vitest-environment node
 import { expect, test } from 'vitest'
-import { scaleOf, valueTicks } from '../../src/charts/axes'
-import { spread } from '../../src/charts/frame'
-import { spans } from '../../src/charts/time'
+import { countAxis, scaleOf, timeAxis, timeTicks, valueTicks } from '../../src/charts/axes'
+import { spread } from '../../src/charts/labels'
 
 test('value ticks are round, begin at 0 and keep their distance', () => {
   expect(valueTicks(412_000, 226, 34)).toEqual([0, 100_000, 200_000, 300_000, 400_000])
@@ -14,27 +14,32 @@ test('value ticks are round, begin at 0 and keep their distance', () => {
   }
 })
 
-test('a place in the chart and its instant are one', () => {
-  const scale = scaleOf({ fromS: 60, toS: 120 }, 800, { left: 50, right: 90 }, [20, 220], value => value / 10)
+test('a place in the chart and its position are one', () => {
+  const scale = scaleOf({ from: 60, to: 120 }, 800, { left: 50, right: 90 }, [20, 220], value => value / 10)
   expect(scale.x(60)).toBe(50)
   expect(scale.x(120)).toBe(710)
-  expect(scale.atS(scale.x(75))).toBeCloseTo(75)
-  expect(scale.atS(49)).toBeNull()
+  expect(scale.at(scale.x(75))).toBeCloseTo(75)
+  expect(scale.at(49)).toBeNull()
   expect(scale.y(0)).toBe(220)
   expect(scale.y(10)).toBe(20)
 })
 
-test('what was not measured is not drawn across', () => {
-  expect(spans([1, 2, null, 3, null, null, 0])).toEqual([
-    [0, 2],
-    [3, 4],
-    [6, 7],
-  ])
-  expect(spans([null, null])).toEqual([])
+test('time ticks are round and have room', () => {
+  expect(timeTicks(0, 60, 400)).toEqual([0, 20, 40, 60])
+  expect(timeTicks(7, 11_160, 800).map(at => at / 1_800)).toEqual([1, 2, 3, 4, 5, 6])
+})
+
+test('an axis names its start, and is another clock’s where it is told so', () => {
+  const time = timeAxis(0, 60, 'start')
+  expect([0, 20].map(time.label)).toEqual(['start', '20 s'])
+  expect(timeAxis(0, 60, 'start', at => `${at} o’clock`).label(0)).toBe('0 o’clock')
+  expect([0, 1_500].map(countAxis(7_000, at => `step ${at}`).label)).toEqual(['step 0', '1,500'])
 })
 
 test('labels keep apart, in order, and above the edge', () => {
   expect(spread([10, 12, 40], 15)).toEqual([10, 25, 40])
   expect(spread([68, 70], 15, 74)).toEqual([59, 74])
   expect(spread([70, 68, 20], 15, 74)).toEqual([74, 59, 20])
+  expect(spread([10, 12, 50], 15)).toEqual([10, 25, 50])
+  expect(spread([12, 10], 15)).toEqual([25, 10])
 })

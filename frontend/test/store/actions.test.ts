@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { archive, dismiss, notice, remove, retag } from '../../src/store/actions'
-import { parseQuery } from '../../src/store/query'
-import { load, order } from '../../src/store/runs'
-import { isSelected, select, selected } from '../../src/store/selection'
+import { archive, remove, retag } from '../../src/store/actions'
+import { parseFilter } from '../../src/store/filter'
+import { dismiss, notice } from '../../src/store/notice'
+import { openRuns, type RunsStore } from '../../src/store/runs'
 import { summary, week } from '../made'
 
 let asked: [string, string, unknown][]
 let refused: string | null
 let served: string[]
+let runs: RunsStore
 
 function answer(url: string, init: RequestInit): Response {
   if (init.method) {
@@ -26,28 +27,30 @@ beforeEach(async () => {
   refused = null
   served = ['a', 'b', 'c']
   vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => Promise.resolve(answer(url, init)))
-  await load(parseQuery(new URLSearchParams()))
+  runs = openRuns()
+  await runs.load(parseFilter(new URLSearchParams()))
 })
 afterEach(() => {
   dismiss()
+  runs.close()
   vi.unstubAllGlobals()
 })
 
 test('what is deleted leaves the list at once and comes back by undo', async () => {
-  select(['a', 'c'], true)
+  runs.selection.set(['a', 'c'], true)
   served = ['b']
-  await remove(selected.value)
+  await remove(runs, runs.selection.ids.value)
   expect(asked).toEqual([
     ['DELETE', '/api/v1/runs/a', {}],
     ['DELETE', '/api/v1/runs/c', {}],
   ])
-  expect(order.value).toEqual(['b'])
-  expect(isSelected('a')).toBe(false)
+  expect(runs.order.value).toEqual(['b'])
+  expect(runs.selection.has('a')).toBe(false)
   expect(notice.value?.text).toBe('2 runs deleted.')
   asked = []
   served = ['a', 'b', 'c']
   await notice.value?.undo?.()
-  await vi.waitFor(() => expect(order.value).toEqual(['a', 'b', 'c']))
+  await vi.waitFor(() => expect(runs.order.value).toEqual(['a', 'b', 'c']))
   expect(asked.map(([method, url]) => `${method} ${url}`)).toEqual([
     'POST /api/v1/runs/a/restore',
     'POST /api/v1/runs/c/restore',
@@ -57,7 +60,7 @@ test('what is deleted leaves the list at once and comes back by undo', async () 
 
 test('what fails is said, and does not keep the others from being done', async () => {
   refused = '/b'
-  await remove(['a', 'b', 'c'])
+  await remove(runs, ['a', 'b', 'c'])
   expect(notice.value?.text).toBe("2 runs deleted. Not done: run '/b' is still running.")
   expect(asked).toHaveLength(3)
   asked = []
@@ -66,7 +69,7 @@ test('what fails is said, and does not keep the others from being done', async (
 })
 
 test('tags are added and taken away, and by undo each run has its own again', async () => {
-  await retag(['a', 'b'], { team: 'vision' }, ['owner'])
+  await retag(runs, ['a', 'b'], { team: 'vision' }, ['owner'])
   expect(asked.map(([, , body]) => body)).toEqual(Array(2).fill({ tags: { team: 'vision' } }))
   asked = []
   await notice.value?.undo?.()
@@ -75,15 +78,15 @@ test('tags are added and taken away, and by undo each run has its own again', as
 
 test('when nothing could be done there is nothing to undo', async () => {
   refused = '/b'
-  await archive(['b'])
+  await archive(runs, ['b'])
   expect(asked).toEqual([['PATCH', '/api/v1/runs/b', { archived: true }]])
   expect(notice.value?.undo).toBeNull()
-  expect(order.value).toEqual(['a', 'b', 'c'])
+  expect(runs.order.value).toEqual(['a', 'b', 'c'])
 })
 
 test('what is not in the list is not selected', () => {
-  select(['a', 'gone'], true)
-  expect(selected.value).toEqual(['a'])
-  select(['a'], false)
-  expect(selected.value).toEqual([])
+  runs.selection.set(['a', 'gone'], true)
+  expect(runs.selection.ids.value).toEqual(['a'])
+  runs.selection.set(['a'], false)
+  expect(runs.selection.ids.value).toEqual([])
 })

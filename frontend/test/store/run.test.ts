@@ -12,12 +12,8 @@ class StreamOfOurs {
   }
   close(): void {}
   tell(changes: object, diagnosisChanged = false): void {
-    const event = {
-      topic: 'run:run-1',
-      run: summary(changes),
-      diagnosis_changed: diagnosisChanged,
-      deleted: false,
-    }
+    const run = summary(changes)
+    const event = { topic: `run:${run.run_id}`, run, diagnosis_changed: diagnosisChanged, deleted: false }
     this.onmessage?.({ data: JSON.stringify(event) })
   }
 }

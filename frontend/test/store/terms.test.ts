@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { parseQuery } from '../../src/store/query'
+import type { ServiceInfo } from '../../src/api/names'
+import { service } from '../../src/store/connection'
+import { parseFilter } from '../../src/store/filter'
 import { choosing, chosenIn, hasTerm, ofDay, toggled } from '../../src/store/terms'
 import { activeFilters, dayIn } from '../../src/ui/runs/activeFilters'
 
@@ -22,23 +24,26 @@ test('a day is two terms and one filter', () => {
   const q = toggled('resnet', ofDay('2026-11-20'))
   expect(q).toBe('resnet started<=2026-11-20 seen>=2026-11-20')
   expect(dayIn(q)).toBe('2026-11-20')
-  const [day] = activeFilters(parseQuery(new URLSearchParams({ q })))
-  expect([day?.words, day?.without]).toEqual(['going on Fri 20 Nov', { q: 'resnet' }])
+  const [day] = activeFilters(parseFilter(new URLSearchParams({ q })))
+  expect([day?.words, day?.without]).toEqual(['running on Fri 20 Nov', { q: 'resnet' }])
   expect(dayIn('started<=2026-11-20 seen>=2026-11-19')).toBeNull()
 })
 
-test('what narrows the list is told in words, each with the way out of it', () => {
+test('what narrows the list is told in words, the service’s labels among them, each with the way out of it', () => {
+  service.value = {
+    labels: { cause: { storage_wait: 'slow storage' }, status: { lost: 'no signal' } },
+  } as unknown as ServiceInfo
   const query = new URLSearchParams({
     q: 'cause:storage_wait,none num_workers<8',
     status: 'lost',
     archived: 'any',
   })
-  const filters = activeFilters(parseQuery(query))
+  const filters = activeFilters(parseFilter(query))
   expect(filters.map(({ words }) => words)).toEqual([
     'slow storage or no single cause',
     'num_workers<8',
     'no signal',
-    'with archived',
+    'including archived',
   ])
   expect(filters[0]?.without).toEqual({ q: 'num_workers<8' })
   expect(filters.filter(({ hasControl }) => !hasControl)).toHaveLength(3)

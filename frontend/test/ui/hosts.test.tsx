@@ -1,8 +1,7 @@
 import { cleanup, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { GroupHours, Host, HostHistory } from '../../src/api/names'
+import type { GroupHours, Host } from '../../src/api/names'
 import { HostRow } from '../../src/ui/hosts/HostRow'
-import { hostCharts, rateScale, readHostAt, spoken } from '../../src/ui/parts/hostCharts'
 import { HoursPanel } from '../../src/ui/team/HoursPanel'
 import { summary } from '../made'
 
@@ -11,8 +10,7 @@ const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
 const MIB = 1024 ** 2
 
 function host(changes: Partial<Host> = {}): Host {
-  const { run_id, name, user, status, bound, level, cause, data_stall_fraction } = summary()
-  const run = { run_id, name, user, status, bound, level, cause, data_stall_fraction, ranks: 1, own_cores: 2 }
+  const run = { ...summary(), ranks: 1, own_cores: 2 }
   return {
     hostname: 'gpu-03',
     is_live: true,
@@ -93,61 +91,6 @@ describe('a host in the table', () => {
   })
 })
 
-const history: HostHistory = {
-  hostname: 'gpu-03',
-  from_at: '2026-11-21T10:00:00Z',
-  to_at: '2026-11-21T10:00:04Z',
-  bucket_us: 1_000_000,
-  usable_cores: 8,
-  memory_limit_bytes: 100,
-  shm_total_bytes: null,
-  runs: [],
-  series: [
-    { metric: 'own_cores', unit: 'cores', values: [null, 2, 2, null], missing: null },
-    { metric: 'other_cores', unit: 'cores', values: [null, 1, 3, null], missing: null },
-    { metric: 'memory_used_bytes', unit: 'bytes', values: [50, 50, 50, null], missing: null },
-    {
-      metric: 'disk_read_bytes_per_s',
-      unit: 'bytes_per_s',
-      values: [null, null, null, null],
-      missing: 'no disk',
-    },
-  ],
-}
-
-describe('a host over time', () => {
-  const charts = hostCharts(history, { originMs: Date.parse('2026-11-21T09:59:50Z') })
-
-  test('stands on the axis of the run', () => {
-    expect([charts.fromS, charts.toS, charts.atS]).toEqual([10, 14, [10, 11, 12, 13]])
-  })
-
-  test("others' cores lie on those of runs, and what is not known of one is a gap", () => {
-    expect(charts.cores?.layers.map(layer => layer.values)).toEqual([
-      [null, 3, 5, null],
-      [null, 2, 2, null],
-    ])
-    expect(charts.cores?.top).toBe(8)
-  })
-
-  test('memory is a share of its limit, and a quantity that was not measured gives its reason', () => {
-    expect(charts.memory?.layers[0]?.values).toEqual([0.5, 0.5, 0.5, null])
-    expect(charts.disk).toBeNull()
-    expect(charts.missing('disk')).toBe('no disk')
-  })
-
-  test('the readout names what was measured then', () => {
-    expect(charts.newest).toBe(2)
-    expect(readHostAt(charts, 12, at => `at ${at}`)).toBe('at 12 · own cores 2 · other cores 3 · memory 50 B')
-    expect(spoken('network_received_bytes_per_s')).toBe('network received')
-  })
-
-  test('rates have a round top in one unit', () => {
-    expect(rateScale([null, 90 * MIB])).toEqual({ top: 100 * MIB, divisor: MIB, unit: 'MiB' })
-    expect(rateScale([])).toEqual({ top: 1, divisor: 1, unit: 'B' })
-  })
-})
-
 describe('ranked hours', () => {
   const group = (changes: Partial<GroupHours>): GroupHours => ({
     name: 'ada',
@@ -165,7 +108,7 @@ describe('ranked hours', () => {
     const groups = [group({}), group({ name: '', search: null, hours_recoverable: null })]
     render(<HoursPanel name="users" title="People" groups={groups} />)
     expect(screen.getByRole('link', { name: 'ada' }).getAttribute('href')).toBe('/?q=user%3D%22ada%22')
-    expect(seen()).toContain('4.0 h3.0 h back')
+    expect(seen()).toContain('4.0 h3.0 h recoverable')
     expect(seen()).toContain('not known4.0 hnot predicted')
   })
 })

@@ -19,6 +19,7 @@ describe('the ledger', () => {
     advice_of: 'run-1',
     run_id: 'run-2',
     change: 'num_workers' as const,
+    change_label: 'number of workers',
     settings: { num_workers: 2 },
     predicted_speedup: 1.74,
     low: 1.52,
@@ -56,13 +57,13 @@ describe('what is wrong', () => {
     render(<NoSignalBanner run={run({ status: 'lost' })} />)
     expect(seen()).toMatch(/No data from gpu-03 for .*as of \d\d:06:00\./)
   })
-  test('a crashed run shows its last words', () => {
+  test('a crashed run shows its error', () => {
     render(<CrashBanner run={run({ status: 'crashed', exit_reason: 'CUDA out of memory' })} />)
     expect(document.querySelector('pre')?.textContent).toBe('CUDA out of memory')
   })
   test('a run that was killed has none', () => {
     render(<CrashBanner run={run({ status: 'crashed' })} />)
-    expect(seen()).toContain('It left no last words.')
+    expect(seen()).toContain('No error was recorded.')
   })
   test('a failed part has its request to copy', () => {
     render(
@@ -95,7 +96,7 @@ describe('a worker that died', () => {
     const page = workersPage({ workers: [worker({ worker: 2, rss_bytes: 3 * 2 ** 30, lives })] })
     render(<DiedBanner run={run({ died_workers: [death] })} page={page} />)
     expect(seen()).toContain('Worker 2 of train died.')
-    expect(seen()).toContain('Process 4711, 3 min into the run, in epoch 1, last seen with 3 GiB: gone')
+    expect(seen()).toContain('Process 4711, 3 min into the run, in epoch 1, last seen with 3 GiB: ended')
   })
 
   test('has no memory told that is a later process’s', () => {

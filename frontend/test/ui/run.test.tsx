@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HostFacts, SharedCause, WorkerInfo } from '../../src/api/names'
 import { navigate } from '../../src/router'
 import { AnatomyBars } from '../../src/ui/parts/AnatomyBars'
@@ -14,6 +14,7 @@ import { RunHead } from '../../src/ui/run/RunHead'
 import { SignalsPanel } from '../../src/ui/run/SignalsPanel'
 import { Verdict } from '../../src/ui/run/Verdict'
 import { WorkersPanel } from '../../src/ui/run/WorkersPanel'
+import { type Recording, recordCanvas } from '../charts/recording'
 import { advice, diagnosis, run, undecided, worker, workersPage } from '../made'
 
 afterEach(() => {
@@ -27,8 +28,8 @@ describe('the verdict', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
     expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours used')
-    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
-    expect(seen()).toContain('8.4 GPU-hoursless for the same steps')
+    expect(seen()).toContain('621 samples/snow; 1,089 without data wait')
+    expect(seen()).toContain('8.4 GPU-hourssaved over the same steps')
   })
 
   test('says how much of what was lost went to copies, where they were measured', () => {
@@ -51,11 +52,11 @@ describe('the verdict', () => {
     expect(seen()).toContain(
       '10.6 GPU-hoursmore will be lost by step 56,25090 epochs of 625 steps: --epochs=90',
     )
-    expect(seen()).toContain('1 h 11 minsooner done')
+    expect(seen()).toContain('1 h 11 minearlier finish')
     const open = { ...outlook, last_step: null, basis: null, hours_to_lose: null, saved_s: null }
     rerender(<Verdict run={run({ outlook: open })} diagnosis={diagnosis()} />)
-    expect(seen()).toContain('26 GPU-minuteswill be lost in each further hour')
-    expect(seen()).toContain('22 minof each further hour saved')
+    expect(seen()).toContain('26 GPU-minuteswill be lost per further hour')
+    expect(seen()).toContain('22 minsaved per further hour')
   })
 
   test('without a GPU speaks of no GPU', () => {
@@ -126,6 +127,7 @@ describe('advice', () => {
   test('refusals carry their reason', () => {
     const refusal = {
       change: 'tmpfs' as const,
+      change_label: 'data set in memory',
       title: 'A copy in tmpfs',
       why: 'All from the cache.',
       evidence: [],
@@ -167,8 +169,8 @@ test('what differs from the run before is marked, and only that', () => {
   const loaders = before.loaders.map(loader => ({ ...loader, settings, dataset_length: 7 }))
   render(<LoaderSettings previous={{ ...before, loaders }} run={run()} diagnosis={null} chosen={null} />)
   expect([...document.querySelectorAll('.was')].map(one => one.textContent)).toEqual([
-    'was 8 in the run before',
-    'was ImageFolder, 7 samples in the run before',
+    'was 8 in the previous run',
+    'was ImageFolder, 7 samples in the previous run',
   ])
 })
 
@@ -176,7 +178,7 @@ test('command, versions and configuration are told, and what was set otherwise b
   const previous = run({ torch_version: '2.12.0', config: { lr: 0.1 } })
   render(<RunFacts run={run({ config: { lr: 0.2, seed: 7 } })} previous={previous} />)
   expect(seen()).toContain('python train.py')
-  expect(seen()).toContain('torch2.13.0was 2.12.0 in the run before')
+  expect(seen()).toContain('torch2.13.0was 2.12.0 in the previous run')
   expect(seen()).toContain('config.lr0.2was 0.1')
   expect(seen()).toContain('config.seed7was not set')
 })
@@ -190,7 +192,7 @@ test('versions of the device are told where they are known, and one that was not
   const versions = { cuda_version: '13.0', cudnn_version: '9.20.0' }
   const previous = run({ ...versions, cudnn_version: null, cuda_version: '12.8' })
   render(<RunFacts run={run({ ...versions, hosts })} previous={previous} />)
-  expect(seen()).toContain('cuda13.0was 12.8 in the run before')
+  expect(seen()).toContain('cuda13.0was 12.8 in the previous run')
   expect(seen()).toContain('cudnn9.20.0gpu driver580.95.05agent')
   expect(seen()).not.toContain('rocm')
 })
@@ -224,13 +226,13 @@ test('a stretch of the timeline is summed up, steps cut where it cuts them', () 
   const step = (start_us: number, data_wait_us: number) => ({ start_us, data_wait_us })
   const timeline = { steps: [step(0, 400_000), step(1_000_000, 300_000)], to_us: 2_000_000 }
   expect(stretchText(timeline as never, { fromUs: 200_000, toUs: 1_200_000 }, 1)).toContain(
-    'In these 1 s: the GPU waits 400 ms (40%); 1 step begins.',
+    'In these 1 s the GPU waits 400 ms (40%), and 1 step begins.',
   )
 })
 
 test('the footnote tells cost, losses and what was not measured', () => {
   const { rerender } = render(<Footnote run={run()} />)
-  expect(seen()).toContain('measuring costs 3.6 µs a step (< 0.1%) · nothing recorded was lost')
+  expect(seen()).toContain('measuring costs 3.6 µs per step (< 0.1%) · nothing recorded was dropped')
   const losses = { ...run().losses, dropped_windows: 3 }
   const not_measured = {
     gpu_util_fraction: 'no NVIDIA driver',
@@ -238,17 +240,21 @@ test('the footnote tells cost, losses and what was not measured', () => {
     gpu_driver: 'no NVIDIA driver',
   }
   rerender(<Footnote run={run({ losses, not_measured })} />)
-  expect(seen()).toContain('3 windows dropped by the full spool')
+  expect(seen()).toContain('3 windows dropped because the spool was full')
   expect(seen()).toContain('gpu_util_fraction, gpu_driver no NVIDIA driverh2d_us no copies')
 })
 
 describe('workers', () => {
+  let drawn: readonly Recording[]
+  beforeEach(() => {
+    drawn = recordCanvas()
+  })
   const show = (...workers: WorkerInfo[]) =>
     render(<WorkersPanel page={workersPage({ workers, limit_us: 900 })} run={run({ gpus: 0 })} />)
 
   test('can be read as a table', () => {
     show(worker({ rss_bytes: 2 ** 30, rss_bytes_per_hour: -(2 ** 20), threads: 4, died: 1 }))
-    expect(seen()).toContain('Above 900 µs a batch the training loop waits.')
+    expect(seen()).toContain('Above 900 µs per batch the training loop waits.')
     fireEvent.click(screen.getByRole('button', { name: /As table/ }))
     expect(location.search).toBe('?table=workers')
     const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
@@ -265,7 +271,7 @@ describe('workers', () => {
     const notes = [...document.querySelectorAll('.worker-notes li')].map(note => note.textContent)
     expect(notes).toEqual([
       'Worker 0 ended with an exception 2 times.',
-      'Worker 1 grows by 512 MiB an hour.',
+      'Worker 1 grows by 512 MiB per hour.',
       '1 GiB to 2 GiB of memory each (256 MiB unshared), 5 threads.',
     ])
   })
@@ -278,7 +284,7 @@ describe('workers', () => {
   test('that loaded nothing have a row without figures', () => {
     const none = { load_us_p5: null, load_us_p50: null, load_us_p95: null, load_us_mean: null }
     show(worker(), worker({ ...none, worker: 1, batches: 0 }))
-    expect(seen()).toContain('worker 1no batch')
+    expect(drawn[0]?.texts()).toEqual(expect.arrayContaining(['worker 0', 'worker 1', 'no batch']))
     cleanup()
     const idle = worker({ ...none, worker: 1, batches: 0, died: 1 })
     const page = workersPage({ workers: [idle], missing: 'no batch was recorded' })
@@ -288,7 +294,7 @@ describe('workers', () => {
 
   test('are followed by the thread that pins', () => {
     render(<WorkersPanel page={workersPage({ workers: [worker()], pin_us_p50: 1_400 })} run={run()} />)
-    expect(seen()).toContain('A thread of the training process then pins each batch: 1.4 ms.')
+    expect(seen()).toContain('The pin-memory thread then takes 1.4 ms per batch.')
   })
 })
 
@@ -308,12 +314,12 @@ describe('a run without a loader', () => {
   })
 })
 
-test('the wait says how much of it the GPU idled, and what drawing indices took', () => {
+test('the wait says how much of it the GPU idled, and what the sampler took', () => {
   const anatomy = { step_us: 100, data_wait_us: 40, h2d_exposed_us: null, compute_us: 60 }
   const { rerender } = render(
     <AnatomyBars now={{ ...anatomy, gpu_idle_us: 0, sampler_us: 7 }} advice={null} />,
   )
-  expect(seen()).toContain('Of the data wait: 0 µs with the GPU idle, 7 µs drawing indices.')
+  expect(seen()).toContain('Of the data wait: 0 µs with the GPU idle, 7 µs in the sampler.')
   rerender(<AnatomyBars now={anatomy} advice={null} />)
   expect(seen()).not.toContain('Of the data wait')
 })
@@ -349,7 +355,7 @@ test('who launched a run, how often it was started again, and what its host allo
   const hosts = [{ ...facts, ...host, hostname: 'gpu-03', memory_limit_bytes: null } as HostFacts]
   render(<Footnote run={run({ launcher: 'torchrun', hosts })} />)
   expect(seen()).toContain('launched by torchrun')
-  expect(seen()).toContain('2 NUMA nodes, 1,024 open files at most')
+  expect(seen()).toContain('2 NUMA nodes, limit of 1,024 open files')
   cleanup()
   render(<RunHead run={run({ restart_count: 2 })} />)
   expect(seen()).toContain('restarted 2 times')
@@ -358,6 +364,7 @@ test('who launched a run, how often it was started again, and what its host allo
 describe('what stands beside a verdict', () => {
   const shared: SharedCause = {
     cause: 'storage_wait',
+    cause_label: 'slow storage',
     kind: 'mount',
     place: 'nas:/x',
     sentence: '2 runs wait for storage at nas:/x at one time.',
@@ -372,16 +379,16 @@ describe('what stands beside a verdict', () => {
 
   test('runs that share its cause are named, and a way leads to each', () => {
     render(<Verdict run={run({ run_id: 'run-1' })} diagnosis={diagnosis({ shared: [shared] })} />)
-    expect(seen()).toContain('at nas:/x at one time. 4 hours lost together, with resnet.')
+    expect(seen()).toContain('at nas:/x at one time. Together they lost 4 hours. The others: resnet.')
     expect(screen.getByRole('link', { name: 'resnet' }).getAttribute('href')).toContain('run-2')
   })
 
   test('a measured speed with instant data stands beside the computed one', () => {
     const replay = { run_id: 'run-1', batches: 20, real_steps_per_s: 2.4, instant_steps_per_s: 4.05 }
     const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
-    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
+    expect(seen()).toContain('621 samples/snow; 1,089 without data wait')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ replay })} />)
-    expect(seen()).toContain('with instant data 1,089 computed, 1,035 measured by a replay of 20 batches')
+    expect(seen()).toContain('with instant data 1,089 computed, 1,035 measured in a replay of 20 batches')
   })
 })
 

@@ -4,6 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Week } from '../../src/api/names'
 import { navigate } from '../../src/router'
 import { service } from '../../src/store/connection'
+import { openRuns } from '../../src/store/runs'
+import { RunsContext } from '../../src/ui/parts/stores'
 import { COLUMNS } from '../../src/ui/runs/columns'
 import { Empty } from '../../src/ui/runs/Empty'
 import { RunRow } from '../../src/ui/runs/RunRow'
@@ -17,11 +19,19 @@ afterEach(() => {
 const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
 
 describe('a row of the table', () => {
+  const runs = openRuns()
   function show(changes: Parameters<typeof summary>[0]) {
     render(
       <table>
         <tbody>
-          <RunRow row={signal(summary(changes))} columns={COLUMNS} query={new URLSearchParams()} index={0} />
+          <RunsContext.Provider value={runs}>
+            <RunRow
+              row={signal(summary(changes))}
+              columns={COLUMNS}
+              query={new URLSearchParams()}
+              index={0}
+            />
+          </RunsContext.Provider>
         </tbody>
       </table>,
     )

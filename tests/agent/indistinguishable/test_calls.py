@@ -138,7 +138,7 @@ def test_no_thread_of_ours_runs_in_the_training_process() -> None:
         return sorted(names()), len(tasks - {thread.native_id for thread in threading.enumerate()})
 
     def names() -> list[str]:
-        # The tests' service answers the companion from this process, with a thread for each connection.
+        # The tests' service answers the collector from this process, with a thread for each connection.
         return [thread.name for thread in threading.enumerate() if "process_request" not in thread.name]
 
     seen, _native = assert_same(lambda: DataLoader(Zeros(), batch_size=4, num_workers=1), see)

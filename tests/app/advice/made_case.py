@@ -11,12 +11,14 @@ import numpy as np
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.case import Case, make_case
-from underfed_server.advice.predict import Prediction, Predictor
-from underfed_server.advice.replay import PredictionError
-from underfed_server.advice.simulate import LoaderSetting, Outcome
-from underfed_server.diagnosis.verdict import Verdict
-from underfed_server.facts.record import BatchColumns, RunFacts, StepColumns
-from underfed_server.model import Advice, Bound, Cause, CauseFinding, Change, RankDiagnosis, Refusal
+from underfed_server.advice.prediction.predict import Prediction, Predictor
+from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
+from underfed_server.advice.prediction.workload import PredictionError
+from underfed_server.diagnosis.judge import Verdict
+from underfed_server.facts.record import RunFacts
+from underfed_server.measurements import BatchRows, StepRows
+from underfed_server.model import Advice, Bound, CauseFinding, RankDiagnosis, Refusal
+from underfed_server.names import ChangeName
 
 Changes = Mapping[str, Any]
 GIB = 1 << 30
@@ -48,7 +50,7 @@ def altered(
     return replace(facts, loader=new_loader, host=replace(facts.host, **(host or {})), ranks=(new_rank,), **run)
 
 
-def _columns(old: StepColumns | BatchColumns, changes: Changes | None) -> dict[str, Any]:
+def _columns(old: StepRows | BatchRows, changes: Changes | None) -> dict[str, Any]:
     def column(name: str, value: Any) -> Any:
         return np.resize(np.asarray(value, dtype=getattr(old, name).dtype), len(old))
 
@@ -57,10 +59,7 @@ def _columns(old: StepColumns | BatchColumns, changes: Changes | None) -> dict[s
 
 def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **costs: float) -> Verdict:
     """``costs``: the causes that it names, largest first, and the share of a step that each costs."""
-    causes = [
-        CauseFinding(cause=cast(Cause, name), cost_fraction=cost, sentence=name, evidence=[])
-        for name, cost in costs.items()
-    ]
+    causes = [CauseFinding(cause=name, cost_fraction=cost, sentence=name, evidence=[]) for name, cost in costs.items()]
     return Verdict(
         bound=bound,
         clock="host",
@@ -75,25 +74,25 @@ def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **c
     )
 
 
-def made_case(facts: RunFacts, verdict: Verdict, speedup: Callable[[LoaderSetting], float] | None = None) -> Case:
+def made_case(facts: RunFacts, verdict: Verdict, speedup: Callable[[SimulatedSetting], float] | None = None) -> Case:
     """``speedup``: what a predictor answers instead of simulating; it may raise ``PredictionError``."""
     case = make_case(facts, verdict)
     assert case is not None
     return case if speedup is None else replace(case, predictor=foretelling(case, speedup))
 
 
-def foretelling(case: Case, speedup: Callable[[LoaderSetting], float]) -> Predictor:
+def foretelling(case: Case, speedup: Callable[[SimulatedSetting], float]) -> Predictor:
     assert case.predictor is not None
 
-    def predict(setting: LoaderSetting) -> Prediction:
+    def predict(setting: SimulatedSetting) -> Prediction:
         factor = speedup(setting)
         return Prediction(setting, factor, factor * 0.95, factor * 1.05, Outcome(100.0 / factor, 10.0))
 
-    known = SimpleNamespace(replay=case.predictor.replay, ceiling=3.0, quick=speedup, predict=predict)
+    known = SimpleNamespace(workload=case.predictor.workload, ceiling=3.0, quick=speedup, predict=predict)
     return cast(Predictor, known)
 
 
-def unforeseeable(_setting: LoaderSetting) -> float:
+def unforeseeable(_setting: SimulatedSetting) -> float:
     raise PredictionError("it was never seen")
 
 
@@ -101,7 +100,7 @@ def recommended(facts: RunFacts, bound: Bound = "data", /, **costs: float) -> Re
     return advise(facts, made_verdict(bound, **costs))
 
 
-def of(change: Change, recommendation: Recommendation) -> Advice:
+def of(change: ChangeName, recommendation: Recommendation) -> Advice:
     return next(advice for advice in recommendation.advice if advice.change == change)
 
 
@@ -109,5 +108,5 @@ def changes(recommendation: Recommendation) -> set[str]:
     return {advice.change for advice in recommendation.advice}
 
 
-def refused(change: Change, recommendation: Recommendation) -> Refusal:
+def refused(change: ChangeName, recommendation: Recommendation) -> Refusal:
     return next(refusal for refusal in recommendation.refusals if refusal.change == change)

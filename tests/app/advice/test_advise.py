@@ -19,13 +19,13 @@ from tests.app.advice.made_case import (
 )
 from tests.app.made_facts import made_run, starved
 from underfed_server.advice.advise import Recommendation, recommend
-from underfed_server.advice.catalogue import all_changes
-from underfed_server.advice.cures import CURES
-from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.diagnosis.causes import all_causes
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Change
+from underfed_server.names import CHANGES, ChangeName
 
-EVERY_CHANGE = set(Change.__args__)  # type: ignore[attr-defined]  # a Literal knows its values
+EVERY_CHANGE = set(CHANGES)
+CURED = {name: cause.cured_by for name, cause in all_causes().items()}
 
 
 def busy(**changes: Any) -> RunFacts:
@@ -37,16 +37,16 @@ def busy(**changes: Any) -> RunFacts:
     return altered(facts, **changes)
 
 
-def test_there_is_a_file_for_every_change_of_the_contract() -> None:
-    names = {change.__module__.rpartition(".")[2] for change in all_changes()}
-    assert names == EVERY_CHANGE == set(CURES)
+def test_every_cause_has_a_cure_and_every_change_cures_something() -> None:
+    assert all(CURED.values())
+    assert {change for changes in CURED.values() for change in changes} == EVERY_CHANGE
 
 
 def test_advice_is_ordered_by_gain_and_what_cannot_be_predicted_by_what_its_cause_costs() -> None:
     verdict = made_verdict(too_few_workers=0.3, slow_collate=0.1, worker_startup=0.15, ipc_copy=0.05)
     facts = altered(busy(), loader={"batch_tensors": 24}, settings={"multiprocessing_context": "spawn"})
 
-    def speedup(setting: LoaderSetting) -> float:
+    def speedup(setting: SimulatedSetting) -> float:
         return 1.3 if setting.persistent_workers else 1.0 + 0.1 * (setting.num_workers - 2)
 
     changes = [advice.change for advice in recommend(made_case(facts, verdict, speedup)).advice]
@@ -84,7 +84,7 @@ def test_causes_that_any_run_may_have_open_only_the_changes_that_cure_them(bound
 
 
 def test_no_change_is_advised_twice_and_none_both_advised_and_refused() -> None:
-    causes = {cause: 0.1 for causes in CURES.values() for cause in causes if cause != "memory_pressure"}
+    causes = {cause: 0.1 for cause in CURED if cause != "memory_pressure"}
     facts = altered(busy(), loader={"batch_tensors": 24, "transforms": ("Resize",)}, settings={"pin_memory": False},
                     steps={"h2d_us": 5_000.0, "h2d_exposed_us": 5_000.0, "sampler_us": 5_000.0},
                     host={"cpu_count": 64, "quota_cores": 8.0, "memory_available_bytes": 64 * GIB})  # fmt: skip
@@ -127,7 +127,7 @@ def test_the_first_advice_that_can_be_set_is_applied_and_others_are_set() -> Non
     facts = replace(busy(), command=("python", "train.py", "--data", "/data/my set"))
     verdict = made_verdict(slow_collate=0.1, worker_startup=0.1, slow_samples=0.1)
 
-    def speedup(setting: LoaderSetting) -> float:
+    def speedup(setting: SimulatedSetting) -> float:
         return 1.4 if setting.persistent_workers else 1.2 if not setting.in_order else 1.0
 
     found = recommend(made_case(facts, verdict, speedup))
@@ -161,8 +161,8 @@ def test_settings_that_need_workers_are_not_kept_without_them() -> None:
 
 
 @pytest.mark.parametrize("change", sorted(EVERY_CHANGE))
-def test_only_a_change_of_order_says_that_it_changes_the_order(change: Change) -> None:
-    causes = dict.fromkeys(CURES[change], 0.1)
+def test_only_a_change_of_order_says_that_it_changes_the_order(change: ChangeName) -> None:
+    causes = {cause: 0.1 for cause, changes in CURED.items() if change in changes}
     facts = altered(busy(), loader={"batch_tensors": 24, "shards": False}, steps={"sampler_us": 5_000.0},
                     settings={"multiprocessing_context": "spawn"})  # fmt: skip
     case = made_case(facts, made_verdict(**causes))
@@ -173,7 +173,7 @@ def test_only_a_change_of_order_says_that_it_changes_the_order(change: Change) -
 
 
 def test_every_diff_is_a_diff() -> None:
-    causes = {cause: 0.02 for causes in CURES.values() for cause in causes}
+    causes = dict.fromkeys(CURED, 0.02)
     facts = altered(busy(), loader={"batch_tensors": 24, "transforms": ("Resize",)},
                     steps={"h2d_us": 5_000.0, "h2d_exposed_us": 5_000.0, "sampler_us": 5_000.0},
                     settings={"pin_memory": True, "multiprocessing_context": "spawn"},

@@ -8,21 +8,22 @@ from typing import Any
 import pytest
 
 from tests.app.made_diagnosis import made_advice
-from tests.app.made_facts import made_run
-from underfed_server.advice.carried import also_changed, carried_advice, may_carry
-from underfed_server.advice.traits import Machine, Traits, traits_of
-from underfed_server.facts.record import RunFacts, StorageFacts
-from underfed_server.model import Advice, Change, Setting, StorageKind
+from tests.app.made_facts import made_place, made_run
+from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
+from underfed_server.advice.proof.traits import Machine, Traits, traits_of
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Advice, Setting, StorageKind
+from underfed_server.names import ChangeName
 
 
-def advised(change: Change, to: Setting = None, **settings: Setting) -> Advice:
+def advised(change: ChangeName, to: Setting = None, **settings: Setting) -> Advice:
     return made_advice().model_copy(update={"change": change, "to": to, "settings": settings})
 
 
 def run(*, overrides: dict[str, Setting] | None = None, storage: StorageKind | None = None, **settings: Setting) -> Any:
     made = made_run(num_workers=1)
     assert made.loader is not None
-    places = (StorageFacts("/data", "xfs", None, storage, 3),) if storage else ()
+    places = (made_place(storage, file_system="xfs"),) if storage else ()
     loader = replace(made.loader, settings={**made.loader.settings, **settings})
     return replace(made, loader=loader, overrides=overrides or {}, storage=places)
 
@@ -99,7 +100,7 @@ def test_data_that_moved_to_memory_carries_tmpfs_and_nothing_else_does() -> None
     ],
 )
 def test_a_change_of_code_is_told_by_its_sign(
-    change: Change, name: str, before: Setting, enough: Setting, too_little: Setting
+    change: ChangeName, name: str, before: Setting, enough: Setting, too_little: Setting
 ) -> None:
     advice = advised(change, "file_system" if change == "sharing_strategy" else None)
     earlier = {**seen(run()), name: before}

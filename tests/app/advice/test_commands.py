@@ -9,12 +9,12 @@ import pytest
 
 from tests.app.advice.made_case import altered, made_case, made_verdict
 from tests.app.made_facts import made_run
-from underfed.orders import make_parser
-from underfed.run import split
-from underfed.tunable import NAMES, check_settings, parse_settings
+from underfed.launcher.options import make_parser
+from underfed.launcher.run import split
+from underfed.trainer.settings.tunable import NAMES, check_settings, parse_settings
 from underfed_server.advice.advise import recommend
-from underfed_server.advice.command import SETTABLE
-from underfed_server.advice.simulate import LoaderSetting
+from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.advice.settings import SETTINGS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Setting
 
@@ -32,14 +32,14 @@ def advice_for(facts: RunFacts, speedup_without_workers: float = 1.0) -> list[Ad
         too_few_workers=0.1, slow_samples=0.1, worker_startup=0.1, thread_oversubscription=0.1, pageable_copy=0.1
     )
 
-    def speedup(setting: LoaderSetting) -> float:
+    def speedup(setting: SimulatedSetting) -> float:
         return speedup_without_workers if setting.num_workers == 0 else 1.2
 
     return list(recommend(made_case(facts, verdict, speedup)).advice)
 
 
 def test_what_can_be_set_is_what_the_agent_sets() -> None:
-    assert set(NAMES) == SETTABLE
+    assert set(NAMES) == {name for name, setting in SETTINGS.items() if setting.is_settable}
 
 
 @pytest.mark.parametrize("without_workers", [1.0, 1.5])

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from tests.app.made_facts import made_run, starved
-from underfed_server.advice.ledger import Pairing, compare
-from underfed_server.advice.pace import Pace, comparable, paces_of, speedup
-from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.advice.proof.ledger import Pairing, compare
+from underfed_server.advice.proof.pace import Pace, comparable, paces_of, speedup
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Change, LedgerEntry
+from underfed_server.model import Advice, LedgerEntry
+from underfed_server.names import ChangeName
 
 BEFORE = starved(wait_ms=[119.0, 121.0])
 
 
-def advised(change: Change = "num_workers") -> Advice:
+def advised(change: ChangeName = "num_workers") -> Advice:
     return Advice(
         change=change, from_=0, to=2, predicted_speedup=2.0, low=1.8, high=2.2, ceiling=3.4, settings={}, title="",
         why="", evidence=[], anatomy=None, changes_batch_order=False, risk="", diff="", diff_file=None, command=None,
@@ -30,7 +31,7 @@ def after(step_ms: float, **changes: object) -> RunFacts:
     return made_run(**{**usual, **changes})  # type: ignore[arg-type]  # the keywords are made_run's own
 
 
-def entry_for(later: RunFacts, change: Change = "num_workers", also_changed: tuple[str, ...] = ()) -> LedgerEntry:
+def entry_for(later: RunFacts, change: ChangeName = "num_workers", also_changed: tuple[str, ...] = ()) -> LedgerEntry:
     pairing = Pairing("made-1", "no_workers", advised(change), paces_of(BEFORE), also_changed)
     return compare(later, pairing)
 
@@ -63,11 +64,11 @@ def test_a_miss_stays_one_where_its_own_interval_reaches_into_the_predicted_one(
 
 
 def test_nothing_is_observed_before_a_verdict_would_be_given() -> None:
-    few = after(85.0, steps=LIMITS.needed_steps - 1)
+    few = after(85.0, steps=THRESHOLDS.needed_steps - 1)
     assert entry_for(few).observed_speedup is None
     assert entry_for(few).why_not == "not enough steps yet"
     assert entry_for(replace(few, status="finished")).why_not == "the run had too few steps to compare"
-    assert entry_for(after(85.0, steps=LIMITS.needed_steps)).observed_speedup is not None
+    assert entry_for(after(85.0, steps=THRESHOLDS.needed_steps)).observed_speedup is not None
 
 
 def test_runs_that_differ_in_more_than_the_advice_are_not_compared() -> None:
@@ -80,23 +81,23 @@ def in_epochs(of: int, start_ms: float, run_id: str = "made-2") -> RunFacts:
     """Steps of 50 ms, and ``start_ms`` more for the first of each epoch."""
     made = made_run(wait_ms=[start_ms] + [0.0] * (of - 1), run_id=run_id)
     steps = made.ranks[0].steps
-    first = np.arange(len(steps)) % of == 0
-    return replace(made, ranks=(replace(made.ranks[0], steps=replace(steps, is_epoch_start=first)),))
+    place = np.arange(len(steps), dtype=np.float64) % of
+    return replace(made, ranks=(replace(made.ranks[0], steps=replace(steps, batch_index=place)),))
 
 
 def test_the_start_of_an_epoch_counts_where_both_runs_have_whole_epochs() -> None:
     slow, quick = paces_of(in_epochs(20, 1_000.0)), paces_of(in_epochs(20, 10.0))
-    both = comparable(slow, quick, "num_workers")
+    both = comparable(slow, quick, by_epochs_only=False)
     assert both is not None
     assert speedup(*both)[0] == pytest.approx(2_000 / 1_010)
 
 
 def test_the_start_of_an_epoch_does_not_count_against_a_run_that_had_none_yet() -> None:
     slow, quick = paces_of(in_epochs(20, 1_000.0)), paces_of(in_epochs(150, 10.0))
-    both = comparable(slow, quick, "num_workers")
+    both = comparable(slow, quick, by_epochs_only=False)
     assert both is not None
     assert speedup(*both)[0] == pytest.approx(1.0)
-    assert comparable(slow, quick, "persistent_workers") is None
+    assert comparable(slow, quick, by_epochs_only=True) is None
 
 
 def test_whole_epochs_are_compared_from_two_on() -> None:

@@ -48,7 +48,10 @@ def told(**changes: Any) -> Outlook:
 
 def test_epochs_that_the_config_names_tell_the_last_step_and_what_will_be_lost_until_it() -> None:
     found = told(config={"epochs": 90})
-    assert (found.last_step, found.basis) == (45_000, "90 epochs of 500 steps: config epochs=90")
+    assert (found.last_step, found.basis) == (
+        45_000,
+        "90 epochs, as epochs=90 in the run's config says, of 500 steps each",
+    )
     assert found.hours_to_lose == pytest.approx(38_000 / 5 * 0.2 * 2 / 3_600)
     assert found.hours_lost_per_hour == pytest.approx(0.4)
 

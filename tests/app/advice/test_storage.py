@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from tests.app.advice.made_case import GIB, altered, changes, made_case, made_verdict, of, recommended, refused
-from tests.app.made_facts import made_run
+from tests.app.made_facts import made_epoch, made_place, made_run
 from underfed_server.advice.advise import Recommendation, recommend
-from underfed_server.facts.record import EpochFacts, RunFacts, StorageFacts, WorkerFacts
-from underfed_server.model import Advice, StorageKind
+from underfed_server.facts.record import RunFacts, WorkerFacts
+from underfed_server.model import Advice, StorageKind, StoragePlace
 
 
-def place(kind: StorageKind = "nvme", file_system: str = "ext4") -> StorageFacts:
-    return StorageFacts("/data", file_system, "nvme0n1", kind, files_seen=90, example="/data/my photos/cat/1.jpg")
+def place(kind: StorageKind = "nvme", file_system: str = "ext4") -> StoragePlace:
+    example = "/data/my photos/cat/1.jpg"
+    return made_place(kind, file_system=file_system, device="nvme0n1", files_seen=90, example=example)
 
 
 def reading(**changes: Any) -> RunFacts:
@@ -59,20 +60,20 @@ def test_the_kind_of_storage_is_named(kind: StorageKind, name: str) -> None:
 
 
 def test_where_most_files_lie_counts() -> None:
-    few = StorageFacts("/", "overlay", None, "overlay", files_seen=2)
+    few = made_place("overlay", "/", file_system="overlay", files_seen=2)
     assert offered(reading(storage=(few, place()))).from_ == "/data"
 
 
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        ({"storage": (place("memory", "tmpfs"),)}, "lies in memory already"),
+        ({"storage": (place("memory", "tmpfs"),)}, "in memory already"),
         ({"batches": {"read_bytes": 10_000.0}}, "page cache already serves"),
         ({"loader": {"dataset_length": 3_000_000}}, "does not fit"),
         ({"host": {"memory_available_bytes": 22 * GIB}}, "does not fit"),
         ({"host": {"memory_limit_bytes": 24 * GIB, "memory_used_bytes": 6 * GIB}}, "does not fit"),
         ({"host": {"memory_available_bytes": None}}, "not measured"),
-        ({"loader": {"dataset_length": None}}, "not measured"),
+        ({"loader": {"dataset_length": None}}, "not known"),
     ],
 )
 def test_it_is_refused_with_the_reason_where_it_would_not_help_or_not_fit(made: dict[str, Any], reason: str) -> None:
@@ -98,13 +99,13 @@ def test_it_is_refused_to_a_run_short_of_memory() -> None:
 
 def test_the_workers_own_memory_stands_beside_the_size_of_the_data_set() -> None:
     facts = reading(rank={"workers": (WorkerFacts(0, pss_bytes=GIB), WorkerFacts(1, pss_bytes=GIB))})
-    assert next(one.value for one in offered(facts).evidence if one.what == "Memory of its workers") == 2 * GIB
+    assert next(one.value for one in offered(facts).evidence if one.what == "Memory of this run's workers") == 2 * GIB
 
 
 def test_an_iterable_data_set_is_as_large_as_an_epoch_that_was_read_to_its_end() -> None:
     loader = {"dataset_length": None, "is_iterable": True}
-    read = EpochFacts(0, 0, steps=5_000, ended="exhausted")
-    broken_off = EpochFacts(1, 0, steps=50_000, ended="broken_off")
+    read = made_epoch(0, steps=5_000, ended="exhausted")
+    broken_off = made_epoch(1, steps=50_000, ended="broken_off")
     best = offered(reading(loader=loader, rank={"epochs": (read, broken_off)}))
     assert next(one.value for one in best.evidence if one.what.startswith("Size")) == 5_000_000_000
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.app.advice.made_case import GIB, altered, changes, made_verdict, of, recommended
-from tests.app.made_facts import made_run, starved
+from tests.app.made_facts import made_place, made_run, starved
 from underfed_server.advice.advise import advise
-from underfed_server.facts.record import RankFacts, RunFacts, StorageFacts
+from underfed_server.facts.record import RankFacts, RunFacts
 
 MIB = 1 << 20
 
@@ -79,7 +79,7 @@ def ranks(*blocked_ms: float) -> RunFacts:
         return replace(one, rank=number, hostname=f"node{number}")
 
     made = tuple(rank(number, blocked) for number, blocked in enumerate(blocked_ms))
-    storage = (StorageFacts("/data", "nfs4", None, "network", files_seen=9),)
+    storage = (made_place("network", file_system="nfs4", files_seen=9),)
     return replace(made_run(num_workers=2), ranks=made, storage=storage)
 
 

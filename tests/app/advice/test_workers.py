@@ -18,11 +18,11 @@ from tests.app.advice.made_case import (
     recommended,
     refused,
 )
-from tests.app.made_facts import made_run, starved
+from tests.app.made_facts import made_epoch, made_run, starved
 from underfed_server.advice.advise import Recommendation, recommend
+from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.search import cheapest
-from underfed_server.advice.simulate import LoaderSetting
-from underfed_server.facts.record import EpochFacts, RunFacts, WorkerFacts
+from underfed_server.facts.record import RunFacts, WorkerFacts
 from underfed_server.model import Bound
 
 
@@ -115,7 +115,7 @@ def test_no_workers_at_all_are_not_advised_where_a_timeout_needs_them() -> None:
 
 
 def test_workers_and_queue_are_chosen_together_where_workers_alone_leave_something_to_gain() -> None:
-    def speedup(setting: LoaderSetting) -> float:
+    def speedup(setting: SimulatedSetting) -> float:
         return min(setting.num_workers, 4) / 2 + (0.5 if setting.prefetch_factor >= 4 else 0.0)
 
     best = of("num_workers", recommend(made_case(two_workers(), made_verdict(too_few_workers=0.4), speedup)))
@@ -131,7 +131,7 @@ def test_the_cheapest_setting_within_two_percent_of_the_best_is_advised() -> Non
 
 
 def test_of_settings_that_are_as_fast_fewer_workers_are_cheaper_than_shorter_queues() -> None:
-    few, short = LoaderSetting(2, prefetch_factor=8), LoaderSetting(4, prefetch_factor=2)
+    few, short = SimulatedSetting(2, prefetch_factor=8), SimulatedSetting(4, prefetch_factor=2)
     assert cheapest({few: 1.5, short: 1.5}) == few
     assert cheapest({few: 1.4, short: 1.5}) == short
 
@@ -194,7 +194,7 @@ def test_the_limit_of_the_control_group_counts_before_the_memory_of_the_host() -
     host = {"memory_available_bytes": 64 * GIB, "memory_limit_bytes": 8 * GIB, "memory_used_bytes": 7 * GIB}
     found = limited_by_five_workers(altered(two_workers(), rank={"workers": own}, host=host))
     assert "num_workers" not in changes(found)
-    assert "no room" in refused("num_workers", found).why
+    assert "memory, /dev/shm" in refused("num_workers", found).why
 
 
 def test_open_files_bound_the_batches_of_many_tensors_in_flight() -> None:
@@ -209,7 +209,7 @@ def test_open_files_bound_the_batches_of_many_tensors_in_flight() -> None:
 def test_a_run_short_of_memory_gets_nothing_that_takes_more() -> None:
     found = recommended(two_workers(), too_few_workers=0.5, memory_pressure=0.1)
     assert "num_workers" not in changes(found)
-    assert "short of it" in refused("num_workers", found).why
+    assert "short of memory" in refused("num_workers", found).why
 
 
 def test_a_run_short_of_memory_gets_the_fewest_workers_that_are_as_fast() -> None:
@@ -236,7 +236,7 @@ def test_an_iterable_dataset_that_is_not_shared_out_gets_no_more_workers() -> No
 def test_batches_that_came_twice_are_no_reason_for_more_workers() -> None:
     found = recommended(two_workers(is_iterable=True), too_few_workers=0.25, unsharded_iterable=0.25)
     assert "num_workers" not in changes(found)
-    assert "loads all of the data set" in refused("num_workers", found).why
+    assert "loads the whole data set" in refused("num_workers", found).why
 
 
 def test_an_iterable_dataset_is_warned_of_duplicates_unless_it_is_known_to_be_shared_out() -> None:
@@ -287,7 +287,7 @@ def test_a_longer_queue_is_refused_where_it_has_no_room() -> None:
 
 
 def test_kept_workers_are_advised_for_epochs_that_wait_for_new_ones() -> None:
-    epochs = (EpochFacts(0, 0, iterator_us=90_000, startup_us=400_000, steps=20),)
+    epochs = (made_epoch(0, iterator_us=90_000, startup_us=400_000, steps=20),)
     facts = altered(two_workers(), rank={"epochs": epochs}, settings={"multiprocessing_context": "spawn"})
     case = made_case(facts, made_verdict(worker_startup=0.2), lambda one: 1.25 if one.persistent_workers else 1.0)
     best = of("persistent_workers", recommend(case))
@@ -338,7 +338,7 @@ def test_what_one_thread_each_gains_is_not_guessed() -> None:
     case = made_case(two_workers(), made_verdict(thread_oversubscription=0.4), lambda _one: 1.5)
     best = of("threads_per_worker", recommend(case))
     assert best.predicted_speedup is None
-    assert best.assumption is not None and "waiting for each other" in best.assumption
+    assert best.assumption is not None and "wait for each other" in best.assumption
 
 
 def test_tensors_are_shared_by_name_where_handing_over_many_costs() -> None:
@@ -388,13 +388,13 @@ def test_a_sampler_that_draws_at_once_gains_what_drawing_costs() -> None:
 def test_a_sampler_that_is_slow_as_an_epoch_begins_gains_that() -> None:
     is_first = np.arange(300) % 20 == 0
     steps = {
-        "is_epoch_start": is_first,
+        "batch_index": np.arange(300) % 20,
         "epoch_index": np.arange(300) // 20,
         "sampler_us": np.nan,
         "data_wait_us": np.where(is_first, 230_000.0, 30_000.0),
         "step_us": np.where(is_first, 250_000.0, 50_000.0),
     }
-    epochs = tuple(EpochFacts(number, 0, sampler_us=200_000) for number in range(15))
+    epochs = tuple(made_epoch(number, sampler_us=200_000) for number in range(15))
     facts = altered(two_workers(), steps=steps, rank={"epochs": epochs})
     # 200 ms of 1,200 for an epoch of 20 steps.
     assert of("faster_sampler", recommended(facts, slow_sampler=0.3)).predicted_speedup == pytest.approx(1.2)

@@ -11,6 +11,13 @@ from underfed_server.main import Application
 from underfed_server.store.store import Store
 
 
+@pytest.fixture(scope="module")
+def shared_application(shared_application: Application) -> Application:
+    """With the run of ``recorded``."""
+    record(shared_application.parts.store)
+    return shared_application
+
+
 @pytest.fixture
 def store(application: Application) -> Store:
     return application.parts.store
@@ -22,7 +29,12 @@ def client(application: Application) -> TestClient:
 
 
 @pytest.fixture
-def recorded(store: Store) -> Store:
+def recorded(request: pytest.FixtureRequest, store: Store) -> Store:
     """Run ``run-1``: 100 windows of 20 steps."""
-    post(store, made_stream(100))
+    if not request.node.get_closest_marker("reads"):
+        record(store)
     return store
+
+
+def record(store: Store) -> None:
+    post(store, made_stream(100))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from tests.app.conftest import on_sqlite_alone
+from tests.app.conftest import Opening, on_sqlite_alone
 from tests.app.serving import application_in
 from underfed_server.api import access as granting
 from underfed_server.main import Application
@@ -21,11 +20,10 @@ JSON = {"Content-Type": "application/json"}
 ORIGIN = "http://underfed.example:7077"
 
 
-@pytest.fixture
-def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
-    opened = application_in(tmp_path, token=TOKEN, database_url=database_url)
-    yield opened
-    opened.close()
+@pytest.fixture(scope="module")
+def opening(tmp_path_factory: pytest.TempPathFactory) -> Opening:
+    directory = tmp_path_factory.mktemp("service")
+    return lambda url: application_in(directory, token=TOKEN, database_url=url)
 
 
 @pytest.fixture
@@ -51,6 +49,7 @@ READS = ("runs", "runs/x", "runs/x/diagnosis", "runs/x/series?metric=step_us", "
 
 
 @pytest.mark.parametrize("path", READS)
+@pytest.mark.reads
 def test_with_a_token_every_read_asks_for_it(client: TestClient, path: str) -> None:
     refused = client.get(f"/api/v1/{path}")
     assert refused.status_code == 401
@@ -58,22 +57,26 @@ def test_with_a_token_every_read_asks_for_it(client: TestClient, path: str) -> N
     assert refused.headers["www-authenticate"] == "Bearer"
 
 
+@pytest.mark.reads
 def test_writes_ask_for_it_too(client: TestClient) -> None:
     assert client.patch("/api/v1/runs/x", json={"notes": "a"}).status_code == 401
     assert client.delete("/api/v1/runs/x").status_code == 401
     assert client.delete("/api/v1/runs/x", headers=BEARER).status_code == 404
 
 
+@pytest.mark.reads
 def test_a_token_in_the_header_is_enough(client: TestClient) -> None:
     assert client.get("/api/v1/runs", headers=BEARER).status_code == 200
     for wrong in (TOKEN[:-1], TOKEN + "x", "", f"{TOKEN} {TOKEN}"):
         assert client.get("/api/v1/runs", headers={"Authorization": f"Bearer {wrong}"}).status_code == 401
 
 
+@pytest.mark.reads
 def test_a_token_in_the_address_is_not_read(client: TestClient) -> None:
     assert client.get(f"/api/v1/runs?token={TOKEN}").status_code == 401
 
 
+@pytest.mark.reads
 def test_what_a_page_needs_before_signing_in_is_open(client: TestClient) -> None:
     for path in ("/healthz", "/readyz", "/docs", "/api/v1/openapi.json"):
         assert client.get(path).status_code == 200
@@ -96,6 +99,7 @@ def test_a_browser_signs_in_with_the_token_and_out_again(application: Applicatio
     assert client.get("/api/v1/runs").status_code == 401
 
 
+@pytest.mark.reads
 def test_a_wrong_token_opens_no_session(client: TestClient) -> None:
     refused = client.post("/api/v1/session", json={"token": "wrong"})
     assert refused.status_code == 401

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from tests.app.api.granting import ROOT, make_token, visitor
+from tests.app.api.visitors import ROOT, make_token, visitor
+from tests.app.conftest import Opening
 from tests.app.made_diagnosis import made_cause, made_diagnosis, made_entry
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.serving import application_in
@@ -54,10 +54,20 @@ def judged(store: Store, run_id: str, **said: Any) -> None:
     store.save_diagnosis(made_diagnosis(run_id, causes=[made_cause("storage_wait")], **said))
 
 
-@pytest.fixture
-def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
-    opened = application_in(tmp_path, token=ROOT, database_url=database_url)
-    store = opened.parts.store
+@pytest.fixture(scope="module")
+def opening(tmp_path_factory: pytest.TempPathFactory) -> Opening:
+    directory = tmp_path_factory.mktemp("service")
+
+    def opened(url: str) -> Application:
+        application = application_in(directory, token=ROOT, database_url=url)
+        fill(application.parts.store)
+        return application
+
+    return opened
+
+
+def fill(store: Store) -> None:
+    """A run of the token's project and one of another, waiting for one mount together."""
     post(store, made_stream(3))
     post(store, hidden_stream())
     now = datetime.now(timezone.utc)
@@ -70,8 +80,6 @@ def application(tmp_path: Path, database_url: str) -> Iterator[Application]:
     store.edit_run("hidden-run", {"notes": "hidden-notes"})
     judged(store, "run-1", shared=[shared], ledger=[made_entry("hidden-run", 1.5)])
     judged(store, "hidden-run", shared=[shared], ledger=[made_entry("hidden-run", 1.5)])
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -88,6 +96,7 @@ def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
+@pytest.mark.reads
 def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, path: str, method: str) -> None:
     for query in ({}, {"run_id": "hidden-run"}, {"project": "hidden-project"}):
         answer = ask(bound, method, path, "hidden-run", "hidden-project", **query)
@@ -99,6 +108,7 @@ def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, p
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
+@pytest.mark.reads
 def test_every_route_asks_for_its_scope(application: Application, path: str, method: str) -> None:
     if path in OPEN:
         assert visitor(application).request(method.upper(), path, json={"token": ROOT}).status_code in (200, 204)
@@ -111,6 +121,7 @@ def test_every_route_asks_for_its_scope(application: Application, path: str, met
         assert ask(reader, method, path, "run-1", "vision").json()["error"]["field"] == "admin"
 
 
+@pytest.mark.reads
 def test_a_projects_token_sees_its_own_runs_counts_and_week(bound: TestClient, application: Application) -> None:
     page = bound.get("/api/v1/runs").json()
     assert [run["run_id"] for run in page["runs"]] == ["run-1"]
@@ -122,6 +133,7 @@ def test_a_projects_token_sees_its_own_runs_counts_and_week(bound: TestClient, a
     assert [group["name"] for group in team["projects"]] == ["vision"]
 
 
+@pytest.mark.reads
 def test_a_projects_token_sees_what_its_own_runs_share(bound: TestClient, application: Application) -> None:
     found = bound.get("/api/v1/runs/run-1/diagnosis").json()
     assert (found["shared"], found["ledger"]) == ([], [])
@@ -166,12 +178,12 @@ def test_a_run_whose_agent_names_no_project_is_of_its_tokens(application: Applic
 
 
 def test_a_run_that_names_advice_of_another_project_is_not_paired_with_it(application: Application) -> None:
-    from underfed_server.judgement import Judgement
+    from underfed_server.diagnose import Diagnoser
 
     sender = visitor(application, make_token(application, "ingest", project="vision")["token"])
     described = {**RUN, "advice_of": "hidden-run"}
     sender.post("/api/v1/ingest", json=made_window(0, run_id="spy", run=described))
-    Judgement()(application.parts.store, "spy")
+    Diagnoser()(application.parts.store, "spy")
     found = application.parts.store.diagnosis("spy")
     assert found is not None
     assert found.ledger == []

@@ -9,21 +9,33 @@ from fastapi.testclient import TestClient
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
+from underfed_server.main import Application
 from underfed_server.model import Comparison
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
 
 
-@pytest.fixture
-def three(store: Store) -> Store:
-    """Judged, as their windows say."""
+def judge_three(store: Store) -> None:
+    """As their windows say."""
     for seed, run_id in enumerate(("run-1", "run-2", "run-3")):
         post(store, made_stream(20, run_id=run_id, seed=seed))
-        Judgement()(store, run_id)
+        Diagnoser()(store, run_id)
+
+
+@pytest.fixture(scope="module")
+def shared_application(shared_application: Application) -> Application:
+    judge_three(shared_application.parts.store)
+    return shared_application
+
+
+@pytest.fixture
+def three(request: pytest.FixtureRequest, store: Store) -> Store:
+    if not request.node.get_closest_marker("reads"):
+        judge_three(store)
     return store
 
 
@@ -32,6 +44,7 @@ def ask(client: TestClient, *run_ids: str) -> Comparison:
 
 
 @pytest.mark.usefixtures("three")
+@pytest.mark.reads
 def test_runs_are_told_against_the_first(client: TestClient) -> None:
     found = ask(client, "run-2", "run-1", "run-3")
     assert [run.run.run_id for run in found.runs] == ["run-2", "run-1", "run-3"]
@@ -41,6 +54,7 @@ def test_runs_are_told_against_the_first(client: TestClient) -> None:
     assert [one.name for one in found.settings if one.differs] == []
 
 
+@pytest.mark.reads
 def test_the_figures_are_those_of_the_verdict_where_the_steps_are(client: TestClient, three: Store) -> None:
     told = ask(client, "run-1", "run-2").runs[0].anatomy
     verdict = three.diagnosis("run-1")
@@ -60,6 +74,7 @@ def test_the_figures_are_those_of_the_verdict_where_the_steps_are(client: TestCl
         ([f"run-{number}" for number in range(9)], 422, "invalid"),
     ],
 )
+@pytest.mark.reads
 def test_too_few_too_many_repeated_and_unknown_runs_are_refused(
     client: TestClient, asked: list[str], status: int, code: str
 ) -> None:
@@ -80,7 +95,7 @@ def test_the_rank_that_a_verdict_is_of_is_the_one_compared(client: TestClient, s
         post(store, made_stream(20, rank=rank, seed=rank))
     post(store, made_stream(20, run_id="run-2"))
     for run_id in ("run-1", "run-2"):
-        Judgement()(store, run_id)
+        Diagnoser()(store, run_id)
     told, verdict = ask(client, "run-1", "run-2").runs[0].anatomy, store.diagnosis("run-1")
     assert told and verdict and verdict.anatomy
     assert told.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
@@ -92,9 +107,9 @@ def test_steps_that_retention_gave_up_are_the_reason(client: TestClient, store: 
         windows[-1] |= {"end": {"status": "finished"}}
         post(store, windows)
         store.write(partial(compact, key=StreamKey(run_id, 0, 1)))
-        Judgement()(store, run_id)
+        Diagnoser()(store, run_id)
     settle(store)
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     found = ask(client, "run-1", "run-2")
-    assert found.sentence.endswith("cannot be compared: its single steps were given up by retention.")
+    assert found.sentence.endswith("cannot be compared: retention deleted its single steps.")
     assert [(run.speed, run.anatomy) for run in found.runs] == [(None, None)] * 2

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.app.api.granting import ROOT, bearer
+from tests.app.api.visitors import ROOT, bearer
 from tests.app.made_windows import made_window
 from tests.app.serving import settings_for
-from underfed_server.api.limits import key_of
+from underfed_server.api.rate_limits import Rate, key_of
 from underfed_server.errors import SettingsError
 from underfed_server.main import Application, create_app
 from underfed_server.settings import read_settings
@@ -91,7 +91,10 @@ def test_the_page_of_the_proxys_name_may_write(application: Application) -> None
     assert asked.delete("/api/v1/runs/x", headers={"Origin": "https://evil.example"}).status_code == 403
 
 
-def test_limits_are_those_of_whoever_stands_behind_the_proxy(application: Application) -> None:
+def test_limits_are_those_of_whoever_stands_behind_the_proxy(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(application.parts.limits, "sign_ins", Rate(0.2, 50.0, clock=lambda: 1_000.0))
     wrong = {"token": "wrong"}
     for forged in range(15):
         # What a client writes itself stands further left than what the proxy adds.

@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 
 PATH = "/api/v1/projects/vision/retention"
@@ -61,6 +61,7 @@ def test_what_a_project_says_is_kept_whole(client: TestClient) -> None:
         ("forever", True),
     ],
 )
+@pytest.mark.reads
 def test_a_slip_is_refused_by_name(client: TestClient, field: str, wish: object) -> None:
     response = client.put(PATH, json={field: wish})
     assert response.status_code == 422
@@ -71,13 +72,13 @@ def test_the_answers_say_that_single_steps_were_given_up(client: TestClient, sto
     ended(store)
     whole = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=1").json()["series"][0]
     assert (whole["given_up_before"], whole["precision_bits"]) == (None, None)
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     after = client.get("/api/v1/runs/run-1/series?metric=step_us&metric=busy_cores&buckets=1").json()["series"]
     assert after[0]["given_up_before"] == 2_000
     assert (after[0]["mean"], after[0]["count"]) == (whole["mean"], whole["count"])
     timeline = client.get("/api/v1/runs/run-1/timeline").json()
     assert timeline["steps"] == []
-    assert timeline["missing"] == f"the single steps were given up on {store.now():%Y-%m-%d} by retention"
+    assert timeline["missing"] == f"the single steps were deleted on {store.now():%Y-%m-%d} by retention"
     workers = client.get("/api/v1/runs/run-1/workers").json()
     assert sum(map(sum, workers["heatmap"]["counts"])) == 2_000
     assert client.get(PATH).json()["given_up_at"] is not None
@@ -85,15 +86,16 @@ def test_the_answers_say_that_single_steps_were_given_up(client: TestClient, sto
 
 def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: Store) -> None:
     ended(store)
-    judge = Judgement()
+    judge = Diagnoser()
     judge(store, "run-1")
     before = client.get("/api/v1/runs/run-1/diagnosis").json()
     assert before["judged_steps"] > 0
-    Retention(store, Keeping(retain_us=1)).tidy()
+    Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     assert judge(store, "run-1") is False
     assert client.get("/api/v1/runs/run-1/diagnosis").json() == before
 
 
+@pytest.mark.reads
 def test_percentiles_come_when_they_are_asked_for(client: TestClient, recorded: Store) -> None:
     asked = "/api/v1/runs/run-1/series?metric=step_us&metric=queue_depth&buckets=10"
     step, depth = client.get(f"{asked}&percentiles=true").json()["series"]

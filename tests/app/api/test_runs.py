@@ -24,6 +24,7 @@ def test_the_list_is_empty_before_the_first_run(client: TestClient) -> None:
     assert (page.runs, page.next_cursor, page.counts.all) == ([], None, 0)
 
 
+@pytest.mark.reads
 def test_a_run_is_listed_and_shown(client: TestClient, recorded: Store) -> None:
     page = RunsPage.model_validate(client.get("/api/v1/runs?project=vision&sort=-hours_lost&limit=5").json())
     assert [run.run_id for run in page.runs] == ["run-1"]
@@ -32,6 +33,7 @@ def test_a_run_is_listed_and_shown(client: TestClient, recorded: Store) -> None:
     assert run.overhead_us == 2.5
 
 
+@pytest.mark.reads
 def test_a_run_that_was_not_judged_says_so_instead_of_a_verdict(client: TestClient, recorded: Store) -> None:
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis").json())
     assert (diagnosis.bound, diagnosis.level, diagnosis.data_stall_fraction) == ("unknown", "unknown", None)
@@ -65,6 +67,7 @@ def test_a_person_names_tags_and_notes_a_run(client: TestClient, recorded: Store
     ("changes", "field"),
     [({"bound": "data"}, "bound"), ({"name": ""}, "name"), ({"tags": {"a": 1}}, "tags.a"), ({"notes": None}, "notes")],
 )
+@pytest.mark.reads
 def test_a_change_that_cannot_be_is_named(
     client: TestClient, recorded: Store, changes: dict[str, Any], field: str
 ) -> None:
@@ -95,11 +98,13 @@ def test_a_run_is_put_away_and_asked_for(client: TestClient, recorded: Store) ->
     assert client.patch("/api/v1/runs/run-1", json={"archived": False}).json()["archived_at"] is None
 
 
+@pytest.mark.reads
 def test_projects_and_users_can_be_chosen_from(client: TestClient, recorded: Store) -> None:
     (project,), (user,) = client.get("/api/v1/projects").json(), client.get("/api/v1/users").json()
     assert (project["project"], user["user"], project["runs"], user["archived_runs"]) == ("vision", "ada", 1, 0)
 
 
+@pytest.mark.reads
 def test_an_expression_is_searched_and_one_that_says_nothing_is_refused(client: TestClient, recorded: Store) -> None:
     found = client.get("/api/v1/runs", params={"q": "num_workers<8 host:node-1 project:vision -bound:data"}).json()
     assert [run["run_id"] for run in found["runs"]] == ["run-1"]
@@ -110,6 +115,7 @@ def test_an_expression_is_searched_and_one_that_says_nothing_is_refused(client: 
 
 
 @pytest.mark.parametrize("part", ["", "/diagnosis", "/series?metric=step_us", "/workers", "/timeline"])
+@pytest.mark.reads
 def test_a_run_that_is_not_there_is_not_found_in_any_part(client: TestClient, part: str) -> None:
     response = client.get(f"/api/v1/runs/nobody{part}")
     assert response.status_code == 404
@@ -128,12 +134,14 @@ def test_a_run_that_is_not_there_is_not_found_in_any_part(client: TestClient, pa
         ("q=bound:dat", "q"),
     ],
 )
+@pytest.mark.reads
 def test_a_question_that_cannot_be_is_named(client: TestClient, query: str, field: str) -> None:
     response = client.get(f"/api/v1/runs?{query}")
     assert response.status_code == 422
     assert response.json()["error"]["field"] == field
 
 
+@pytest.mark.reads
 def test_a_timeline_shows_the_newest_steps_and_the_batches_behind_them(client: TestClient, recorded: Store) -> None:
     shown = Timeline.model_validate(client.get("/api/v1/runs/run-1/timeline").json())
     assert 8 <= len(shown.steps) <= 240
@@ -160,6 +168,7 @@ def test_a_timeline_of_slow_steps_is_longer(client: TestClient, store: Store) ->
     assert shown.to_us == 45_000_000 + 4_000_000
 
 
+@pytest.mark.reads
 def test_workers_are_told_apart_with_what_their_time_went_on(client: TestClient, recorded: Store) -> None:
     page = WorkersPage.model_validate(client.get("/api/v1/runs/run-1/workers").json())
     assert [(each.worker, each.batches) for each in page.workers] == [(0, 1_000), (1, 1_000)]
@@ -173,6 +182,7 @@ def test_workers_are_told_apart_with_what_their_time_went_on(client: TestClient,
     assert page.limit_us == round(2 * (steps.step_us - steps.data_wait_us).mean())
 
 
+@pytest.mark.reads
 def test_the_heat_map_counts_every_batch_in_its_bin(client: TestClient, recorded: Store) -> None:
     heatmap = WorkersPage.model_validate(client.get("/api/v1/runs/run-1/workers").json()).heatmap
     assert heatmap is not None
@@ -196,10 +206,8 @@ def test_a_heat_map_keeps_its_count_whatever_bins_and_limit_it_has(seed: int) ->
     bins[:, low : low + spread] = chance.integers(0, 3, (rows, spread))
     bins[0, low] = 1
     at_us = np.sort(chance.integers(0, 10**9, rows)).astype(float)
-    none = np.zeros((0, rows))
-    rollup = Rollup(
-        np.ones(rows), np.arange(rows, dtype=np.float64), at_us, (), none, none, none, none, {"load_us": bins}
-    )
+    figures, index = np.zeros((4, 0, rows)), np.arange(rows, dtype=np.float64)
+    rollup = Rollup(np.ones(rows), index, at_us, (), figures, {"load_us": bins})
     limit_us = int(2.0 ** chance.uniform(0, 32))
     found = heatmap(rollup, at_us[-1] + 5, limit_us)
     assert found is not None
@@ -241,6 +249,7 @@ def test_a_run_without_a_loader_says_so_in_every_part(client: TestClient, store:
     assert client.get("/api/v1/runs").json()["runs"][0]["no_loader"] == why
 
 
+@pytest.mark.reads
 def test_an_unforeseen_failure_has_an_id_and_no_details(
     application: Application, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

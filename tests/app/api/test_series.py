@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
-from underfed_server.api.metrics import METRICS
+from underfed_server.measurements import METRICS
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.stall import stall_us
 from underfed_server.store.store import Store
@@ -25,6 +25,7 @@ def one(client: TestClient, query: str) -> Series:
     return ask(client, query).series[0]
 
 
+@pytest.mark.reads
 def test_every_metric_can_be_asked_for_at_once(client: TestClient, recorded: Store) -> None:
     page = ask(client, "&".join(f"metric={name}" for name in METRICS) + "&buckets=50")
     assert [series.metric for series in page.series] == list(METRICS)
@@ -35,6 +36,7 @@ def test_every_metric_can_be_asked_for_at_once(client: TestClient, recorded: Sto
         assert (series.at_us == []) == (series.missing is not None), series.metric
 
 
+@pytest.mark.reads
 def test_metrics_of_the_steps_share_their_buckets(client: TestClient, recorded: Store) -> None:
     page = ask(client, "metric=step_us&metric=data_wait_us&metric=queue_depth&buckets=40")
     assert len({tuple(series.at_us) for series in page.series}) == 1
@@ -42,6 +44,7 @@ def test_metrics_of_the_steps_share_their_buckets(client: TestClient, recorded: 
     assert sum(page.series[2].count) < 2_000  # of what was measured
 
 
+@pytest.mark.reads
 def test_a_stall_fraction_is_that_of_the_summed_times(client: TestClient, recorded: Store) -> None:
     steps = recorded.steps("run-1", 0, "train")
     stall = stall_us(steps.data_wait_us, steps.gpu_idle_us, steps.queue_depth)
@@ -50,11 +53,13 @@ def test_a_stall_fraction_is_that_of_the_summed_times(client: TestClient, record
     assert series.max == [pytest.approx((stall / steps.step_us).max(), abs=1e-6)]
 
 
+@pytest.mark.reads
 def test_compute_is_what_the_wait_leaves_of_a_step(client: TestClient, recorded: Store) -> None:
     steps = recorded.steps("run-1", 0, "train")
     assert one(client, "metric=compute_us&buckets=4000").mean == (steps.step_us - steps.data_wait_us).tolist()
 
 
+@pytest.mark.reads
 def test_a_stretch_of_steps_brings_the_samples_and_batches_of_its_time(client: TestClient, recorded: Store) -> None:
     page = ask(client, "metric=step_us&metric=busy_cores&metric=load_us&from_step=400&to_step=600&buckets=4000")
     step, cores, load = page.series
@@ -70,6 +75,7 @@ def test_a_stretch_of_steps_brings_the_samples_and_batches_of_its_time(client: T
     assert sum(load.count) == ((batches.start_us >= from_us) & (batches.start_us < to_us)).sum()
 
 
+@pytest.mark.reads
 def test_a_stretch_beyond_the_end_has_nothing(client: TestClient, recorded: Store) -> None:
     page = ask(client, "metric=step_us&metric=busy_cores&metric=load_us&from_step=2000")
     assert {series.missing for series in page.series} == {"nothing was recorded here"}
@@ -114,6 +120,7 @@ def test_a_rank_shows_the_host_and_gpu_that_another_rank_of_its_host_samples(cli
     assert one(client, "metric=busy_cores&rank=2").missing == "nothing was recorded here"
 
 
+@pytest.mark.reads
 def test_samples_of_a_worker_are_asked_for_by_its_number(client: TestClient, recorded: Store) -> None:
     (first, second) = recorded.workers("run-1", 0, "train")
     assert one(client, "metric=worker_rss_bytes&buckets=4000").mean == first.samples.rss_bytes.tolist()
@@ -135,12 +142,14 @@ def test_samples_of_a_worker_are_asked_for_by_its_number(client: TestClient, rec
         ("metric=worker_threads&worker=-1", "worker"),
     ],
 )
+@pytest.mark.reads
 def test_a_question_that_cannot_be_is_named(client: TestClient, recorded: Store, query: str, field: str) -> None:
     response = client.get(f"/api/v1/runs/run-1/series?{query}")
     assert response.status_code == 422
     assert response.json()["error"]["field"] == field
 
 
+@pytest.mark.reads
 def test_an_unknown_metric_is_told_which_are_known(client: TestClient, recorded: Store) -> None:
     message = client.get("/api/v1/runs/run-1/series?metric=colour").json()["error"]["message"]
     assert "'colour'" in message

@@ -91,8 +91,8 @@ def test_other_batch_sizes_are_compared_by_samples_and_that_is_said() -> None:
 
 
 def in_epochs(of: int, rank: RankFacts) -> RankFacts:
-    first = np.arange(len(rank.steps)) % of == 0
-    return replace(rank, steps=replace(rank.steps, is_epoch_start=first))
+    place = np.arange(len(rank.steps), dtype=np.float64) % of
+    return replace(rank, steps=replace(rank.steps, batch_index=place))
 
 
 def test_all_are_measured_by_whole_epochs_or_all_without_their_starts() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.app.comparison.made_side import described, made_side
-from underfed_server.comparison.labels import labels_of
 from underfed_server.comparison.settings import settings_of
+from underfed_server.comparison.side import labels_of
 
 
 def test_settings_differ_by_value_and_by_kind() -> None:

@@ -8,15 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from underfed_server.facts.record import (
-    Column,
-    HostColumns,
-    LoaderFacts,
-    RankFacts,
-    RunFacts,
-    StorageFacts,
-    WorkerFacts,
-)
+from tests.app.made_facts import made_place
+from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, WorkerFacts
+from underfed_server.measurements import Column, HostRows
 from underfed_server.model import StorageKind
 
 GB = 1_000_000_000
@@ -52,9 +46,9 @@ def with_host(facts: RunFacts, minutes: float = 10.0, **columns: Sequence[float]
     """Host samples that go straight from the first to the last value of each column; the others are not measured."""
     at_us = np.linspace(0, minutes * 60e6, SAMPLES)
     known = {name: np.linspace(values[0], values[-1], SAMPLES) for name, values in columns.items()}
-    names = HostColumns.__dataclass_fields__
+    names = HostRows.__dataclass_fields__
     every = {name: known.get(name, np.full(SAMPLES, np.nan)) for name in names} | {"at_us": at_us}
-    return with_rank(facts, host=HostColumns(**every))
+    return with_rank(facts, host=HostRows(**every))
 
 
 def with_memory(facts: RunFacts, total: float = 100.0, limit: float | None = None, shm: float = 10.0) -> RunFacts:
@@ -77,7 +71,7 @@ def with_workers(facts: RunFacts, **each: Any) -> RunFacts:
 
 
 def with_storage(facts: RunFacts, kind: StorageKind) -> RunFacts:
-    return replace(facts, storage=(StorageFacts("/data", "ext4", "sda", kind, files_seen=40, hostname=None),))
+    return replace(facts, storage=(made_place(kind, device="sda", files_seen=40),))
 
 
 def of_ranks(*runs: RunFacts) -> RunFacts:

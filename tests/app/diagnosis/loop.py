@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tests.app.made_facts import made_run
-from underfed_server.facts.record import BatchColumns, Column, EpochFacts, LoaderFacts, RankFacts, RunFacts
+from tests.app.made_facts import made_epoch, made_run
+from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
+from underfed_server.measurements import BatchRows, Column
+from underfed_server.model import EpochInfo
 
 WARMUP_STEPS = 5
 """Not judged, as of a real run."""
@@ -118,7 +120,7 @@ class _Loop:
         rank = facts.ranks[0]
         steps = replace(
             rank.steps, start_us=start * 1e3, step_us=(end - start) * 1e3, data_wait_us=wait * 1e3, epoch_index=epoch,
-            batch_index=batch, is_epoch_start=batch == 0,
+            batch_index=batch,
             sampler_us=np.full(len(start), played.sampler_ms * 1e3),
         )  # fmt: skip
         settings = {"in_order": played.in_order, "pin_memory": played.pin_ms is not None}
@@ -128,13 +130,13 @@ class _Loop:
             total_data_wait_us=float(np.sum(wait) * 1e3), total_step_us=float(np.sum(end - start) * 1e3),
         ),))  # fmt: skip
 
-    def _columns(self, rank: RankFacts) -> BatchColumns:
+    def _columns(self, rank: RankFacts) -> BatchRows:
         epoch, batch, start, load, received = (
             np.array(column, dtype=np.float64) for column in zip(*self.batches, strict=True)
         )
         share = self._parts(rank.batches, load * 1e3)
         pin = np.full(len(load), np.nan if self.played.pin_ms is None else self.played.pin_ms * 1e3)
-        worker = np.where(self.played.num_workers > 0, batch.astype(np.int64) % max(1, self.played.num_workers), -1)
+        worker = np.where(self.played.num_workers > 0, batch % max(1, self.played.num_workers), np.nan)
         each = {
             name: np.full(len(load), getattr(rank.batches, name)[0])
             for name in ("asked_bytes", "read_bytes", "samples")
@@ -146,16 +148,16 @@ class _Loop:
         )  # fmt: skip
 
     @staticmethod
-    def _parts(made: BatchColumns, load_us: Column) -> dict[str, Column]:
+    def _parts(made: BatchRows, load_us: Column) -> dict[str, Column]:
         """Loads divided as ``made_run`` was told; without a word they wait for something."""
         names = ("cpu_us", "runqueue_us", "blocked_us")
         parts = np.array([float(getattr(made, name)[0]) for name in names])
         shares = parts / np.sum(parts) if np.sum(parts) > 0 else np.array([0.0, 0.0, 1.0])
         return {name: load_us * share for name, share in zip(names, shares, strict=True)}
 
-    def _epochs(self) -> tuple[EpochFacts, ...]:
+    def _epochs(self) -> tuple[EpochInfo, ...]:
         return tuple(
-            EpochFacts(
+            made_epoch(
                 epoch, int(start * 1e3), iterator_us=int(self.played.startup_ms * 1e3), startup_us=int(wait * 1e3)
             )
             for start, _, wait, epoch, batch in self.steps

@@ -15,7 +15,7 @@ from tests.app.diagnosis.found import causes, finding, is_growing
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.ranks import judged_rank, told_rank
+from underfed_server.diagnosis.ranks import judged_rank, reported_rank
 from underfed_server.facts.record import RunFacts
 
 NAN = float("nan")
@@ -177,7 +177,7 @@ def test_ranks_at_their_own_pace_are_judged_by_the_median() -> None:
 def test_the_rank_that_a_verdict_tells_of_is_the_one_that_was_judged(count: int) -> None:
     runs = [starved(wait_ms=wait_ms, work_ms=98.0) for wait_ms in (20.0, 300.0, 90.0, 600.0, 150.0)[:count]]
     facts = of_ranks(*runs)
-    assert told_rank(judge(facts).ranks) == judged_rank(facts).rank
+    assert reported_rank(judge(facts).ranks) == judged_rank(facts).rank
 
 
 def test_ranks_that_all_wait_alike_have_no_slow_one() -> None:

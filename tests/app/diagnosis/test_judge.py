@@ -11,8 +11,8 @@ import pytest
 from tests.app.made_facts import made_run, starved
 from underfed_server.advice.advise import advise
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.limits import LIMITS
 from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 
 
 def test_a_starved_run_is_data_bound_and_says_how_much() -> None:
@@ -90,7 +90,7 @@ def test_hours_lost_are_those_that_the_devices_clock_confirms() -> None:
 
 
 def test_fewer_than_twenty_judged_steps_give_no_verdict_and_no_figure() -> None:
-    verdict = judge(starved(steps=LIMITS.needed_steps - 1))
+    verdict = judge(starved(steps=THRESHOLDS.needed_steps - 1))
     assert (verdict.bound, verdict.level) == ("unknown", "unknown")
     assert verdict.data_stall_fraction is None
     assert verdict.steps_per_s is None
@@ -157,12 +157,12 @@ def test_the_anatomy_tells_what_drawing_indices_took_where_it_was_measured() -> 
 def test_waits_that_delay_the_host_are_told_though_the_device_was_busy_during_them() -> None:
     device: dict[str, Any] = {"uses_gpu": True, "gpu_idle_ms": 0.1, "num_workers": 2, "queue_depth": 0.0}
     delayed = judge(made_run(wait_ms=5.0, work_ms=8.0, gpu_work_ms=10.0, **device))
-    assert (delayed.bound, delayed.sentence) == ("compute", "The GPU stands idle for data 0.8% of every step.")
-    assert delayed.why is not None and "replayed with instant data, a step takes 23% less" in delayed.why
+    assert (delayed.bound, delayed.sentence) == ("compute", "The GPU is idle for data 0.8% of every step.")
+    assert delayed.why is not None and "with instant data a step would take 23% less" in delayed.why
     signals = {signal.signal: signal for signal in delayed.signals}
     assert signals["GPU idle while the loop waits"].reading == "ruled_out"
     assert signals["Waiting for a batch, by the host's clock"].measured.value == pytest.approx(5 / 13)
-    assert signals["Saved by instant data, replayed"].measured.value == pytest.approx(3 / 13, rel=0.01)
+    assert signals["Saved by instant data, computed"].measured.value == pytest.approx(3 / 13, rel=0.01)
     hidden = judge(made_run(wait_ms=5.0, work_ms=8.0, gpu_work_ms=12.9, **device))
     assert hidden.why is not None and "Nothing about the loader needs to change" in hidden.why
 
@@ -214,4 +214,4 @@ def test_what_was_not_measured_is_said_and_not_ruled_out() -> None:
     verdict = judge(made_run(wait_ms=50.0, num_workers=2, busy_cores=None, process_cores=None))
     readings = {signal.signal: signal.reading for signal in verdict.signals}
     assert readings["Cores in use, of those allowed"] == "not_measured"
-    assert readings["No batch ready when asked"] == "not_measured"
+    assert readings["Requests that found no batch ready"] == "not_measured"

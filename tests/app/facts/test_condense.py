@@ -12,7 +12,7 @@ from tests.app.store.posting import post
 from underfed_server.errors import NotFoundError
 from underfed_server.facts import condense as condense_module
 from underfed_server.facts.condense import condense
-from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
 from underfed_server.store.store import Store
 
 SECOND_US = 1_000_000
@@ -75,7 +75,7 @@ def test_batches_are_those_that_were_ready_while_judged_steps_ran(store: Store) 
     post(store, [even_window(0, batches=[batches])])
     kept = rank_of(store).batches
     assert (kept.start_us + kept.load_us).tolist() == [500_000, 999_999]
-    assert kept.worker.tolist() == [-1, -1]
+    assert np.isnan(kept.worker).all(), "loaded in the training process"
     assert np.isnan(kept.cpu_us).all(), "what was not sent was not measured"
 
 
@@ -85,7 +85,7 @@ def test_what_an_epoch_takes_before_its_first_request_is_put_on_its_first_step(s
     begun = {"loader": "train", "epoch_index": 1, "start_us": SECOND_US, "first_step_index": 10, "startup_us": 325_000}
     post(store, [even_window(0), later | {"epochs": [begun]}])
     steps = rank_of(store).steps
-    (first,) = np.flatnonzero(steps.is_epoch_start)
+    (first,) = np.flatnonzero(epoch_starts(steps))
     assert (steps.start_us[first], steps.step_us[first]) == (SECOND_US, 400_000)
     assert steps.data_wait_us[first] == 325_000, "the wait of the first request is a part of the start-up"
 

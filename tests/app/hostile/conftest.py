@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.databases import Databases
 from tests.app.operations.asking import Answer, ask
 from tests.app.operations.running import running
 from tests.fakes.environment import clean_environment
@@ -19,14 +20,19 @@ TOKEN = "the-token-of-this-hostile-test"
 class Victim:
     address: str
     log: Path
+    database_url: str
+    directory: Path
 
     def ask(self, path: str, body: bytes | None = None, token: str | None = TOKEN) -> Answer:
         return ask(self.address, path, body, {"Authorization": f"Bearer {token}"} if token else {})
 
 
-@pytest.fixture
-def victim(tmp_path: Path, database_url: str) -> Iterator[Victim]:
+@pytest.fixture(scope="module")
+def victim(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
+    """Of all tests of a module: whatever one did to it, it has to withstand the next."""
     environment = clean_environment(UNDERFED_TOKEN=TOKEN)
-    arguments = ("--db", database_url, "--log-level", "debug", "--requests-per-s", "0")
-    with running(tmp_path, *arguments, process={"env": environment}) as service:
-        yield Victim(service.address, service.log)
+    directory = tmp_path_factory.mktemp("victim")
+    url = databases.new(directory)
+    arguments = ("--db", url, "--log-level", "debug", "--requests-per-s", "0")
+    with running(directory, *arguments, process={"env": environment}) as service:
+        yield Victim(service.address, service.log, url, directory)

@@ -9,16 +9,16 @@ import zlib
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.serving import poll
 from underfed_server.errors import RequestError
-from underfed_server.ingest.arrival import Ack, Arrival
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.inflate import inflate
+from underfed_server.ingest.posted import Ack, PostedWindow
 from underfed_server.ingest.wire import Window
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
@@ -26,7 +26,9 @@ from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.windows import stream_of
 
-EXAMPLES = 400
+EXAMPLES = 150
+"""The same ones each time. Many more, and others each time, are tried by ``make soak``."""
+
 NUMBERS = itertools.count()
 RECORDED = list(made_stream(3))
 
@@ -64,15 +66,30 @@ def changed(window: dict[str, Any], path: tuple[Any, ...], value: Any) -> Any:
     return copy
 
 
-@given(st.binary(max_size=300), st.sampled_from(["", "gzip", "deflate"]))
-@settings(max_examples=EXAMPLES, deadline=None)
-def test_bytes_of_any_kind_are_refused_in_our_words(body: bytes, encoding: str) -> None:
-    assert decoded(body, encoding) is None
+tried = pytest.mark.parametrize(
+    "tried",
+    [
+        settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None),
+        pytest.param(settings(max_examples=30 * EXAMPLES, deadline=None), marks=pytest.mark.soak),
+    ],
+    ids=["few", "many"],
+)
 
 
-@given(st.data(), st.sampled_from(["gzip", "deflate"]))
-@settings(max_examples=EXAMPLES, deadline=None)
-def test_a_broken_body_is_a_window_or_refused(data: st.DataObject, encoding: str) -> None:
+@tried
+def test_bytes_of_any_kind_are_refused_in_our_words(tried: settings) -> None:
+    def is_refused(body: bytes, encoding: str) -> None:
+        assert decoded(body, encoding) is None
+
+    tried(given(st.binary(max_size=300), st.sampled_from(["", "gzip", "deflate"]))(is_refused))()
+
+
+@tried
+def test_a_broken_body_is_a_window_or_refused(tried: settings) -> None:
+    tried(given(st.data(), st.sampled_from(["gzip", "deflate"]))(is_a_window_or_refused))()
+
+
+def is_a_window_or_refused(data: st.DataObject, encoding: str) -> None:
     body = bytearray((gzip.compress if encoding == "gzip" else zlib.compress)(posted(RECORDED[0])))
     for _ in range(data.draw(st.integers(1, 8))):
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
@@ -80,9 +97,12 @@ def test_a_broken_body_is_a_window_or_refused(data: st.DataObject, encoding: str
     assert found is None or found.run_id
 
 
-@given(st.data())
-@settings(max_examples=2 * EXAMPLES, deadline=None)
-def test_a_window_with_anything_in_one_place_is_a_window_or_refused(data: st.DataObject) -> None:
+@tried
+def test_a_window_with_anything_in_one_place_is_a_window_or_refused(tried: settings) -> None:
+    tried(given(st.data())(has_no_nul_or_is_refused))()
+
+
+def has_no_nul_or_is_refused(data: st.DataObject) -> None:
     window = data.draw(st.sampled_from(RECORDED))
     path = data.draw(st.sampled_from(places(window)))
     body = json.dumps(changed(window, path, data.draw(anything))).encode()
@@ -90,10 +110,14 @@ def test_a_window_with_anything_in_one_place_is_a_window_or_refused(data: st.Dat
     assert found is None or "\x00" not in repr(found)
 
 
-@given(st.data())
-@settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_taken_can_be_kept_read_and_compacted(store: Store, data: st.DataObject) -> None:
+@tried
+def test_what_is_taken_can_be_kept_read_and_compacted(store: Store, tried: settings) -> None:
     """Over both stores: what one of them cannot take must be refused before, or mended."""
+    fewer = settings(tried, max_examples=tried.max_examples // 5)
+    fewer(given(st.data())(lambda data: require_kept(store, data)))()
+
+
+def require_kept(store: Store, data: st.DataObject) -> None:
     window = made_window(0, run_id=f"run-{next(NUMBERS)}", steps=RECORDED[0]["steps"], batches=RECORDED[0]["batches"])
     window = json.loads(json.dumps(window))
     texts = [
@@ -120,7 +144,7 @@ def test_what_is_taken_can_be_kept_read_and_compacted(store: Store, data: st.Dat
     found = decoded(body)
     if found is None:
         return
-    outcome = store.submit(Arrival(found, "", body)).result(timeout=30)
+    outcome = store.submit(PostedWindow(found, "", body)).result(timeout=30)
     assert isinstance(outcome, Ack)
     run = store.run(found.run_id)
     assert run.exit_reason == (None if found.end is None else found.end.exit_reason or None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +23,7 @@ PATHS = [
 ]
 
 
-def test_a_secret_is_told_where_it_is_made_and_nowhere_else(victim: Victim, database_url: str, tmp_path: Path) -> None:
+def test_a_secret_is_told_where_it_is_made_and_nowhere_else(victim: Victim) -> None:
     asked = json.dumps({"name": "team", "scopes": ["admin"]}).encode()
     made = victim.ask("/api/v1/tokens", asked).json
     secrets, answers = {TOKEN, made["token"]}, []
@@ -40,7 +39,7 @@ def test_a_secret_is_told_where_it_is_made_and_nowhere_else(victim: Victim, data
     log = victim.log.read_text()
     assert "/api/v1/runs" in log, "requests are logged at this level"
     assert [secret for secret in secrets if secret in log] == []
-    assert [secret for secret in secrets if secret in everything(database_url, tmp_path)] == []
+    assert [secret for secret in secrets if secret in everything(victim)] == []
 
 
 def used_in_every_way(browser: httpx.Client, secret: str) -> list[Any]:
@@ -65,13 +64,13 @@ def used_in_every_way(browser: httpx.Client, secret: str) -> list[Any]:
     return answers
 
 
-def everything(database_url: str, directory: Path) -> str:
+def everything(victim: Victim) -> str:
     """All that the database keeps of tokens and sessions, and SQLite's files byte for byte."""
-    engine = create_engine(database_url)
+    engine = create_engine(victim.database_url)
     with engine.connect() as connection:
         rows = [list(connection.execute(select(table))) for table in (tables.token, tables.session, tables.run)]
     engine.dispose()
-    files = b"".join(path.read_bytes() for path in sorted(directory.glob("underfed.db*")))
+    files = b"".join(path.read_bytes() for path in sorted(victim.directory.glob("underfed.db*")))
     assert rows[0], "the token that was made lies there"
     return f"{rows}{files.decode('latin-1')}"
 

@@ -39,7 +39,7 @@ def in_a_terminal(victim: Victim, *arguments: str) -> str:
     inner, outer = pty.openpty()
     environment = clean_environment(UNDERFED_URL=victim.address, UNDERFED_TOKEN=TOKEN, COLUMNS="400", TERM="xterm")
     process = subprocess.Popen(
-        [sys.executable, "-m", "underfed.cli", *arguments], stdout=outer, stderr=outer, env=environment
+        [sys.executable, "-m", "underfed.commands.cli", *arguments], stdout=outer, stderr=outer, env=environment
     )
     os.close(outer)
     parts = []

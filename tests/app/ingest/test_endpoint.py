@@ -83,6 +83,7 @@ def test_a_missing_window_is_a_conflict_that_says_where_to_go_on(client: TestCli
         (b" " * (4 * 2**20 + 1), 413, "too_large", None),
     ],
 )
+@pytest.mark.reads
 def test_what_is_never_acceptable_is_named_and_leaves_nothing(
     application: Application, client: TestClient, body: bytes, status: int, code: str, field: str | None
 ) -> None:
@@ -91,6 +92,7 @@ def test_what_is_never_acceptable_is_named_and_leaves_nothing(
     assert written(application) == {}
 
 
+@pytest.mark.reads
 def test_a_body_that_inflates_too_far_is_refused_and_leaves_nothing(
     application: Application, client: TestClient
 ) -> None:
@@ -99,6 +101,7 @@ def test_a_body_that_inflates_too_far_is_refused_and_leaves_nothing(
     assert written(application) == {}
 
 
+@pytest.mark.reads
 def test_a_body_without_a_length_is_stopped_at_the_limit(client: TestClient) -> None:
     def growing() -> Iterator[bytes]:
         for _ in range(6):
@@ -117,12 +120,14 @@ def test_a_body_without_a_length_is_stopped_at_the_limit(client: TestClient) -> 
         (JSON | {"Content-Encoding": "br"}, "Content-Encoding"),
     ],
 )
+@pytest.mark.reads
 def test_another_kind_of_body_is_refused(client: TestClient, headers: dict[str, str], field: str) -> None:
     error = error_of(client, posted(made_window()), 415, headers)
     assert (error["code"], error["field"]) == ("unsupported_media_type", field)
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+@pytest.mark.reads
 def test_windows_are_posted_and_nothing_else(client: TestClient, method: str) -> None:
     response = client.request(method, PATH)
     assert response.status_code == 405
@@ -138,6 +143,7 @@ def test_a_service_that_stops_asks_for_patience(application: Application, client
     assert response.json()["error"]["code"] == "unavailable"
 
 
+@pytest.mark.reads
 def test_an_unforeseen_failure_has_an_id_and_no_details(
     application: Application, client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -19,14 +19,13 @@ from tests.app.operations.running import Running, running
 from tests.fakes.environment import clean_environment
 from underfed_server.backup import backup
 from underfed_server.errors import BackupError
-from underfed_server.store.databases import backup as backing_up
-from underfed_server.store.databases.backup import back_up
+from underfed_server.store.databases import sqlite_backup as backing_up
+from underfed_server.store.databases.sqlite_backup import back_up
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Running]:
-    (tmp_path / "service").mkdir()
-    with running(tmp_path / "service") as started:
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("service")) as started:
         yield started
 
 
@@ -60,7 +59,15 @@ def test_a_copy_made_while_windows_pour_in_is_one_that_a_service_starts_on(servi
     assert posting.has_begun.wait(60)
     before, target = posting.acknowledged, tmp_path / "copy" / "underfed.db"
     target.parent.mkdir()
-    command = [sys.executable, "-m", "underfed.cli", "backup", str(target), "--db", f"sqlite:///{service.database}"]
+    command = [
+        sys.executable,
+        "-m",
+        "underfed.commands.cli",
+        "backup",
+        str(target),
+        "--db",
+        f"sqlite:///{service.database}",
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environment())
     during = posting.acknowledged
     posting.is_over.set()
@@ -77,7 +84,7 @@ def test_a_copy_made_while_windows_pour_in_is_one_that_a_service_starts_on(servi
 def test_a_copy_is_of_one_moment_even_when_it_takes_many_steps(
     service: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    windows = list(made_stream(60))
+    windows = list(made_stream(60, run_id="run-2"))
     pour(service.address, windows[:30])
     monkeypatch.setattr(backing_up, "PAGES", 1)
     coming = iter(windows[30:])
@@ -94,7 +101,8 @@ def test_a_copy_is_of_one_moment_even_when_it_takes_many_steps(
     assert told[-1] == 1.0
     with sqlite3.connect(target) as copy:
         # The number of its windows is that of the moment at which it began.
-        assert copy.execute("SELECT last_window_index FROM stream").fetchone() == (29,)
+        newest = copy.execute("SELECT last_window_index FROM stream WHERE run_id = 'run-2'")
+        assert newest.fetchone() == (29,)
     copy.close()
 
 

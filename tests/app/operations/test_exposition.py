@@ -16,7 +16,6 @@ from tests.app.serving import poll
 from tests.app.store.posting import post
 from underfed_server.api import exposition
 from underfed_server.api.exposition import RUN_GAUGES
-from underfed_server.distribution import Distribution
 from underfed_server.main import Application
 from underfed_server.store.store import Store
 from underfed_server.store.team.gauges import RunGauges
@@ -156,15 +155,6 @@ def test_figures_of_runs_need_what_the_list_of_runs_needs(tmp_path: Path) -> Non
         address = guarded.address.replace("0.0.0.0", "127.0.0.1")
         assert ask(address, "/metrics").status == 401
         assert ask(address, "/healthz").status == ask(address, "/readyz").status == 200
-
-
-def test_a_distribution_counts_each_value_where_it_falls() -> None:
-    values = Distribution((1.0, 2.0))
-    for value in (0.5, 1.0, 1.5, 2.5, 99.0):
-        values.add(value)
-    assert values.cumulative() == [("1.0", 2.0), ("2.0", 3.0), ("+Inf", 5.0)]
-    assert values.count == 5
-    assert values.total == 104.5
 
 
 def test_each_gauge_of_a_run_is_named_after_its_unit() -> None:

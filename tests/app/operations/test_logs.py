@@ -9,14 +9,16 @@ import os
 import pty
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from starlette.testclient import TestClient
 
+from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import made_window
-from tests.app.operations.asking import ask, lines_of, send
+from tests.app.operations.asking import ask, lines_of
 from tests.app.operations.running import Running, running, start
 from underfed_server.logs import JsonLines, TextLines, request_id
 from underfed_server.main import Application
@@ -86,25 +88,34 @@ def test_a_request_keeps_the_id_that_a_proxy_gave_it(service: Running) -> None:
     assert "s3cret" not in service.log.read_text()
 
 
+@pytest.mark.reads
+@on_sqlite_alone
 @pytest.mark.parametrize("given", ["", "two words", "x" * 65, "<script>", "ä"])
-def test_an_id_that_could_do_harm_is_replaced(service: Running, given: str) -> None:
-    answer = ask(service.address, "/healthz", headers={"X-Request-Id": given})
+def test_an_id_that_could_do_harm_is_replaced(application: Application, given: str) -> None:
+    client = TestClient(application, base_url="http://localhost")
+    answer = client.get("/healthz", headers=[(b"X-Request-Id", given.encode("latin-1"))])
     assert answer.headers["x-request-id"] not in (given, "")
     assert answer.headers["x-request-id"].isalnum()
 
 
-def test_agents_and_health_checks_leave_no_line_unless_asked_for(service: Running, tmp_path: Path) -> None:
-    assert send(service.address, made_window(0)).status == 200
-    for path in ("/healthz", "/readyz", "/metrics"):
-        assert ask(service.address, path).headers["x-request-id"]
-    service.stop()
-    assert [line for line in lines_of(service.log) if line["message"] == "request"] == []
-    (tmp_path / "b").mkdir()
-    with running(tmp_path / "b", "--log-level", "debug") as chatty:
-        send(chatty.address, made_window(0))
-        chatty.stop()
-        paths = [line["path"] for line in lines_of(chatty.log) if line["message"] == "request"]
-    assert paths == ["/api/v1/ingest"]
+@on_sqlite_alone
+def test_agents_and_health_checks_leave_no_line_unless_asked_for(
+    application: Application, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = TestClient(application, base_url="http://localhost")
+    with caplog.at_level(logging.INFO):
+        assert client.post("/api/v1/ingest", json=made_window(0)).status_code == 200
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert client.get(path).headers["x-request-id"]
+        assert requests_in(caplog) == []
+    with caplog.at_level(logging.DEBUG):
+        client.post("/api/v1/ingest", json=made_window(1))
+    assert [line["path"] for line in requests_in(caplog)] == ["/api/v1/ingest"]
+
+
+def requests_in(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """As they stand in the log."""
+    return [json.loads(JsonLines().format(each)) for each in caplog.records if each.getMessage() == "request"]
 
 
 def test_a_failure_of_ours_is_told_once_with_its_id_and_its_traceback(

@@ -13,6 +13,7 @@ from tests.fakes.postgresql import Cluster
 from underfed_server.store.store import Store
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_every_step_is_there_once_and_in_order_after_many_kills_of_the_database() -> None:
     ranks, windows, kills = 4, 150, 3

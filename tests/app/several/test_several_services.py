@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,18 +25,40 @@ from underfed_server.store.writing.compact import DUE_ROWS
 JSON = {"Content-Type": "application/json"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database(postgresql_server: postgresql.Server) -> Iterator[str]:
     with postgresql_server.database() as url:
         yield url
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def services(database: str) -> Iterator[list[Service]]:
+    """Of all tests that stop neither: each has runs of its own."""
+    with two_on(database) as running:
+        yield running
+
+
+@pytest.fixture
+def own_database(postgresql_server: postgresql.Server) -> Iterator[str]:
+    with postgresql_server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def own_services(own_database: str) -> Iterator[list[Service]]:
+    """To be stopped."""
+    with two_on(own_database) as running:
+        yield running
+
+
+@contextmanager
+def two_on(database: str) -> Iterator[list[Service]]:
     running = [start_service(database) for _ in range(2)]
-    yield running
-    for service in running:
-        service.kill()
+    try:
+        yield running
+    finally:
+        for service in running:
+            service.kill()
 
 
 def post(service: Service, window: dict[str, Any]) -> tuple[int, Any]:
@@ -91,13 +114,13 @@ def test_services_that_start_at_once_make_the_tables_once(postgresql_server: pos
 
 
 def test_windows_of_one_stream_may_go_to_either(services: list[Service], database: str) -> None:
-    windows = list(made_stream(60))
+    windows = list(made_stream(60, run_id="in-turns"))
     post_in_turns(services, windows)
-    assert steps_of(database, "run-1") == sent(windows)
+    assert steps_of(database, "in-turns") == sent(windows)
 
 
 def test_a_window_that_was_lost_on_the_way_is_asked_for_by_either(services: list[Service]) -> None:
-    windows = list(made_stream(4))
+    windows = list(made_stream(4, run_id="with-a-hole"))
     post_in_turns(services, windows[:2])
     for service in services:
         status, answer = post(service, windows[3])
@@ -106,7 +129,7 @@ def test_a_window_that_was_lost_on_the_way_is_asked_for_by_either(services: list
 
 def test_a_window_that_reaches_both_at_once_is_kept_once(services: list[Service], database: str) -> None:
     """As when an agent sends again, through another service, what the first one is still writing."""
-    runs = [f"run-{number}" for number in range(20)]
+    runs = [f"at-both-{number}" for number in range(20)]
     streams = {run_id: list(made_stream(3, run_id=run_id, seed=seed)) for seed, run_id in enumerate(runs)}
     with ThreadPoolExecutor(40) as pool:
         for index in range(3):
@@ -119,37 +142,43 @@ def test_a_window_that_reaches_both_at_once_is_kept_once(services: list[Service]
 def test_ranks_of_one_run_that_start_through_both_are_all_there(services: list[Service], database: str) -> None:
     ranks = range(16)
     with ThreadPoolExecutor(16) as pool:
-        first = [pool.submit(post, services[rank % 2], made_window(0, rank=rank)) for rank in ranks]
+        run = {"run_id": "ranks"}
+        first = [pool.submit(post, services[rank % 2], made_window(0, rank=rank, **run)) for rank in ranks]
         assert {done.result()[0] for done in first} == {200}
         end = {"status": "finished"}
-        last = [pool.submit(post, services[1 - rank % 2], made_window(1, rank=rank, end=end)) for rank in ranks]
+        last = [pool.submit(post, services[1 - rank % 2], made_window(1, rank=rank, end=end, **run)) for rank in ranks]
         assert {done.result()[0] for done in last} == {200}
-    assert rows_of(database, "SELECT count(*) FROM rank")[0][0] == 16
-    assert rows_of(database, "SELECT open_ranks, ended_at IS NOT NULL FROM run") == [(0, True)]
+    of_run = "WHERE run_id = 'ranks'"
+    assert rows_of(database, f"SELECT count(*) FROM rank {of_run}")[0][0] == 16
+    assert rows_of(database, f"SELECT open_ranks, ended_at IS NOT NULL FROM run {of_run}") == [(0, True)]
 
 
 def test_chunks_are_made_once_while_both_take_in(services: list[Service], database: str) -> None:
-    windows = list(made_stream(2 * DUE_ROWS // 200 + 5, steps=200))
+    windows = list(made_stream(2 * DUE_ROWS // 200 + 5, steps=200, run_id="long"))
     post_in_turns(services, windows)
 
     def is_compacted() -> bool:
-        chunks = rows_of(database, "SELECT ordinal FROM chunk WHERE lane = 'steps:train' ORDER BY ordinal")
+        of_lane = "WHERE run_id = 'long' AND lane = 'steps:train'"
+        chunks = rows_of(database, f"SELECT ordinal FROM chunk {of_lane} ORDER BY ordinal")
         return [row.ordinal for row in chunks] == list(range(len(chunks))) and len(chunks) >= 2
 
     poll(is_compacted)
-    assert steps_of(database, "run-1") == sent(windows)
+    assert steps_of(database, "long") == sent(windows)
 
 
 def test_pages_of_one_see_what_another_took_in(services: list[Service]) -> None:
-    watching = [Stream(service.address, "topic=runs") for service in services]
-    post(services[0], next(iter(made_stream(1))))
+    watching = [Stream(service.address, "topic=run:seen") for service in services]
+    post(services[0], next(iter(made_stream(1, run_id="seen"))))
     for stream in watching:
         _, event = stream.event()
-        assert (event.run.run_id, event.run.steps) == ("run-1", 20)
+        assert (event.run.run_id, event.run.steps) == ("seen", 20)
         stream.close()
 
 
-def test_a_run_is_judged_by_one_and_by_the_other_when_that_one_stops(services: list[Service], database: str) -> None:
+def test_a_run_is_judged_by_one_and_by_the_other_when_that_one_stops(
+    own_services: list[Service], own_database: str
+) -> None:
+    services, database = own_services, own_database
     windows = list(made_stream(12))
     post_in_turns(services[:1], windows[:6])
     judges: list[str] = []
@@ -169,11 +198,18 @@ def test_a_run_is_judged_by_one_and_by_the_other_when_that_one_stops(services: l
     assert f":{other.process.pid}:" in judges[0]
 
 
-def test_nothing_acknowledged_is_lost_when_one_is_killed(services: list[Service], database: str) -> None:
-    windows = list(made_stream(80))
-    killer = threading.Timer(0.3, services[0].process.kill)
-    killer.start()
-    for window in windows:
+@pytest.mark.parametrize("after_s", [None, pytest.param(0.3, marks=pytest.mark.soak)])
+def test_nothing_acknowledged_is_lost_when_one_is_killed(
+    own_services: list[Service], own_database: str, after_s: float | None
+) -> None:
+    """Between two posts, or at any moment."""
+    services, windows = own_services, list(made_stream(80))
+    killer = threading.Timer(after_s or 0.0, services[0].process.kill)
+    if after_s is not None:
+        killer.start()
+    for number, window in enumerate(windows):
+        if number == 40 and after_s is None:
+            killer.run()
         for service in (services[0], services[1]):
             try:
                 status, _ = post(service, window)
@@ -181,15 +217,15 @@ def test_nothing_acknowledged_is_lost_when_one_is_killed(services: list[Service]
                 continue
             assert status == 200
             break
-    killer.join()
-    assert steps_of(database, "run-1") == sent(windows)
+    killer.finished.wait(30)
+    assert steps_of(own_database, "run-1") == sent(windows)
 
 
 def test_a_run_that_is_deleted_at_one_service_leaves_the_pages_of_all(services: list[Service]) -> None:
-    post(services[0], made_window(0, end={"status": "finished"}))
-    watching = [Stream(service.address, "topic=runs") for service in services]
+    post(services[0], made_window(0, run_id="gone", end={"status": "finished"}))
+    watching = [Stream(service.address, "topic=run:gone") for service in services]
     connection = http.client.HTTPConnection(urlsplit(services[0].address).netloc, timeout=20)
-    connection.request("DELETE", "/api/v1/runs/run-1", headers=JSON)
+    connection.request("DELETE", "/api/v1/runs/gone", headers=JSON)
     assert connection.getresponse().status == 204
     for each in watching:
         while not each.event()[1].deleted:

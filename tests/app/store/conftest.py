@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.app.databases import Databases
 from tests.app.store.clock import WallClock
 from underfed_server.store.store import Store
 
@@ -18,5 +19,13 @@ def clock() -> WallClock:
 @pytest.fixture
 def store(database_url: str, clock: WallClock) -> Iterator[Store]:
     opened = Store(database_url, now=clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def shared_store(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """For what a module's tests only read."""
+    opened = Store(databases.new(tmp_path_factory.mktemp("shared")), now=WallClock())
     yield opened
     opened.close()

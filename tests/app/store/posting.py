@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.app.made_windows import arrival, made_window
+from tests.app.made_windows import made_window, posted_window
 from underfed_server.errors import OutOfOrderError
 from underfed_server.store.store import Store
 from underfed_server.store.writing.compact import compact
@@ -17,7 +17,7 @@ KEY = StreamKey("run-1", 0, 1)
 
 def post(store: Store, windows: Iterable[Window]) -> None:
     """On return all of them are on disk."""
-    for done in [store.submit(arrival(window)) for window in windows]:
+    for done in [store.submit(posted_window(window)) for window in windows]:
         done.result(timeout=30)
 
 
@@ -35,5 +35,7 @@ def settle(store: Store) -> None:
     """Wait until the writer did what it does after it has answered: two more turns of it are behind that."""
     for _ in range(2):
         # Refused, since those before it are missing: it leaves nothing behind.
-        outcome = store.submit(arrival(made_window(5, run_id="nobody", previous_window_index=4))).result(timeout=30)
+        outcome = store.submit(posted_window(made_window(5, run_id="nobody", previous_window_index=4))).result(
+            timeout=30
+        )
         assert isinstance(outcome, OutOfOrderError)

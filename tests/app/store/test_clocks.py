@@ -12,7 +12,7 @@ from tests.app.conftest import on_postgresql_alone
 from tests.app.made_windows import made_stream
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
-from underfed_server.api.stream import OVERLAP, Events, since_of
+from underfed_server.api.event_streams import OVERLAP, Events, since_of
 from underfed_server.store.databases.tables import MICROSECOND, UNIX_EPOCH
 from underfed_server.store.store import Store
 

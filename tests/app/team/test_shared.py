@@ -43,7 +43,7 @@ def test_runs_on_several_hosts_that_wait_for_one_network_mount_share_it() -> Non
     (cause,) = shared_causes([run("a"), elsewhere])
     assert (cause.cause, cause.kind, cause.place, cause.hours_lost) == ("storage_wait", "mount", "nas:/x", 4.0)
     assert [each.run_id for each in cause.runs] == ["b", "a"], "most hours lost first"
-    assert cause.sentence == "2 runs wait for storage at nas:/x at one time."
+    assert cause.sentence == "2 runs wait for storage at nas:/x at the same time."
 
 
 def test_a_disk_is_shared_on_its_own_host_only() -> None:

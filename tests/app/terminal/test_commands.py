@@ -12,7 +12,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 from underfed_server.main import create_app
 from underfed_server.model import Comparison, Diagnosis, RunsPage
 from underfed_server.store.store import Store
@@ -130,7 +130,7 @@ def test_runs_are_compared_by_their_beginnings_with_the_first(store: Store, caps
         windows = list(made_stream(20, run_id=run_id, seed=seed))
         windows[0] |= {"loaders": [loader], "run": RUN | {"name": f"[red]{run_id}"}}
         post(store, windows)
-        Judgement()(store, run_id)
+        Diagnoser()(store, run_id)
     assert compare(["slo", "quick"]) == 0
     said = capsys.readouterr().out
     assert "[red]slow" in said and "baseline" in said

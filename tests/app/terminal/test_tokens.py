@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.api.granting import ROOT
+from tests.app.api.visitors import ROOT
 from tests.app.serving import application_in, serving, settings_for
 from underfed_server.main import Application
 from underfed_server.model import TokenList, TokenMade
@@ -43,7 +43,7 @@ def test_a_token_is_made_used_listed_and_revoked(address: str, capsys: pytest.Ca
     assert client.runs().runs == []
     assert token(["list"]) == 0
     listed = capsys.readouterr().out
-    for shown in ("cluster", "ingest", "view", "vision", "live", advice.split()[-1]):
+    for shown in ("cluster", "ingest", "view", "vision", "valid", advice.split()[-1]):
         assert shown in listed
     assert secret not in listed
     assert token(["revoke", advice.split()[-1]]) == 0

@@ -14,7 +14,7 @@ from tests.fakes.gallery.job import Job
 from tests.fakes.gallery.runs import BEFORE, answer, team
 from tests.fakes.gallery.windows import length_s, windows
 
-JUDGED_S = 180.0
+JUDGED_S = 500.0
 
 
 @dataclass(slots=True)

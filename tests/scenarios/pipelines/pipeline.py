@@ -8,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Literal, get_args
 
-from underfed_server.model import Cause
+from underfed_server.names import CauseName
 
 Strength = Literal["none", "weak", "clear", "strong"]
 """``none``: the healthy neighbour. ``weak``: 5 to 15 % of the step, where silence is no mistake."""
@@ -24,7 +24,7 @@ Windows = Callable[[Strength, str], Iterator[dict[str, Any]]]
 class Pipeline:
     """``cause`` ``None``: there is nothing to find. Either it trains or its windows are told."""
 
-    cause: Cause | None
+    cause: CauseName | None
     train: Callable[[Strength], None] | None = None
     """Runs the job in this process."""
     windows: Windows | None = None

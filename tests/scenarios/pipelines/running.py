@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 from tests.app.serving import judged
 from tests.fakes.environment import clean_environment
-from tests.scenarios.pipelines.pipeline import Strength, Windows, pipeline
+from tests.scenarios.pipelines.pipeline import Strength, pipeline
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
@@ -26,16 +28,22 @@ def diagnose(name: str, strength: Strength, *, address: str, directory: Path) ->
     Raises:
         CalledProcessError: the job failed.
     """
-    chosen = pipeline(name)
-    run_id = f"{name.partition('.')[2]}-{strength}-{uuid.uuid4().hex[:8]}".replace("_", "-")
-    if chosen.windows is not None:
-        _post(chosen.windows, strength, run_id, address)
+    run_id = f"{run_name(name, strength)}-{uuid.uuid4().hex[:8]}"
+    tell = pipeline(name).windows
+    if tell is not None:
+        post(tell(strength, run_id), address)
     else:
-        _train(name, chosen.ranks, strength, run_id, address, directory)
+        train(name, strength, run_id, address=address, directory=directory)
     return judged(Client(address), run_id)
 
 
-def _train(name: str, ranks: int, strength: Strength, run_id: str, address: str, directory: Path) -> None:
+def run_name(name: str, strength: Strength) -> str:
+    """As a run id may be."""
+    return f"{name.partition('.')[2]}-{strength}".replace("_", "-")
+
+
+def train(name: str, strength: Strength, run_id: str, *, address: str, directory: Path) -> None:
+    ranks = pipeline(name).ranks
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
     environment = clean_environment(
         PYTHONPATH=str(ROOT),
@@ -48,8 +56,8 @@ def _train(name: str, ranks: int, strength: Strength, run_id: str, address: str,
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=TIMEOUT_S)
 
 
-def _post(windows: Windows, strength: Strength, run_id: str, address: str) -> None:
-    for window in windows(strength, run_id):
+def post(windows: Iterable[Mapping[str, Any]], address: str) -> None:
+    for window in windows:
         body = json.dumps(window).encode()
         with urlopen(Request(f"{address}/api/v1/ingest", body, {"Content-Type": "application/json"})):
             pass

@@ -1,41 +1,38 @@
-"""``fewer_tensors``: what is joined in the worker is handed over at once."""
+"""Tensors that are joined in the worker are handed over together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.diff import call
 from underfed_server.advice.offer import Offer, offer_unpredicted
-from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.limits import LIMITS
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.advice.proof.traits import halved
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
+def consider(case: Case) -> Outcomes:
     tensors = case.loader.batch_tensors
-    if not case.num_workers or tensors is None or tensors < LIMITS.many_tensors:
-        return []
-    if case.found("ipc_copy", "pin_thread") is None:
+    if not case.num_workers or tensors is None or tensors < THRESHOLDS.many_tensors or case.cause is None:
         return []
     return [offer_unpredicted(case, _offer(case, tensors))]
 
 
 def _offer(case: Case, tensors: int) -> Offer:
     return Offer(
-        change="fewer_tensors",
         to="joined in collate_fn",
         title="Hand over a few large tensors",
-        why=f"Each of the {tensors:,} tensors of a batch is handed over, mapped and released by itself.",
-        risk="The training loop has to take the batch apart again; views of one tensor cost next to nothing.",
+        why=f"Each of the {tensors:,} tensors of a batch is handed over, mapped and released separately.",
+        risk="The training loop has to split the batch again; views of one tensor cost next to nothing.",
         diff=_diff(case),
         evidence=[
-            Evidence(what="Tensors in a batch", value=tensors, unit="count"),
-            Evidence(what="Size of a batch", value=case.loader.batch_bytes, unit="bytes"),
-            Evidence(what="A batch takes to be received", value=measures.handover_us(case.rank), unit="us"),
+            evidence.batch_tensors(case.loader),
+            evidence.batch_bytes(case.loader),
+            Evidence(what="Handing over one loaded batch", value=measures.handover_us(case.rank), unit="us"),
         ],
         from_=tensors,
-        unknown="how few tensors the batch can be joined into is the program's to say",
+        unknown="it depends on how few tensors the program can join a batch into",
     )
 
 
@@ -43,7 +40,16 @@ def _diff(case: Case) -> str:
     function = [
         "+def join(samples: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:",
         "+    lengths = torch.tensor([len(sample) for sample in samples])",
-        "+    return torch.cat(samples), lengths  # torch.split(joined, lengths.tolist()) takes it apart",
+        "+    return torch.cat(samples), lengths  # torch.split(joined, lengths.tolist()) splits it again",
         " ",
     ]
     return "\n".join([*function, call(case.loader, ["+collate_fn=join,"])])
+
+
+CHANGE = Change(
+    label="fewer tensors",
+    about="Join the tensors of a batch in the worker, so that a few large ones are handed over.",
+    consider=consider,
+    sign=halved("batch_tensors"),
+    alters="batch_tensors",
+)

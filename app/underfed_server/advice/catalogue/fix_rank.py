@@ -1,32 +1,32 @@
-"""``fix_rank``: one rank waits for its data and the others wait for it, so its host or storage is what to mend."""
+"""One rank waits for its data and the others wait for that rank, so its host or storage is what to repair."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.offer import Offer, offer_computed
+from underfed_server.advice.proof.traits import gone
 from underfed_server.advice.shares import gain_without
-from underfed_server.diagnosis import measures
+from underfed_server.diagnosis import evidence, measures
 from underfed_server.facts.record import RankFacts
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    slow, cause = straggler(case), case.found("slow_rank")
-    if slow is None or cause is None:
+def consider(case: Case) -> Outcomes:
+    slow = _straggler(case)
+    if slow is None or case.cause is None:
         return []
     usual = case.facts.median_rank
     excess = np.maximum(0.0, slow.steps.data_wait_us - usual.data_wait_us)
     gain = gain_without(slow.steps.step_us, excess)
     ceiling = slow.step_us / max(slow.step_us - slow.data_wait_us, 1.0)
-    assumption = "All ranks then go as fast as the median rank waits; they were in step with the slow one."
+    assumption = "All ranks then wait as long as the median rank does; until now they kept pace with the slow one."
     return offer_computed(case, gain, _offer(case, slow, usual), assumption, ceiling)
 
 
-def straggler(case: Case) -> RankFacts | None:
+def _straggler(case: Case) -> RankFacts | None:
     """The one that waits longest of those the verdict marks; ``None``: it marks none."""
     marked = {each.rank for each in case.verdict.ranks if each.straggler}
     slow = [rank for rank in case.facts.ranks if rank.rank in marked and len(rank.steps)]
@@ -36,17 +36,16 @@ def straggler(case: Case) -> RankFacts | None:
 def _offer(case: Case, slow: RankFacts, usual: RankFacts) -> Offer:
     host = slow.hostname or "its host"
     return Offer(
-        change="fix_rank",
         to=f"rank {slow.rank} on {host}",
-        title=f"Mend rank {slow.rank} on {host}",
-        why=f"{_what_differs(slow, usual)} All other ranks wait for this one in every step.",
-        risk="None for what is trained. Moving the rank to another host keeps the order of batches.",
+        title=f"Repair rank {slow.rank} on {host}",
+        why=f"{_what_differs(slow, usual)} All other ranks wait for it in every step.",
+        risk="None for the training. Moving the rank to another host keeps the order of batches.",
         diff=_diff(case, slow),
         evidence=[
             Evidence(what=f"Rank {slow.rank} waits for data", value=slow.data_wait_us, unit="us"),
             Evidence(what="The median rank waits", value=usual.data_wait_us, unit="us"),
-            Evidence(what=f"Loading a batch on rank {slow.rank}", value=_mean(slow, "load_us"), unit="us"),
-            Evidence(what="On the median rank", value=_mean(usual, "load_us"), unit="us"),
+            evidence.mean_us(f"Loading one batch on rank {slow.rank}", slow.batches.load_us),
+            evidence.mean_us("Loading one batch on the median rank", usual.batches.load_us),
         ],
         from_=slow.rank,
         in_call=False,
@@ -54,16 +53,16 @@ def _offer(case: Case, slow: RankFacts, usual: RankFacts) -> Offer:
 
 
 def _what_differs(slow: RankFacts, usual: RankFacts) -> str:
-    """Which part of a load takes longer there than elsewhere, by most."""
+    """Which part of a load takes longer than on the median rank, by most."""
     excess = {part: (_mean(slow, part) or 0.0) - (_mean(usual, part) or 0.0) for part in REASONS}
     part = max(excess, key=lambda name: excess[name])
     return REASONS[part] if excess[part] > 0 else "Its batches arrive later than those of the others."
 
 
 REASONS = {
-    "blocked_us": "Its loading is blocked longer than elsewhere: its storage or network is slower.",
-    "runqueue_us": "Its loading waits longer for a core than elsewhere: others use the cores of its host.",
-    "cpu_us": "Its loading computes longer than elsewhere: its CPU is slower, or its samples are larger.",
+    "blocked_us": "Its loading is blocked for longer than on other ranks: its storage or network is slower.",
+    "runqueue_us": "Its loading waits longer for a core than on other ranks: other processes use its host.",
+    "cpu_us": "Its loading computes for longer than on other ranks: its CPU is slower, or its samples are larger.",
 }
 
 
@@ -74,3 +73,11 @@ def _mean(rank: RankFacts, part: str) -> float | None:
 def _diff(case: Case, slow: RankFacts) -> str:
     path = next((place.mount for place in case.facts.storage if place.hostname in (None, slow.hostname)), "")
     return f" # on {slow.hostname or 'its host'}, and on one of the others:\n+underfed doctor {path}".rstrip()
+
+
+CHANGE = Change(
+    label="repair the slow rank",
+    about="Repair the host or the storage of the one rank that the others wait for.",
+    consider=consider,
+    sign=gone("has_straggler"),
+)

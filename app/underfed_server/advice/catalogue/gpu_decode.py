@@ -1,14 +1,13 @@
-"""``gpu_decode``: where the CPU's cores are all decoding and a GPU is at hand, it decodes faster and beside them."""
+"""Where all cores are busy decoding and there is a GPU, the GPU decodes faster and beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.offer import Offer, offer_unpredicted
-from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.limits import LIMITS
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence
 
 IMAGES = ("image", "jpeg", "photo", "resize", "crop", "coco", "decode")
 """In the names of data sets and transforms that decode: torchvision's, albumentations' and what people call theirs."""
@@ -24,15 +23,15 @@ DIFF = """\
  # Or a pipeline of NVIDIA DALI: fn.readers.file, fn.decoders.image(device="mixed"), fn.resize, …"""
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    if not (case.waits_for_data and case.facts.uses_gpu and decodes_images(case)):
+def consider(case: Case) -> Outcomes:
+    if not (case.waits_for_data and case.facts.uses_gpu and _decodes_images(case)):
         return []
-    if case.found("cpu_limited") is None or (_cpu_share(case) or 0.0) < LIMITS.blocked_fraction:
+    if case.cause is None or (_cpu_share(case) or 0.0) < THRESHOLDS.blocked_fraction:
         return []
     return [offer_unpredicted(case, _offer(case))]
 
 
-def decodes_images(case: Case) -> bool:
+def _decodes_images(case: Case) -> bool:
     names = (case.loader.dataset_type or "", *(case.loader.transforms or ()))
     return any(word in name.lower() for name in names for word in IMAGES)
 
@@ -44,21 +43,27 @@ def _cpu_share(case: Case) -> float | None:
 def _offer(case: Case) -> Offer:
     rank, host = case.rank, case.facts.host
     return Offer(
-        change="gpu_decode",
         to="nvJPEG or DALI",
         title="Decode on the GPU",
-        why="No core is free, and loading is mostly decoding and transforming. A GPU does both far faster.",
+        why="No core is free, and loading is mostly decoding and transforming, which a GPU does far faster.",
         risk=(
-            "A change of code: decoders and resizing differ by a few grey levels, and the GPU's memory and time are "
-            "shared with training."
+            "A change of code: other decoders and resizers differ by a few grey levels, and decoding takes memory and "
+            "time of the GPU from training."
         ),
         diff=DIFF,
         evidence=[
-            Evidence(what="Loading spent on the CPU", value=_cpu_share(case), unit="fraction", series="cpu_us"),
-            Evidence(what="Cores in use", value=measures.used_cores(rank), unit="cores", series="busy_cores"),
-            Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores"),
+            evidence.cpu_share(_cpu_share(case)),
+            evidence.cores_in_use(rank),
+            evidence.usable_cores(host),
             Evidence(what="GPU in use", value=rank.gpu_util, unit="fraction", series="gpu_util"),
         ],
         in_call=False,
-        unknown="what decoding takes on this GPU, and of its time for training, was not seen in this run",
+        unknown="how much of the GPU's time decoding would take was not seen in this run",
     )
+
+
+CHANGE = Change(
+    label="decode on the GPU",
+    about="Decode and transform images on the GPU, by nvJPEG or DALI.",
+    consider=consider,
+)

@@ -1,19 +1,18 @@
-"""``multiprocessing_context``: a spawned worker imports everything anew; a fork server has imported it before."""
+"""A spawned worker imports everything anew; a fork server did so once."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.diff import diff_of
 from underfed_server.advice.offer import Offer, offer_unpredicted
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    if case.loader.settings.get("multiprocessing_context") != "spawn" or case.found("worker_startup") is None:
+def consider(case: Case) -> Outcomes:
+    if case.loader.settings.get("multiprocessing_context") != "spawn" or case.cause is None:
         return []
     return [offer_unpredicted(case, _offer(case))]
 
@@ -25,13 +24,12 @@ def _offer(case: Case) -> Offer:
         " ",
     ]
     return Offer(
-        change="multiprocessing_context",
         to="forkserver",
         title="Start workers from a fork server",
-        why="Each spawned worker starts Python and imports torch by itself, in each epoch.",
+        why="In each epoch every spawned worker starts Python and imports torch.",
         risk=(
-            "The data set is pickled to each worker as before. Plain fork would be faster still, and unsafe: this "
-            "process has threads, and workers must not inherit a CUDA context."
+            "The data set is pickled to each worker as before. Plain fork would be faster still, but is unsafe in a "
+            "process with threads or a CUDA context."
         ),
         diff="\n".join([*preload, diff_of(case.loader, {"multiprocessing_context": "forkserver"})]),
         evidence=[
@@ -44,3 +42,11 @@ def _offer(case: Case) -> Offer:
         ],
         unknown="how long a fork server takes to start workers was not seen in this run",
     )
+
+
+CHANGE = Change(
+    label="fork server",
+    about="Start workers from a fork server instead of spawning each.",
+    consider=consider,
+    is_between_epochs=True,
+)

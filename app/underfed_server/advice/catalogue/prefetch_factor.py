@@ -1,27 +1,29 @@
-"""``prefetch_factor``: a longer queue pays only where load times vary, so that slow batches are begun earlier."""
+"""A longer queue pays only where load times vary, so that slow batches are begun earlier."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from underfed_server.advice.case import Case
-from underfed_server.advice.cures import LOADING
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.diff import diff_of
 from underfed_server.advice.memory import fits, in_flight
-from underfed_server.advice.offer import Offer, is_worthwhile, offer_predicted, offer_unpredicted
-from underfed_server.advice.predict import Predictor
-from underfed_server.advice.replay import PredictionError
+from underfed_server.advice.offer import Offer, is_worthwhile, offer_predicted, offer_unpredicted, refuse
+from underfed_server.advice.prediction.predict import Predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.advice.search import cheapest, longer_factors
-from underfed_server.advice.simulate import LoaderSetting
-from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.limits import LIMITS
+from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Advice, Evidence, Refusal
 
+NOT_IN_TIME = (
+    "no_workers", "too_few_workers", "cpu_limited", "storage_wait", "slow_samples", "slow_collate",
+    "thread_oversubscription",
+)  # fmt: skip
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
+
+def consider(case: Case) -> Outcomes:
     if not case.num_workers or not (case.waits_for_data or case.is_short_of_memory):
         return []
     if case.predictor is None:
@@ -42,15 +44,15 @@ def _with_prediction(case: Case, predictor: Predictor) -> list[Advice | Refusal]
     return [offer_predicted(case, predictor.predict(best), _offer(case, best))]
 
 
-def _longer(case: Case) -> list[LoaderSetting]:
+def _longer(case: Case) -> list[SimulatedSetting]:
     options = [replace(case.recorded, prefetch_factor=factor) for factor in longer_factors(case)]
     return [option for option in options if fits(case, option)]
 
 
 def _shorter(case: Case, predictor: Predictor) -> list[Advice | Refusal]:
-    """The shortest queue that is as fast: batches that lie ready are memory."""
+    """The shortest queue that is as fast: batches that wait take memory."""
     options = (replace(case.recorded, prefetch_factor=factor) for factor in range(1, case.prefetch_factor))
-    fast = (option for option in options if predictor.quick(option) >= 1 - LIMITS.cheapest_within_fraction)
+    fast = (option for option in options if predictor.quick(option) >= 1 - THRESHOLDS.cheapest_within_fraction)
     setting = next(fast, None)
     return [offer_predicted(case, predictor.predict(setting), _offer(case, setting))] if setting else []
 
@@ -63,27 +65,26 @@ def _without_prediction(case: Case, obstacle: str | None) -> list[Advice | Refus
 
 
 def _would_be_tried(case: Case) -> bool:
-    """Where batches are not loaded in time; nobody seeks the help of a queue against a slow hand-over or start."""
-    return case.found(*LOADING, "slow_samples", "slow_collate", "thread_oversubscription") is not None
+    """Where batches are not loaded in time: against a slow hand-over or start nobody tries a longer queue."""
+    return case.found(*NOT_IN_TIME) is not None
 
 
-def _offer(case: Case, setting: LoaderSetting) -> Offer:
+def _offer(case: Case, setting: SimulatedSetting) -> Offer:
     factor, current = setting.prefetch_factor, case.prefetch_factor
     is_longer = factor > current
-    why = "Load times vary: with more batches in flight a slow one is begun earlier."
+    why = "Load times vary: with more batches in flight a slow one is started earlier."
     return Offer(
-        change="prefetch_factor",
         to=factor,
         title=f"{'Raise' if is_longer else 'Lower'} prefetch_factor from {current} to {factor}",
-        why=why if is_longer else "Fewer batches lie ready in memory, and the loop waits no longer for them.",
-        risk=f"Up to {in_flight(setting)} batches lie in shared memory at once.",
+        why=why if is_longer else "Fewer batches wait in memory, and the loop waits no longer for them.",
+        risk=f"Up to {in_flight(setting)} batches are in shared memory at once.",
         diff=diff_of(case.loader, {"prefetch_factor": factor}, case.facts.overrides),
         evidence=_evidence(case, setting),
         settings={"prefetch_factor": factor},
     )
 
 
-def _evidence(case: Case, setting: LoaderSetting) -> list[Evidence]:
+def _evidence(case: Case, setting: SimulatedSetting) -> list[Evidence]:
     rows = _spread(case)
     if case.loader.batch_bytes is not None:
         size = case.loader.batch_bytes * in_flight(setting)
@@ -92,25 +93,20 @@ def _evidence(case: Case, setting: LoaderSetting) -> list[Evidence]:
 
 
 def _spread(case: Case) -> list[Evidence]:
-    load = case.rank.batches.load_us[np.isfinite(case.rank.batches.load_us)]
-    median, slow = (float(np.percentile(load, share)) if len(load) else None for share in (50, 95))
-    empty = measures.empty_queue_fraction(case.rank)
-    return [
-        Evidence(what="Loading a batch, median", value=median, unit="us", series="load_us"),
-        Evidence(what="Loading a batch, slowest 5%", value=slow, unit="us"),
-        Evidence(what="Requests that found no batch ready", value=empty, unit="fraction", series="queue_depth"),
-    ]
+    return [*evidence.load_spread(case.rank), evidence.empty_queue(case.rank)]
 
 
 def _refusal(case: Case, speedup: float | None) -> Refusal:
     if speedup is None:
-        why = "A longer queue has no room, or is as long already as a queue can help."
+        why = "There is no room for a longer queue, or the queue is as long already as helps."
     else:
-        why = "A longer queue holds no more: it is emptied as fast as it is filled, however long it is."
+        why = "The loop takes batches as fast as they are loaded, so a longer queue would be just as empty."
     simulated = Evidence(what="Speed-up with the best longer queue, simulated", value=speedup, unit="factor")
-    return Refusal(
-        change="prefetch_factor",
-        title="A longer queue",
-        why=why,
-        evidence=[*_spread(case), *([simulated] if speedup is not None else [])],
-    )
+    return refuse(case, "A longer queue", why, [*_spread(case), *([simulated] if speedup is not None else [])])
+
+
+CHANGE = Change(
+    label="prefetch factor",
+    about="A longer queue where load times vary, a shorter one where memory is short.",
+    consider=consider,
+)

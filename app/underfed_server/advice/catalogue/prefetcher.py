@@ -1,17 +1,15 @@
-"""``prefetcher``: the next batch is copied on a stream of its own while the device works on this one."""
+"""The next batch is copied on a stream of its own while the device works on this one."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.copies import ceiling, copy_evidence, is_exposed, is_pinned
+from underfed_server.advice.change import Change, Outcomes
+from underfed_server.advice.copies import ceiling, copy_evidence, is_exposed, is_pinned, waits_for_input
 from underfed_server.advice.offer import Offer, offer_computed
 from underfed_server.advice.shares import gain_without
-from underfed_server.facts.record import Column
-from underfed_server.model import Advice, Refusal
+from underfed_server.measurements import Column
 
 DIFF = """\
 +import underfed
@@ -21,19 +19,17 @@ DIFF = """\
 +for batch in underfed.prefetch(loader, device=device):"""
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    """What page-locked batches leave exposed."""
-    if not (is_pinned(case) and case.facts.uses_gpu and is_exposed(case)):
+def consider(case: Case) -> Outcomes:
+    """For the copy time that is exposed although batches are page-locked."""
+    if not (is_pinned(case) and case.facts.uses_gpu and is_exposed(case) and waits_for_input(case)):
         return []
-    if not (case.waits_for_data or case.verdict.bound == "transfer"):
-        return []
-    gain = gain_without(case.rank.steps.step_us, hidden_us(case))
-    assumption = "Copies then run beside the work of the step before, and slow it down by nothing."
+    gain = gain_without(case.rank.steps.step_us, _hidden_us(case))
+    assumption = "Copies then run beside the work of the step before, and do not slow it down."
     return offer_computed(case, gain, _offer(case), assumption, ceiling(case))
 
 
-def hidden_us(case: Case) -> Column:
-    """Of each exposed copy what fits beside the rest of the step: a copy longer than that stays exposed."""
+def _hidden_us(case: Case) -> Column:
+    """The part of each exposed copy that fits beside the rest of the step: the remainder stays exposed."""
     steps = case.rank.steps
     rest = steps.step_us - steps.h2d_exposed_us
     left_over = np.maximum(0.0, np.where(np.isfinite(steps.h2d_us), steps.h2d_us, 0.0) - rest)
@@ -42,12 +38,18 @@ def hidden_us(case: Case) -> Column:
 
 def _offer(case: Case) -> Offer:
     return Offer(
-        change="prefetcher",
         to="underfed.prefetch",
         title="Copy the next batch while the GPU works",
-        why="The GPU waits for the copy of each batch, though there is time to make it during the step before.",
-        risk="One batch more lies in the GPU's memory. Batches keep their order.",
+        why="The GPU waits for the copy of each batch, though it could be made during the step before.",
+        risk="The GPU's memory holds one batch more. Batches keep their order.",
         diff=DIFF,
         evidence=copy_evidence(case),
         in_call=False,
     )
+
+
+CHANGE = Change(
+    label="CUDA prefetcher",
+    about="`underfed.prefetch`: the next batch is copied on a stream of its own while the GPU works on this one.",
+    consider=consider,
+)

@@ -1,12 +1,12 @@
-"""``shard_iterable``: an iterable data set that does not ask which worker it is in yields every sample in each."""
+"""An iterable data set that does not ask which worker it is in yields every sample in every worker."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.offer import Offer, offer_unpredicted
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.advice.proof.traits import gone
+from underfed_server.model import Evidence
 
 DIFF = """\
  class YourDataset(IterableDataset):
@@ -17,8 +17,8 @@ DIFF = """\
 +        yield from itertools.islice(self.samples(), first, None, stride)  # better: each worker opens its own files"""
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    if case.found("unsharded_iterable") is None:
+def consider(case: Case) -> Outcomes:
+    if case.cause is None:
         return []
     return [offer_unpredicted(case, _offer(case))]
 
@@ -26,11 +26,10 @@ def consider(case: Case) -> Sequence[Advice | Refusal]:
 def _offer(case: Case) -> Offer:
     compared, repeated = case.loader.compared_batches, case.loader.repeated_batches
     return Offer(
-        change="shard_iterable",
         to="get_worker_info()",
         title="Give each worker its own share of the data",
-        why=f"Each of {case.num_workers} workers yields the whole data set: every sample is trained on so often.",
-        risk="An epoch becomes shorter by so many times, and with it a schedule that counts steps.",
+        why=f"Each of the {case.num_workers} workers yields the whole data set: every sample is trained on that often.",
+        risk=f"An epoch has {case.num_workers} times fewer steps then: adapt schedules that count steps.",
         diff=DIFF,
         evidence=[
             Evidence(what="Batches compared between workers", value=compared, unit="count"),
@@ -39,5 +38,13 @@ def _offer(case: Case) -> Offer:
         from_=case.loader.dataset_type,
         in_call=False,
         changes_batch_order=True,
-        unknown="steps take as long as before; what is gained is that no sample is loaded twice in an epoch",
+        unknown="steps take as long as before; the gain is that no sample is loaded twice in an epoch",
     )
+
+
+CHANGE = Change(
+    label="sharded iterable",
+    about="Let each worker yield its own share of an iterable data set.",
+    consider=consider,
+    sign=gone("repeated_batches"),
+)

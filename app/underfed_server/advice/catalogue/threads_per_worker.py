@@ -1,16 +1,16 @@
-"""``threads_per_worker``: libraries that start a thread for each core do so in each worker; one is enough."""
+"""Libraries that start a thread for each core do so in each worker; one is enough."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.diff import call
 from underfed_server.advice.offer import Offer, offer_unpredicted
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.diagnosis import evidence
+from underfed_server.model import Evidence
 
 ONE = 1
-"""As torch itself gives each worker: more work at once is what more workers are for."""
+"""As torch itself sets in each worker: to compute more at once there are more workers."""
 
 DIFF = """\
 +def limit_threads(worker_id: int) -> None:
@@ -20,8 +20,8 @@ DIFF = """\
 +"""
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    if not case.num_workers or case.found("thread_oversubscription") is None:
+def consider(case: Case) -> Outcomes:
+    if not case.num_workers or case.cause is None:
         return []
     if case.loader.settings.get("threads_per_worker") == ONE:
         return []
@@ -30,16 +30,15 @@ def consider(case: Case) -> Sequence[Advice | Refusal]:
 
 def _offer(case: Case) -> Offer:
     return Offer(
-        change="threads_per_worker",
         to=ONE,
         title="Let each worker compute with one thread",
-        why="The workers' libraries compute with more threads than there are cores: they wait for each other.",
-        risk="None for what is loaded. A library that the diff does not name keeps its threads.",
+        why="The workers' libraries compute with more threads than there are cores, which wait for each other.",
+        risk="None for the data. A library that the diff does not name keeps its threads.",
         diff="\n".join([DIFF, call(case.loader, ["+worker_init_fn=limit_threads,"])]),
         evidence=_evidence(case),
         settings={"threads_per_worker": ONE},
         # The CPU time of a pool is work and waiting at barriers alike, and tells nothing of either.
-        unknown="how much of what the threads compute is waiting for each other was not seen",
+        unknown="how long the threads wait for each other was not seen",
     )
 
 
@@ -49,6 +48,13 @@ def _evidence(case: Case) -> list[Evidence]:
     cores = [one.cores for one in workers if one.cores is not None]
     return [
         Evidence(what="Threads of all workers", value=sum(threads) if threads else None, unit="count"),
-        Evidence(what="Cores that they use", value=sum(cores) if cores else None, unit="cores"),
-        Evidence(what="Cores this run may use", value=case.facts.host.usable_cores, unit="cores"),
+        Evidence(what="Cores that these threads use", value=sum(cores) if cores else None, unit="cores"),
+        evidence.usable_cores(case.facts.host),
     ]
+
+
+CHANGE = Change(
+    label="one thread a worker",
+    about="Keep the libraries in each worker from starting a thread for every core.",
+    consider=consider,
+)

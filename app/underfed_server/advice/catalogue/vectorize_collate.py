@@ -1,18 +1,18 @@
-"""``vectorize_collate``: a batch is joined by one call, not by a loop over samples and fields."""
+"""A batch is joined with one call, not by a loop over samples and fields."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.diff import call
 from underfed_server.advice.offer import Offer, offer_unpredicted
-from underfed_server.diagnosis import measures
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.advice.proof.traits import halved
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    if case.found("slow_collate") is None:
+def consider(case: Case) -> Outcomes:
+    if case.cause is None:
         return []
     return [offer_unpredicted(case, _offer(case))]
 
@@ -20,15 +20,14 @@ def consider(case: Case) -> Sequence[Advice | Refusal]:
 def _offer(case: Case) -> Offer:
     rank, name = case.rank, case.loader.collate_type or "the collate function"
     return Offer(
-        change="vectorize_collate",
         to="vectorised",
-        title="Join samples by one call",
+        title="Join samples with one call",
         why=f"Joining samples into a batch ({name}) is a large part of loading it.",
-        risk="The batch has to be the same as before: compare one of each.",
+        risk="The new function has to give the same batches: compare one of each.",
         diff=_diff(case),
         evidence=[
-            Evidence(what="Joining, of load time", value=_share(case), unit="fraction", series="collate_us"),
-            Evidence(what="Joining one batch", value=measures.mean(rank.batches.collate_us), unit="us"),
+            Evidence(what="Joining samples, of load time", value=_share(case), unit="fraction", series="collate_us"),
+            evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
         from_=case.loader.collate_type,
@@ -50,3 +49,11 @@ def _diff(case: Case) -> str:
         " ",
     ]
     return "\n".join([*function, call(case.loader, ["+collate_fn=collate,"])])
+
+
+CHANGE = Change(
+    label="vectorised collate",
+    about="Join a batch with one call, not by a loop over samples and fields.",
+    consider=consider,
+    sign=halved("collate_us"),
+)

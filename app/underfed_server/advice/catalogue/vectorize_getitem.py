@@ -1,14 +1,12 @@
-"""``vectorize_getitem``: samples so small that calling Python for each is the work are fetched by one call a batch."""
+"""Samples so small that calling Python for each is the work are fetched by one call a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from underfed_server.advice.bounds import BOUNDS
 from underfed_server.advice.case import Case
+from underfed_server.advice.change import Change, Outcomes
 from underfed_server.advice.offer import Offer, offer_unpredicted
 from underfed_server.diagnosis import measures
-from underfed_server.model import Advice, Evidence, Refusal
+from underfed_server.model import Evidence
 
 DIFF = """\
  class YourDataset(Dataset):
@@ -21,30 +19,36 @@ DIFF = """\
 +    collate_fn=lambda batch: batch,  # a named function where workers are spawned
  )"""
 
+SMALL_SAMPLE_US = 100.0
+"""CPU time of one sample below which calling Python for each is the work: an index into an array in memory takes
+5–50 µs, decoding a small JPEG a millisecond."""
 
-def consider(case: Case) -> Sequence[Advice | Refusal]:
-    sample = sample_us(case)
-    if not case.waits_for_data or case.loader.is_iterable or sample is None or sample >= BOUNDS.small_sample_us:
+MANY_SAMPLES = 32
+"""In a batch, from which one call for all of them saves calls worth saving."""
+
+
+def consider(case: Case) -> Outcomes:
+    sample = _sample_us(case)
+    if not case.waits_for_data or case.loader.is_iterable or sample is None or sample >= SMALL_SAMPLE_US:
         return []
-    if case.found("no_workers", "too_few_workers", "cpu_limited") is None:
+    if case.cause is None:
         return []
     return [offer_unpredicted(case, _offer(case, sample))]
 
 
-def sample_us(case: Case) -> float | None:
+def _sample_us(case: Case) -> float | None:
     """CPU time of one sample, joining left out; ``None``: not measured, or too few in a batch to save calls."""
     batches = case.rank.batches
     cpu, collate, samples = (measures.mean(part) for part in (batches.cpu_us, batches.collate_us, batches.samples))
-    if cpu is None or not samples or samples < BOUNDS.many_samples:
+    if cpu is None or not samples or samples < MANY_SAMPLES:
         return None
     return max(0.0, cpu - (collate or 0.0)) / samples
 
 
 def _offer(case: Case, sample: float) -> Offer:
     return Offer(
-        change="vectorize_getitem",
         to="__getitems__",
-        title="Fetch a batch by one call",
+        title="Fetch a batch with one call",
         why="A sample takes so little that calling Python for each is most of the work.",
         risk="Only for data in arrays that can be indexed by a list. Batches keep their order.",
         diff=DIFF,
@@ -56,3 +60,10 @@ def _offer(case: Case, sample: float) -> Offer:
         in_call=False,
         unknown="how fast the data set fetches many samples at once was not seen in this run",
     )
+
+
+CHANGE = Change(
+    label="batched fetching",
+    about="Fetch a batch of small samples with one call of `__getitems__`.",
+    consider=consider,
+)

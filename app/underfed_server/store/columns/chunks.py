@@ -1,6 +1,6 @@
 """Columns of figures as bytes and back, exactly: differences where they are smaller, byte planes, zstd.
 
-In memory a column is float64 with NaN for "not measured": every integer up to 2^53 is exact in it. In a chunk,
+In memory a column is float64, in which every integer up to 2^53 is exact. In a chunk,
 integers lie in as few bytes as the largest needs, all bits set meaning "not measured" (for durations, which are below
 2^32 − 1, that is the wire's null); other figures lie as float64. Each column is compressed by itself, so that
 reading two of ten decodes two.
@@ -17,8 +17,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-Column = NDArray[np.float64]
-Columns = dict[str, Column]
+from underfed_server.measurements import Column, Columns
 
 PLAIN, SIGNED, DIFFERENCES, FLOATS, ABSENT = "u", "z", "d", "f", "n"
 LEVEL = 3

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.ingest.wire import Part, Window
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import Column, Columns
 from underfed_server.store.columns.lanes import (
     HOST,
     PROCESS,
-    STEP_COLUMNS,
     batches_lane,
     columns_of,
     gpu_lane,
@@ -59,30 +58,26 @@ def _parts(window: Window) -> Iterator[tuple[str, Part, int]]:
 
 def _columns(lane: str, parts: Sequence[Part]) -> Columns:
     kind = kind_of(lane)
-    if kind == "steps":
-        return _steps(parts)
-    names = columns_of(lane)
-    rows = _rows(parts, "load_us" if kind == "batches" else "at_us")
-    return {name: _column(parts, name, rows) for name in names}
+    rows = _rows(parts, {"steps": "step_us", "batches": "load_us"}.get(kind, "at_us"))
+    told = _told(parts, rows) if kind == "steps" else {}
+    return {name: told[name] if name in told else _column(parts, name, rows) for name in columns_of(lane)}
 
 
-def _steps(parts: Sequence[Part]) -> Columns:
-    rows = _rows(parts, "step_us")
+def _told(parts: Sequence[Part], rows: NDArray[np.intp]) -> Columns:
+    """The columns of steps that windows tell by their first value."""
     starts = np.cumsum(rows) - rows
     counted = np.arange(np.sum(rows)) - np.repeat(starts, rows)
     step_us = _column(parts, "step_us", rows)
     # Only the last step of a part may be open: what lies before a step in its part is known.
     before = np.cumsum(np.nan_to_num(step_us)) - np.nan_to_num(step_us)
     batch_index = _column(parts, "batch_index", rows)
-    made = {
+    return {
         "step_index": _column(parts, "first_step_index", rows) + counted,
         "batch_index": np.where(
             np.isnan(batch_index), _column(parts, "first_batch_index", rows) + counted, batch_index
         ),
         "start_us": _column(parts, "start_us", rows) + before - np.repeat(before[starts], rows),
-        "step_us": step_us,
     }
-    return {name: made[name] if name in made else _column(parts, name, rows) for name in STEP_COLUMNS}
 
 
 def _rows(parts: Sequence[Part], name: str) -> NDArray[np.intp]:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.store.columns.chunks import Column, compressor, decompressor
+from underfed_server.measurements import Column
+from underfed_server.store.columns.chunks import compressor, decompressor
 
 BINS_PER_OCTAVE = 32
 BINS = 1 + 32 * BINS_PER_OCTAVE

@@ -1,68 +1,39 @@
 """Roll-ups: what a bucket of consecutive rows measured, by which an overview costs the same for any length of run.
 
-A chunk has a tier of them (one for 256 rows); above it, ``rollup`` has one for every 2, 4, 8, … consecutive chunks.
+A chunk has them for every 256 of its rows; above it, ``rollup`` has one for every 2, 4, 8, … consecutive chunks.
 Merging two is exact: counts and sums add, extremes compare.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import (
+    COMPUTE,
+    COMPUTED,
+    MEASURES,
+    OWN_CORES,
+    RATES,
+    STALL,
+    STALL_FRACTION,
+    Column,
+    Columns,
+)
 from underfed_server.store.columns.histograms import Bins, bins_of, merged
 from underfed_server.store.columns.lanes import instant_of, kind_of, length
 from underfed_server.store.columns.stall import stall_us
 
-TIER_ROWS = 256
-"""Rows of a tier's bucket. Finer buckets are made from a chunk's rows: for N of them that is at most 256 × N rows."""
-
-COMPUTE, STALL, STALL_FRACTION = "compute_us", "stall_us", "data_stall_fraction"
-OWN_CORES = "own_cores"
-RATES = {
-    "disk_read_bytes_per_s": "disk_read_bytes",
-    "disk_written_bytes_per_s": "disk_written_bytes",
-    "network_received_bytes_per_s": "network_received_bytes",
-    "network_sent_bytes_per_s": "network_sent_bytes",
-}
-"""Measures of a host, with the columns that they are the growth of."""
-MEASURES = {
-    "steps": (
-        "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us",
-        "h2d_exposed_us", COMPUTE, STALL, STALL_FRACTION,
-    ),
-    "batches": ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us", "read_bytes"),
-    "process": ("rss_bytes", "workers_rss_bytes", "threads", "open_files", "swap_bytes", OWN_CORES),
-    "host": (
-        "busy_cores", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes",
-        *RATES,
-    ),
-    "worker": ("rss_bytes", "pss_bytes", "threads"),
-    "gpu": ("util_fraction", "memory_used_bytes", "power_w", "own_process"),
-}  # fmt: skip
-"""By kind of lane. Roll-ups on disk hold them in this order: new ones come last."""
-
-BINNED = {
-    "steps": ("step_us", "data_wait_us", COMPUTE, "gpu_idle_us", "h2d_us", "h2d_exposed_us"),
-    "batches": ("load_us",),
-}
-"""The measures whose roll-ups have a histogram beside them, for percentiles."""
-
-_OF_STEPS = ("step_us", "data_wait_us", "gpu_idle_us", "queue_depth")
-_OF_PROCESSES = ("process_cpu_us", "workers_cpu_us", "at_us")
-DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys((COMPUTE, STALL, STALL_FRACTION), _OF_STEPS),
-    OWN_CORES: _OF_PROCESSES,
-    **{rate: (total_, "at_us") for rate, total_ in RATES.items()},
-}
-"""The columns that a measure which no column holds is made of."""
+ROLLUP_ROWS = 256
+"""Of a bucket of a chunk's roll-ups. Finer buckets are made from a chunk's rows: for N of them at most 256 × N rows."""
 
 Starts = Sequence[int] | NDArray[np.intp]
 Figures = NDArray[np.float64]
-"""``[measure, bucket]``"""
+"""``[count, sum, least or greatest; measure; bucket]``"""
+COUNT, SUM, LEAST, GREATEST = range(4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,14 +54,11 @@ class Rollup:
     first_index: Column
     first_us: Column
     names: tuple[str, ...]
-    """Of the measures, in the order of the figures' rows."""
-    count: Figures
-    sum: Figures
-    min: Figures
-    max: Figures
+    """Of the measures, in the order of the figures."""
+    figures: Figures
     bins: Mapping[str, Bins] = field(default_factory=dict)
     """How many values of a measure lie in which bin, ``[bucket, bin]``, where that was asked for."""
-    percentiles: Mapping[str, Figures] = field(default_factory=dict)
+    percentiles: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """Of a measure, ``[percentile, bucket]``, where they were asked for."""
 
     def __len__(self) -> int:
@@ -100,38 +68,39 @@ class Rollup:
     def stats(self) -> dict[str, Stat]:
         """By measure: those that were measured anywhere here."""
         return {
-            name: Stat(self.count[row], self.sum[row], self.min[row], self.max[row])
-            for row, name in enumerate(self.names)
-            if self.count[row].any()
+            name: Stat(*self.figures[:, row]) for row, name in enumerate(self.names) if self.figures[COUNT, row].any()
         }
 
 
 def summarise(lane: str, columns: Columns, index: Column, starts: Starts, binned: Sequence[str] = ()) -> Rollup:
     """Rows of ``lane`` in buckets that begin at the rows ``starts``. ``index``: of each row.
 
-    ``columns`` come from :func:`with_derived` where derived measures are wanted; the others' are left out.
+    ``columns`` come from :func:`with_computed` where computed measures are wanted; the others' are left out.
     """
     at = np.asarray(starts, dtype=np.intp)
     rows = np.diff(at, append=length(columns)).astype(np.float64)
     names = tuple(name for name in MEASURES[kind_of(lane)] if name in columns)
-    figures = [_reduced(columns[name], at, rows) for name in names]
-    count, total_, least, most = (np.array(part).reshape(len(names), len(at)) for part in _turned(figures))
+    figures = np.empty((4, len(names), len(at)))
+    for row, name in enumerate(names):
+        figures[:, row] = _reduced(columns[name], at, rows)
     bins = {name: bins_of(columns[name], at) for name in binned if name in columns}
-    return Rollup(rows, index[at], columns[instant_of(lane)][at], names, count, total_, least, most, bins)
+    return Rollup(rows, index[at], columns[instant_of(lane)][at], names, figures, bins)
 
 
 def merge(rollup: Rollup, starts: Starts) -> Rollup:
     """Fewer, larger buckets that begin at the buckets ``starts``."""
     at = np.asarray(starts, dtype=np.intp)
+    added = np.add.reduceat(rollup.figures[: SUM + 1], at, axis=2)
+    extremes = (
+        np.fmin.reduceat(rollup.figures[LEAST], at, axis=1),
+        np.fmax.reduceat(rollup.figures[GREATEST], at, axis=1),
+    )
     return Rollup(
         np.add.reduceat(rollup.rows, at),
         rollup.first_index[at],
         rollup.first_us[at],
         rollup.names,
-        np.add.reduceat(rollup.count, at, axis=1),
-        np.add.reduceat(rollup.sum, at, axis=1),
-        np.fmin.reduceat(rollup.min, at, axis=1),
-        np.fmax.reduceat(rollup.max, at, axis=1),
+        np.concatenate((added, extremes)),
         {name: merged(bins, at) for name, bins in rollup.bins.items()},
     )
 
@@ -152,10 +121,7 @@ def joined(rollups: Sequence[Rollup]) -> Rollup:
         np.concatenate([rollup.first_index for rollup in even]),
         np.concatenate([rollup.first_us for rollup in even]),
         names,
-        np.concatenate([rollup.count for rollup in even], axis=1),
-        np.concatenate([rollup.sum for rollup in even], axis=1),
-        np.concatenate([rollup.min for rollup in even], axis=1),
-        np.concatenate([rollup.max for rollup in even], axis=1),
+        np.concatenate([rollup.figures for rollup in even], axis=2),
         {name: np.concatenate(list(_binned(even, name))) for name in binned},
     )
 
@@ -164,46 +130,39 @@ def with_names(rollup: Rollup, names: tuple[str, ...]) -> Rollup:
     """Its figures of these measures, in this order."""
     if rollup.names == names:
         return rollup
-    places = [rollup.names.index(name) if name in rollup.names else -1 for name in names]
-    absent = np.array(places) < 0
-    count, total_, least, most = (
-        np.ascontiguousarray(part[places]) if len(rollup.names) else np.empty((len(names), len(rollup)))
-        for part in (rollup.count, rollup.sum, rollup.min, rollup.max)
-    )
-    count[absent], total_[absent], least[absent], most[absent] = 0.0, 0.0, np.nan, np.nan
-    return Rollup(
-        rollup.rows, rollup.first_index, rollup.first_us, names, count, total_, least, most, rollup.bins
-    )  # fmt: skip
+    figures = np.empty((4, len(names), len(rollup)))
+    figures[: SUM + 1], figures[LEAST:] = 0.0, np.nan
+    for row, name in enumerate(names):
+        if name in rollup.names:
+            figures[:, row] = rollup.figures[:, rollup.names.index(name)]
+    return replace(rollup, names=names, figures=figures)
 
 
-def explained_by(measure: str) -> str | None:
-    """The fact under which an agent says why there is no such rate; ``None``: it is no rate."""
-    if measure not in RATES:
-        return None
-    return "disks" if measure.startswith("disk") else "networks"
+def rollups_of(lane: str, columns: Columns, index: Column) -> Rollup:
+    """What a chunk of these rows, :func:`with_computed`, has beside it."""
+    return summarise(lane, columns, index, range(0, length(columns), ROLLUP_ROWS))
 
 
-def tier_of(lane: str, columns: Columns, index: Column) -> Rollup:
-    """What a chunk of these rows, :func:`with_derived`, has beside it."""
-    return summarise(lane, columns, index, range(0, length(columns), TIER_ROWS))
-
-
-def with_derived(lane: str, columns: Columns) -> Columns:
-    """With the measures that are made of several columns, where all of these are there.
+def with_computed(lane: str, columns: Columns) -> Columns:
+    """With the measures that are computed from several columns, where all of these are there.
 
     What was lost in steps that were not timed is estimated from the others, and what grows is told by the row before:
     give a whole chunk, not a cut of it.
     """
     kind = kind_of(lane)
+    computed = COMPUTED.get(kind, {})
+    wanted = [name for name, each in computed.items() if columns.keys() >= set(each.made_of)]
     if kind == "steps":
-        return columns | _of_steps(columns) if columns.keys() >= set(_OF_STEPS) else columns
-    if kind == "host":
-        grown = {rate: columns[total_] for rate, total_ in RATES.items() if {total_, "at_us"} <= columns.keys()}
-        return columns | {rate: _per_us(column, columns["at_us"]) * 1e6 for rate, column in grown.items()}
-    if kind == "process" and columns.keys() >= set(_OF_PROCESSES):
-        cpu_us = columns["process_cpu_us"] + columns["workers_cpu_us"]
-        return columns | {OWN_CORES: _per_us(cpu_us, columns["at_us"])}
-    return columns
+        return columns | _of_steps(columns) if wanted else columns
+    return columns | {name: _growth_per_s(columns, name) for name in wanted}
+
+
+def _growth_per_s(columns: Columns, rate: str) -> Column:
+    """Not known of the first row, and where a counter began anew."""
+    if rate == OWN_CORES:
+        # Microseconds of CPU time a microsecond.
+        return _per_us(columns["process_cpu_us"] + columns["workers_cpu_us"], columns["at_us"])
+    return _per_us(columns[RATES[rate]], columns["at_us"]) * 1e6
 
 
 def _of_steps(columns: Columns) -> Columns:
@@ -216,7 +175,7 @@ def _of_steps(columns: Columns) -> Columns:
 
 
 def _per_us(grown: Column, at_us: Column) -> Column:
-    """How much it grew since the row before. Not known of the first row, and where a counter began anew."""
+    """How much it grew since the row before."""
     by, within_us = np.diff(grown, prepend=np.nan), np.diff(at_us, prepend=np.nan)
     rate = np.full(len(grown), np.nan)
     return np.asarray(np.divide(by, within_us, out=rate, where=(by >= 0) & (within_us > 0)))
@@ -236,11 +195,6 @@ def _reduced(column: Column, at: NDArray[np.intp], rows: Column) -> tuple[Column
         np.fmin.reduceat(column, at),
         np.fmax.reduceat(column, at),
     )
-
-
-def _turned(figures: Sequence[tuple[Column, ...]]) -> Iterator[tuple[Column, ...]]:
-    """Four rows of measures from measures of four figures each, also where there is no measure."""
-    return zip(*figures, strict=True) if figures else iter(((),) * 4)
 
 
 def _binned(rollups: Sequence[Rollup], name: str) -> Iterator[Bins]:

@@ -1,7 +1,7 @@
 """Lanes, in which recorded rows lie as columns: one for the steps and one for the batches of each loader, one for each
 worker and for each other kind of samples.
 
-A column is float64 with NaN for "not measured"; instants are of the incarnation's run clock.
+Their columns are those of ``measurements.py``; instants are of the incarnation's run clock.
 """
 
 from __future__ import annotations
@@ -10,29 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import RECORDED, Column, Columns, names_of
 
 PROCESS, HOST = "process", "host"
-
-STEP_COLUMNS = (
-    "step_index", "epoch_index", "batch_index", "start_us",
-    "step_us", "data_wait_us", "queue_depth", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us",
-)  # fmt: skip
-BATCH_COLUMNS = (
-    "epoch_index", "batch_index", "worker", "start_us", "load_us", "cpu_us", "process_cpu_us", "runqueue_us",
-    "blocked_us", "collate_us", "pin_us", "asked_bytes", "read_bytes", "samples", "received_us",
-)  # fmt: skip
-PROCESS_COLUMNS = (
-    "at_us", "main_cpu_us", "main_runqueue_us", "process_cpu_us", "workers_cpu_us", "rss_bytes",
-    "workers_rss_bytes", "threads", "open_files", "swap_bytes",
-)  # fmt: skip
-HOST_COLUMNS = (
-    "at_us", "busy_cores", "cpu_pressure_us", "io_pressure_us", "memory_pressure_us", "throttled_us",
-    "memory_available_bytes", "memory_used_bytes", "swap_used_bytes", "shm_free_bytes", "disk_read_bytes",
-    "disk_written_bytes", "network_received_bytes", "network_sent_bytes",
-)  # fmt: skip
-WORKER_COLUMNS = ("at_us", "rss_bytes", "pss_bytes", "threads", "cpu_us")
-GPU_COLUMNS = ("at_us", "util_fraction", "memory_used_bytes", "power_w", "own_process")
 
 GAP = "gap_us"
 """How a chunk holds ``start_us`` of a step: as the time between it and the end of the step before, mostly 0."""
@@ -71,14 +51,7 @@ def gpu_lane(gpu_index: int) -> str:
 
 def columns_of(lane: str) -> tuple[str, ...]:
     """The columns a lane has, measured or not."""
-    return {
-        "steps": STEP_COLUMNS,
-        "batches": BATCH_COLUMNS,
-        "process": PROCESS_COLUMNS,
-        "host": HOST_COLUMNS,
-        "worker": WORKER_COLUMNS,
-        "gpu": GPU_COLUMNS,
-    }[kind_of(lane)]
+    return tuple(RECORDED[kind_of(lane)])
 
 
 def kind_of(lane: str) -> str:
@@ -87,7 +60,7 @@ def kind_of(lane: str) -> str:
 
 def instant_of(lane: str) -> str:
     """The column that says when a row of the lane was."""
-    return "start_us" if kind_of(lane) in ("steps", "batches") else "at_us"
+    return names_of(kind_of(lane), "instant")[0]
 
 
 def joined(parts: Sequence[Columns]) -> Columns:

@@ -2,7 +2,7 @@
 
 A record is ``rows, first_index, first_us`` and then every measure's count, every measure's sum, least and greatest, in
 the order of :data:`MEASURES`. Measures are only ever added at its end: how many a record has is told by its length.
-A roll-up of several chunks is one record as it is; a chunk's tier has one a bucket, in byte planes, compressed.
+A roll-up of several chunks is one record; those of a chunk are one record a bucket, in byte planes, compressed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from underfed_server.measurements import MEASURES
 from underfed_server.store.columns.chunks import compressor, decompressor
-from underfed_server.store.columns.ladder import MEASURES, Rollup, joined, with_names
+from underfed_server.store.columns.ladder import Rollup, joined, with_names
 from underfed_server.store.columns.lanes import kind_of
 
 HEAD = 3
@@ -25,18 +26,18 @@ Matrix = NDArray[np.float64]
 """``[figure of a record, bucket]``"""
 
 
-def tier_to_bytes(lane: str, tier: Rollup) -> bytes:
-    matrix = _matrix(lane, tier)
+def chunk_rollups_to_bytes(lane: str, rollups: Rollup) -> bytes:
+    matrix = _matrix(lane, rollups)
     figures, buckets = matrix.shape
     planes = matrix.view(np.uint8).reshape(figures, buckets, FIGURE_BYTES).transpose(0, 2, 1)
     head: bytes = figures.to_bytes(2, "little")
     return head + compressor().compress(planes.tobytes())
 
 
-def tiers_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+def chunk_rollups_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
     """Of consecutive chunks, one after the other, with the measures ``names``; at least one body."""
     groups = (list(group) for _, group in groupby(bodies, lambda body: body[:2]))
-    return joined([_tiers(lane, group, names) for group in groups])
+    return joined([_chunk_rollups(lane, group, names) for group in groups])
 
 
 def node_to_bytes(lane: str, node: Rollup) -> bytes:
@@ -52,23 +53,23 @@ def nodes_from_bytes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -
 
 
 def _matrix(lane: str, rollup: Rollup) -> Matrix:
-    whole = with_names(rollup, MEASURES[kind_of(lane)])
+    whole = with_names(rollup, tuple(MEASURES[kind_of(lane)]))
     heads = np.stack((whole.rows, whole.first_index, whole.first_us))
-    return np.concatenate((heads, whole.count, whole.sum, whole.min, whole.max)).astype("<f8")
+    return np.concatenate((heads, *whole.figures)).astype("<f8")
 
 
-def _tiers(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
+def _chunk_rollups(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
     """All records have as many figures."""
     figures = int.from_bytes(bodies[0][:2], "little")
     wanted, rows = _rows(lane, figures, names)
     contents = [decompressor().decompress(memoryview(body)[2:]) for body in bodies]
-    # Nearly all chunks have as many rows: their tiers are put together from their bytes at once.
+    # Nearly all chunks have as many rows: their roll-ups are put together from their bytes at once.
     groups = (list(group) for _, group in groupby(contents, len))
-    return _rollup(np.concatenate([_tier_matrix(group, figures, rows) for group in groups], axis=1), wanted)
+    return _rollup(np.concatenate([_chunk_matrix(group, figures, rows) for group in groups], axis=1), wanted)
 
 
-def _tier_matrix(contents: Sequence[bytes], figures: int, rows: NDArray[np.intp]) -> Matrix:
-    """Of tiers of one length."""
+def _chunk_matrix(contents: Sequence[bytes], figures: int, rows: NDArray[np.intp]) -> Matrix:
+    """Of roll-ups of one length."""
     planes = np.frombuffer(b"".join(contents), np.uint8).reshape(len(contents), figures, FIGURE_BYTES, -1)
     apart = planes[:, rows].transpose(1, 0, 3, 2).copy()
     return apart.view("<f8").reshape(len(rows), -1)
@@ -83,12 +84,12 @@ def _nodes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
 
 def _rows(lane: str, figures: int, names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """The measures of a record that are asked for, and where its head and their figures are."""
-    known = MEASURES[kind_of(lane)][: (figures - HEAD) // PARTS]
+    known = tuple(MEASURES[kind_of(lane)])[: (figures - HEAD) // PARTS]
     wanted = tuple(name for name in known if name in names)
     places = [HEAD + part * len(known) + known.index(name) for part in range(PARTS) for name in wanted]
     return wanted, np.array([*range(HEAD), *places], dtype=np.intp)
 
 
 def _rollup(matrix: Matrix, wanted: tuple[str, ...]) -> Rollup:
-    count, total, least, most = matrix[HEAD:].reshape(PARTS, len(wanted), matrix.shape[1])
-    return Rollup(matrix[0], matrix[1], matrix[2], wanted, count, total, least, most)
+    figures = matrix[HEAD:].reshape(PARTS, len(wanted), matrix.shape[1])
+    return Rollup(matrix[0], matrix[1], matrix[2], wanted, figures)

@@ -1,4 +1,4 @@
-"""Rounds durations to so many significant bits, where a project chose fewer bytes over exact figures.
+"""PeriodicThread durations to so many significant bits, where a project chose fewer bytes over exact figures.
 
 With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 6.5 bytes instead of 9.8.
 Counts, indices, instants and bytes stay as they are.
@@ -8,21 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import Column, Columns, names_of
 from underfed_server.store.columns.lanes import kind_of
 
 FEWEST_BITS, MOST_BITS = 4, 24
 """Of 4 bits a duration is off by up to 6 %; of more than 24, none that is shorter than 16 s is rounded at all."""
-
-DURATIONS = {
-    "steps": (
-        "step_us", "data_wait_us", "sampler_us", "gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us",
-    ),
-    "batches": (
-        "load_us", "cpu_us", "process_cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us",
-    ),
-}  # fmt: skip
-
 
 INSTANT_SHARE = 64
 """Into so many parts of a median step the starts of rounded steps are told apart."""
@@ -32,7 +22,7 @@ def rounded(lane: str, columns: Columns, precision_bits: int | None) -> Columns:
     """``None``: as they are."""
     if precision_bits is None:
         return columns
-    durations = DURATIONS.get(kind_of(lane), ())
+    durations = names_of(kind_of(lane), "duration")
     found = {
         name: _rounded(column, precision_bits) if name in durations else column for name, column in columns.items()
     }

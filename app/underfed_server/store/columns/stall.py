@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.store.columns.chunks import Column
+from underfed_server.measurements import Column
 
 TIMED_BLOCKING = 0.8
 """Share of the steps that could block which must have been timed: an exhausted pool of event pairs leaves out some, and

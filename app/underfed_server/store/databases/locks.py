@@ -1,4 +1,4 @@
-"""Keeps service processes that share a database from writing the windows of one run at the same time.
+"""Keeps service processes that share a database from writing, or judging, one run at the same time.
 
 The locks are PostgreSQL's advisory ones, of a transaction: they can be taken before there is a row, all in one
 statement and in one order, so that two processes never wait for each other; and Citus, which cannot lock rows of
@@ -9,8 +9,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 
-from sqlalchemy import ARRAY, BigInteger, Connection, bindparam, func, select
+from sqlalchemy import ARRAY, BigInteger, Connection, and_, bindparam, func, or_, select, update
+
+from underfed_server.store.databases import tables
+
+LEASE = timedelta(seconds=20)
+"""A process that died keeps its runs so long. Clocks of the hosts may differ by less than half of it.
+
+A lease that ends later than any can was taken before the clock was set back, and is none.
+"""
 
 
 def lock_runs(connection: Connection, run_ids: Iterable[str]) -> None:
@@ -32,3 +41,22 @@ def lock_run_at_once(connection: Connection, run_id: str) -> bool:
 def number_of(run_id: str) -> int:
     """64 bits with a sign, as PostgreSQL numbers its locks. Two runs of one number wait for each other: harmless."""
     return int.from_bytes(hashlib.blake2b(run_id.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def claim_run(connection: Connection, run_id: str, judge: str, now: datetime) -> bool:
+    """Have the run to judge for :data:`LEASE`, unless another process has it, or there is none."""
+    run = tables.run.c
+    latest = now + 1.5 * LEASE
+    is_ours = and_(run.judge == judge, run.judge_until.between(now + LEASE / 2, latest))
+    # Most often it is ours, and stays so for a while: nothing is written then.
+    if connection.execute(select(run.run_id).where(run.run_id == run_id, is_ours)).first():
+        return True
+    is_free = or_(run.judge.is_(None), run.judge == judge, run.judge_until <= now, run.judge_until > latest)
+    taken = update(tables.run).where(run.run_id == run_id, is_free).values(judge=judge, judge_until=now + LEASE)
+    return connection.execute(taken).rowcount == 1
+
+
+def release_runs(connection: Connection, judge: str) -> None:
+    """Leave all runs to the other processes at once."""
+    run = tables.run.c
+    connection.execute(update(tables.run).where(run.judge == judge).values(judge=None, judge_until=None))

@@ -8,9 +8,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, func, inspect, select
 
 from underfed_server.errors import StartError
+from underfed_server.store.databases.tables import metadata
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -19,15 +20,23 @@ UPGRADING = int.from_bytes(b"underfed", "big") >> 1
 
 
 def upgrade(engine: Engine) -> None:
-    """All steps that are missing, in one transaction.
+    """Create the tables where there are none, or run the migrations that are missing, in one transaction.
 
     Raises:
-        StartError: the database is of a newer version than this one.
+        StartError: the database has a schema that this version does not know.
     """
     with engine.begin() as connection:
         _wait_for_others(connection)
-        require_known(connection)
-        command.upgrade(configuration(connection), "head")
+        current = MigrationContext.configure(connection).get_current_revision()
+        config = configuration(connection)
+        if current is not None:
+            _require_known(current)
+            command.upgrade(config, "head")
+            return
+        if not metadata.tables.keys().isdisjoint(inspect(connection).get_table_names()):
+            raise StartError("the database has tables of another program; choose another with --db")
+        metadata.create_all(connection, checkfirst=False)
+        command.stamp(config, "head")
 
 
 def _wait_for_others(connection: Connection) -> None:
@@ -36,21 +45,16 @@ def _wait_for_others(connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(UPGRADING)))
 
 
-def require_known(connection: Connection) -> None:
-    """Raises:
-    StartError: the database has steps that this version does not know.
-    """
-    current = MigrationContext.configure(connection).get_current_revision()
-    known = {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
-    if current is not None and current not in known:
+def _require_known(revision: str) -> None:
+    if revision not in {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}:
         raise StartError(
-            f"the database was written by a newer version of underfed (its schema is {current}); "
-            "install that version, or choose another file with --db"
+            "the database was written by a newer version of underfed, or by one before its first release (its schema "
+            f"is {revision}); install that version, or choose another database with --db"
         )
 
 
 def configuration(connection: Connection) -> Config:
-    """Alembic's, without a file: for ``command`` and for writing a new step."""
+    """Alembic's, without a file: for ``command`` and for writing a new migration."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection

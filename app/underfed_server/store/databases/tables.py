@@ -2,7 +2,7 @@
 
 A **stream** is what one rank's process of one incarnation sends. Its recorded rows lie in **lanes**
 (``steps:LOADER``, ``batches:LOADER``, ``worker:WORKER:LOADER``, ``process``, ``host``, ``gpu:INDEX``), new ones as
-``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.tier``, ``rollup``).
+``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.rollups``, ``rollup``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     JSON,
     BigInteger,
     Boolean,
@@ -24,7 +25,10 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    event,
 )
+
+from underfed_server.measurements import RATES
 
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)
@@ -53,6 +57,10 @@ metadata = MetaData(
 
 def _key(name: str, kind: type[Text | Integer | BigInteger]) -> Column[Any]:
     return Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
+
+
+def _stream_key() -> tuple[Column[Any], ...]:
+    return _key("run_id", Text), _key("rank", Integer), _key("incarnation", BigInteger)
 
 
 run = Table(
@@ -135,7 +143,7 @@ diagnosis = Table(
     Column("body", Text, nullable=False),
     Column("judged_at", Instant, nullable=False),
     # When it last began to say something else.
-    Column("changed_at", Instant),
+    Column("changed_at", Instant, nullable=False),
 )
 
 tag = Table(
@@ -179,9 +187,7 @@ loader = Table(
 stream = Table(
     "stream",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     Column("last_window_index", BigInteger, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("end_us", BigInteger, nullable=False),
@@ -198,8 +204,8 @@ stream = Table(
     Column("overhead_us_total", Float, nullable=False),
     Column("overhead_steps", BigInteger, nullable=False),
     # What lies in ``hot`` and waits to be made into a chunk.
-    Column("hot_rows", BigInteger, nullable=False, server_default="0"),
-    Column("hot_windows", BigInteger, nullable=False, server_default="0"),
+    Column("hot_rows", BigInteger, nullable=False),
+    Column("hot_windows", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 Index(
@@ -209,9 +215,7 @@ Index(
 track = Table(
     "track",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     Column("rows", BigInteger, nullable=False),
     # One past the highest step index: of the rows counted, plus those that were dropped before they were sent.
@@ -221,12 +225,12 @@ track = Table(
     Column("chunks", Integer, nullable=False),
     Column("chunk_rows", BigInteger, nullable=False),
     # Of the chunks' rows, without their roll-ups; retention gives them up from the oldest on.
-    Column("chunk_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("chunk_bytes", BigInteger, nullable=False),
     # The first so many chunks have only their roll-ups left.
-    Column("dropped_chunks", Integer, nullable=False, server_default="0"),
+    Column("dropped_chunks", Integer, nullable=False),
     Column("dropped_at", Instant),
-    # Of the chunks' tiers and what is rolled up above them: kept as long as the run.
-    Column("ladder_bytes", BigInteger, nullable=False, server_default="0"),
+    # Of the chunks' roll-ups and what is rolled up above them: kept as long as the run.
+    Column("ladder_bytes", BigInteger, nullable=False),
     # Significant bits of the durations in the chunk that was rounded most; null: all are exact.
     Column("precision_bits", Integer),
     sqlite_with_rowid=False,
@@ -235,9 +239,7 @@ track = Table(
 epoch = Table(
     "epoch",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("epoch_index", BigInteger),
     Column("start_us", BigInteger, nullable=False),
@@ -254,9 +256,7 @@ epoch = Table(
 worker_life = Table(
     "worker_life",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("iterator_index", BigInteger),
     _key("worker", BigInteger),
@@ -271,9 +271,7 @@ worker_life = Table(
 storage = Table(
     "storage",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("loader", Text),
     _key("mount", Text),
     Column("file_system", Text),
@@ -290,19 +288,14 @@ peak = Table(
     # The most in a second that a rank saw of the host that it samples.
     _key("run_id", Text),
     _key("rank", Integer),
-    Column("disk_read_bytes_per_s", Float),
-    Column("disk_written_bytes_per_s", Float),
-    Column("network_received_bytes_per_s", Float),
-    Column("network_sent_bytes_per_s", Float),
+    *(Column(rate, Float) for rate in RATES),
     sqlite_with_rowid=False,
 )
 
 hot = Table(
     "hot",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("window_index", BigInteger),
     # In its longest lane: what decides when the stream's windows are made into a chunk.
     Column("rows", Integer, nullable=False),
@@ -313,16 +306,14 @@ hot = Table(
 chunk = Table(
     "chunk",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     _key("ordinal", Integer),
     Column("rows", Integer, nullable=False),
     Column("first_index", BigInteger, nullable=False),
     Column("first_us", BigInteger, nullable=False),
-    Column("tier", LargeBinary, nullable=False),
-    # Empty once retention gave up the rows.
+    Column("rollups", LargeBinary, nullable=False),
+    # Empty once retention deleted the rows.
     Column("body", LargeBinary, nullable=False),
     Index(None, "run_id", "rank", "incarnation", "lane", "first_index"),
 )
@@ -330,9 +321,7 @@ chunk = Table(
 rollup = Table(
     "rollup",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     # Of 2^level consecutive chunks: those from ordinal × 2^level on.
     _key("level", Integer),
@@ -344,9 +333,7 @@ rollup = Table(
 histogram = Table(
     "histogram",
     metadata,
-    _key("run_id", Text),
-    _key("rank", Integer),
-    _key("incarnation", BigInteger),
+    *_stream_key(),
     _key("lane", Text),
     _key("measure", Text),
     # As of ``rollup``; level 0 is of one chunk.
@@ -391,6 +378,11 @@ project = Table(
     Column("max_bytes", BigInteger),
     Column("precision_bits", Integer),
 )
+
+for _table, _column in ((chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
+    # PostgreSQL would try to compress again what is compressed already.
+    _external = DDL(f"ALTER TABLE {_table.name} ALTER COLUMN {_column} SET STORAGE EXTERNAL")  # type: ignore[no-untyped-call]
+    event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))
 
 RUN_TABLES = tuple(table for table in metadata.sorted_tables if "run_id" in table.c)
 """Where a run leaves rows."""

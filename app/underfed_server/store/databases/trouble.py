@@ -89,7 +89,7 @@ def _of_postgresql(told: BaseException | None) -> str | None:
     return _POSTGRESQL.get(code[:2])
 
 
-class Complaint:
+class TroubleLog:
     """Says once that trouble began and once that it ended: what was refused comes again every second meanwhile."""
 
     def __init__(self) -> None:

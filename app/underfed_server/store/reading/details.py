@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, and_, select, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, and_, bindparam, select, type_coerce
 
-from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, StoragePlace
+from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, RunSummary, StoragePlace
 from underfed_server.store.databases import tables
-from underfed_server.store.reading.workers import read_died
+from underfed_server.store.reading.worker_lives import read_died
 from underfed_server.store.runs.summaries import devices_by_host, run_row, summaries
 
 NEWEST_EPOCHS = 200
+
+# Made once: putting a statement together costs more than running it.
+_rank, _loader = tables.rank.c, tables.loader.c
+_TOLD = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
+_OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
 def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
@@ -24,11 +29,7 @@ def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
     summary = summaries(connection, [row], now)[0]
     ranks = _of_run(connection, tables.rank, run_id, tables.rank.c.rank)
     streams = _of_run(connection, tables.stream, run_id, tables.stream.c.rank, tables.stream.c.incarnation)
-    same = (
-        "command", "script", "config", "overrides", "advice_of", "started_by", "launcher", "restart_count",
-        "agent_version", "python_version", "torch_version", "cuda_version", "hip_version", "cudnn_version", "notes",
-        "replay",
-    )  # fmt: skip
+    same = [name for name in Run.model_fields.keys() - RunSummary.model_fields.keys() if name in row]
     steps = sum(stream["overhead_steps"] for stream in streams)
     return Run(
         **dict(summary),
@@ -59,6 +60,17 @@ def read_epochs(
     return [_epoch(row, run_started_at) for row in reversed(connection.execute(statement).mappings().all())]
 
 
+def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
+    """Why facts were not measured, as the agents say: of the loader before of the run, a low rank before a high one."""
+    told: dict[str, str] = {}
+    for reasons in connection.execute(_TOLD, {"run_id": run_id}).scalars():
+        told |= reasons
+    info = connection.execute(_OF_LOADER, {"run_id": run_id, "loader": loader}).scalar()
+    if info is not None:
+        told |= info.get("not_measured", {})
+    return told
+
+
 def _of_run(connection: Connection, table: Table, run_id: str, *order: ColumnElement[Any]) -> Sequence[RowMapping]:
     return connection.execute(select(table).where(table.c.run_id == run_id).order_by(*order)).mappings().all()
 
@@ -77,7 +89,7 @@ def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
 def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[StoragePlace]:
     """Each place of a host once, as its newest incarnation saw it, though every rank of the host may name it."""
     hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
-    same = ("loader", "mount", "file_system", "device", "kind", "files_seen", "example")
+    same = StoragePlace.model_fields.keys() - {"hostname"}
     places = {}
     for row in rows:
         hostname = hostnames.get(row["rank"])
@@ -94,10 +106,7 @@ def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
 
 def _epoch(row: RowMapping, run_started_at: datetime) -> EpochInfo:
     shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
-    same = (
-        "rank", "loader", "epoch_index", "iterator_us", "startup_us", "sampler_us", "first_step_index", "steps",
-        "ended",
-    )  # fmt: skip
+    same = EpochInfo.model_fields.keys() - {"start_us", "end_us"}
     end_us = row["end_us"]
     return EpochInfo(
         **{name: row[name] for name in same},

@@ -1,4 +1,4 @@
-"""Which row was at an instant, and when a row was. Where retention gave up the rows, as near as 256 of them."""
+"""Which row was at an instant, and when a row was. Where retention deleted the rows, as near as 256 of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sqlalchemy import select
 
-from underfed_server.store.columns.chunks import Columns
+from underfed_server.measurements import Columns
 from underfed_server.store.columns.lanes import instant_of
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.tracks import Reader, Track
@@ -16,7 +16,7 @@ from underfed_server.store.reading.tracks import Reader, Track
 def index_at(reader: Reader, tracks: Sequence[Track], at_us: float, *, is_end: bool = False) -> int:
     """Index of the first row at or after an instant of the run's clock; one past the last row: there is none.
 
-    Where rows were given up, of the bucket of the tier that holds the instant, or as an end of the one after it.
+    Where rows were deleted, of the bucket that holds the instant, or as an end of the one after it.
     """
     for track in tracks:
         index = _index_at(reader, track, at_us - track.shift_us, is_end=is_end)
@@ -51,11 +51,11 @@ def _index_at(reader: Reader, track: Track, at_us: float, *, is_end: bool) -> in
     if ordinal is None and track.chunks:
         return 0
     if ordinal is not None and ordinal < track.dropped_chunks:
-        tier = reader.tiers(track, ordinal, ordinal + 1, [])
-        if tier is None:
+        rollups = reader.chunk_rollups(track, ordinal, ordinal + 1, [])
+        if rollups is None:
             return track.end_index
-        place = int(np.searchsorted(tier.first_us, at_us)) - (0 if is_end else 1)
-        return int(tier.first_index[place]) if place < len(tier) else reader.after_chunks(track)
+        place = int(np.searchsorted(rollups.first_us, at_us)) - (0 if is_end else 1)
+        return int(rollups.first_index[place]) if place < len(rollups) else reader.after_chunks(track)
     for columns in _rows(reader, track, ordinal):
         later = np.flatnonzero(columns[instant_of(track.lane)] >= at_us)
         if len(later):
@@ -66,10 +66,10 @@ def _index_at(reader: Reader, track: Track, at_us: float, *, is_end: bool) -> in
 def _instant_at(reader: Reader, track: Track, index: int) -> float | None:
     ordinal = reader.ordinal_at(track, index) if track.chunks else None
     if ordinal is not None and ordinal < track.dropped_chunks:
-        tier = reader.tiers(track, ordinal, ordinal, [])
-        if tier is not None:
-            place = int(np.searchsorted(tier.first_index, index, side="right")) - 1
-            return float(tier.first_us[max(place, 0)])
+        rollups = reader.chunk_rollups(track, ordinal, ordinal, [])
+        if rollups is not None:
+            place = int(np.searchsorted(rollups.first_index, index, side="right")) - 1
+            return float(rollups.first_us[max(place, 0)])
     for columns in _rows(reader, track, ordinal):
         later = np.flatnonzero(columns["row"] >= index)
         if len(later):

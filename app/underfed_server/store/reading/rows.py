@@ -1,146 +1,16 @@
-"""Recorded rows as judges read them: all of a rank's, or its newest, through all incarnations.
-
-Every column is float64 with NaN for "not measured"; instants are on the run's clock, which reads 0 when the run
-started; steps are counted through all incarnations of the rank. Oldest row first.
-"""
+"""Recorded rows of a rank, all of them or the newest, through all incarnations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
-from typing import TypeVar
 
 import numpy as np
 
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import Columns, Rows
 from underfed_server.store.columns.lanes import columns_of, joined, length
-from underfed_server.store.reading.tracks import Reader, Track, shifted
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StepRows:
-    step_index: Column
-    epoch_index: Column
-    batch_index: Column
-    """Within the epoch."""
-    start_us: Column
-    step_us: Column
-    """NaN for a step whose end was not seen: the last before a pause."""
-    data_wait_us: Column
-    queue_depth: Column
-    sampler_us: Column
-    """Drawing indices in the training process, part of the wait."""
-    gpu_idle_us: Column
-    """Measured in every step that could block, and in some of the others."""
-    gpu_work_us: Column
-    """Measured where the device still worked when the next batch was requested."""
-    h2d_us: Column
-    h2d_exposed_us: Column
-
-    def __len__(self) -> int:
-        return len(self.step_us)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchRows:
-    epoch_index: Column
-    batch_index: Column
-    worker: Column
-    """NaN: loaded in the training process."""
-    start_us: Column
-    load_us: Column
-    cpu_us: Column
-    process_cpu_us: Column
-    """Of all threads of the loading process meanwhile, handing over the batch before included."""
-    runqueue_us: Column
-    blocked_us: Column
-    collate_us: Column
-    pin_us: Column
-    asked_bytes: Column
-    read_bytes: Column
-    samples: Column
-    received_us: Column
-    """The instant at which the training process had it."""
-
-    def __len__(self) -> int:
-        return len(self.load_us)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessRows:
-    """CPU times are cumulative for the incarnation: a smaller one than before is of a new process."""
-
-    at_us: Column
-    main_cpu_us: Column
-    main_runqueue_us: Column
-    process_cpu_us: Column
-    workers_cpu_us: Column
-    rss_bytes: Column
-    workers_rss_bytes: Column
-    threads: Column
-    open_files: Column
-    """Of the training process."""
-    swap_bytes: Column
-    """Of it and its workers."""
-
-    def __len__(self) -> int:
-        return len(self.at_us)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerRows:
-    """One worker number of a loader, through all processes that had it."""
-
-    at_us: Column
-    rss_bytes: Column
-    pss_bytes: Column
-    """Every tenth sample has it: reading it is slow."""
-    threads: Column
-    cpu_us: Column
-    """Cumulative for the process."""
-
-    def __len__(self) -> int:
-        return len(self.at_us)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HostRows:
-    at_us: Column
-    busy_cores: Column
-    """Of the allowed CPUs, by anyone."""
-    cpu_pressure_us: Column
-    io_pressure_us: Column
-    memory_pressure_us: Column
-    throttled_us: Column
-    memory_available_bytes: Column
-    memory_used_bytes: Column
-    """Of the control group where it limits memory."""
-    swap_used_bytes: Column
-    shm_free_bytes: Column
-    disk_read_bytes: Column
-    """Since the machine started, like the three that follow; a smaller one than before: it was started anew."""
-    disk_written_bytes: Column
-    network_received_bytes: Column
-    network_sent_bytes: Column
-
-    def __len__(self) -> int:
-        return len(self.at_us)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GpuRows:
-    at_us: Column
-    util_fraction: Column
-    memory_used_bytes: Column
-    power_w: Column
-    own_process: Column
-    """1: this rank's training process computes on it, 0: it does not."""
-
-    def __len__(self) -> int:
-        return len(self.at_us)
-
-
-Rows = TypeVar("Rows", StepRows, BatchRows, ProcessRows, HostRows, WorkerRows, GpuRows)
+from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 
 
 def read_rows(
@@ -148,7 +18,7 @@ def read_rows(
 ) -> Rows:
     """The newest ``last`` rows of a lane, all of them by default; empty columns where nothing was recorded.
 
-    Those that retention gave up are not among them.
+    Those that retention deleted are not among them.
     """
     parts: list[Columns] = []
     missing = last
@@ -187,3 +57,22 @@ def first_needed(reader: Reader, track: Track, rows: int) -> int:
             if found >= rows:
                 return place.ordinal
     return 0
+
+
+def read_range(reader: Reader, track: Track, low: int, high: int, names: Sequence[str]) -> Columns | None:
+    """The columns ``names`` of the rows ``low … high`` (left out), indices of the track's own, as readers see them.
+
+    ``None``: no row is kept there. Rows keep their index when they go from a window into a chunk: a track that grows
+    meanwhile may be read in several transactions.
+    """
+    parts = []
+    if track.chunks:
+        ordinals = range(reader.ordinal_at(track, low), reader.ordinal_at(track, high - 1) + 1)
+        parts += reader.chunk_rows(track, ordinals, names)
+    hot = reader.hot_rows(track)
+    if hot is not None:
+        parts.append({name: hot[name] for name in parts[0]} if parts else hot)
+    if not parts:
+        return None
+    found = cut(joined(parts), low, high)
+    return shifted(track, found) if length(found) else None

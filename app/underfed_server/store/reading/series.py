@@ -1,8 +1,8 @@
 """Any stretch of a lane in at most N buckets, from the coarsest roll-ups that still show as much.
 
 The cost follows N, not the length of the run. Buckets are powers of two of rows, aligned to their index: while a run
-grows, the buckets that were complete stay as they were. Where retention gave up the rows, no bucket is finer than the
-tier: 256 rows.
+grows, the buckets that were complete stay as they were. Where retention deleted the rows, no bucket is finer
+than the roll-ups of a chunk: 256 rows.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.store.columns.chunks import Column, Columns
+from underfed_server.measurements import COMPUTED, MEASURES, Column, Columns
 from underfed_server.store.columns.histograms import exact_percentiles, percentiles_of
 from underfed_server.store.columns.ladder import (
-    BINNED,
-    DERIVED_FROM,
-    TIER_ROWS,
+    ROLLUP_ROWS,
     Rollup,
     joined,
     merge,
     summarise,
-    with_derived,
+    with_computed,
 )
 from underfed_server.store.columns.lanes import instant_of, kind_of
 from underfed_server.store.columns.lanes import joined as joined_rows
@@ -96,7 +94,8 @@ def read_series(
     if not spans:
         return None
     size = bucket_size(min(span.low for span in spans), max(span.high for span in spans), buckets)
-    asked = [name for name in names if percentiles and name in BINNED.get(kind_of(lane), ())]
+    measures = MEASURES[kind_of(lane)]
+    asked = [name for name in names if percentiles and measures[name].has_histogram]
     ordinals = [span.chunks(reader) for span in spans]
     if (asked or binned) and _needs_histograms(spans, ordinals):
         binned = list(dict.fromkeys([*binned, *asked]))
@@ -178,7 +177,7 @@ def _chunk_size(track: Track) -> int:
 
 def _is_fine(track: Track, size: int) -> bool:
     """Only its rows tell such buckets apart, as far as they are kept."""
-    return not track.dropped_chunks and size < TIER_ROWS and size < _mean_rows(track)
+    return not track.dropped_chunks and size < ROLLUP_ROWS and size < _mean_rows(track)
 
 
 def _by_row(
@@ -210,8 +209,8 @@ def _rows(reader: Reader, span: _Span, chunks: range, names: Sequence[str]) -> I
     hot = reader.hot_rows(span.track)
     wanted = {*names, instant_of(span.track.lane), "row"}
     for part in [*reader.chunk_rows(span.track, chunks, columns), *([] if hot is None else [hot])]:
-        derived = with_derived(span.track.lane, part)
-        found = cut({name: derived[name] for name in derived if name in wanted}, span.first, span.last)
+        known = with_computed(span.track.lane, part)
+        found = cut({name: known[name] for name in known if name in wanted}, span.first, span.last)
         if len(found["row"]):
             yield found
 
@@ -228,9 +227,9 @@ def _pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> 
 
 def _chunk_pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> Iterator[Rollup]:
     track = span.track
-    if question.size < TIER_ROWS and question.size < _mean_rows(track) and not question.binned:
+    if question.size < ROLLUP_ROWS and question.size < _mean_rows(track) and not question.binned:
         kept = max(chunks.start, min(chunks.stop, track.dropped_chunks))
-        yield from _cut_tiers(reader, span, range(chunks.start, kept), question)
+        yield from _cut_rollups(reader, span, range(chunks.start, kept), question)
         yield from _summaries(
             span, reader.chunk_rows(track, range(kept, chunks.stop), _columns_for(track, question.names)), question
         )
@@ -246,13 +245,13 @@ def _chunk_pieces(reader: Reader, span: _Span, chunks: range, question: _Questio
 
 def _edge(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
     if ordinals and ordinals.start < span.track.dropped_chunks:
-        yield from _cut_tiers(reader, span, ordinals, question)
+        yield from _cut_rollups(reader, span, ordinals, question)
         return
     rows = reader.chunk_rows(span.track, ordinals, _columns_for(span.track, question.names))
     yield from _summaries(span, rows, question)
 
 
-def _cut_tiers(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
+def _cut_rollups(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
     """Of chunks without rows: the buckets that begin in the span, the one that it begins in included.
 
     Where histograms are asked for: the chunks whole, which is all that has one.
@@ -262,24 +261,24 @@ def _cut_tiers(reader: Reader, span: _Span, ordinals: range, question: _Question
     if question.binned:
         yield from _nodes(reader, span.track, 0, ordinals.start, ordinals.stop - 1, question)
         return
-    tier = reader.tiers(span.track, ordinals.start, ordinals.stop - 1, question.names)
-    if tier is None:
+    rollups = reader.chunk_rollups(span.track, ordinals.start, ordinals.stop - 1, question.names)
+    if rollups is None:
         return
-    inside = np.flatnonzero((tier.first_index + tier.rows > span.first) & (tier.first_index < span.last))
+    inside = np.flatnonzero((rollups.first_index + rollups.rows > span.first) & (rollups.first_index < span.last))
     if len(inside):
-        yield _slice(tier, int(inside[0]), int(inside[-1]) + 1)
+        yield _slice(rollups, int(inside[0]), int(inside[-1]) + 1)
 
 
 def _slice(rollup: Rollup, first: int, stop: int) -> Rollup:
     part = slice(first, stop)
     return replace(
         rollup, rows=rollup.rows[part], first_index=rollup.first_index[part], first_us=rollup.first_us[part],
-        count=rollup.count[:, part], sum=rollup.sum[:, part], min=rollup.min[:, part], max=rollup.max[:, part],
+        figures=rollup.figures[:, :, part],
     )  # fmt: skip
 
 
 def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -> Iterator[Rollup]:
-    """Whole chunks: their tiers, or the largest roll-ups of several that fit into a bucket."""
+    """Whole chunks: their own roll-ups, or the largest roll-ups of several that fit into a bucket."""
     # Chunks end with a window, a few rows beyond a power of two: so much more than its size a bucket may have.
     chunks_a_bucket = SLACK * question.size / _mean_rows(track) if ordinals else 1.0
     highest = max(0, int(np.log2(max(1.0, chunks_a_bucket))))
@@ -295,11 +294,11 @@ def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -
 
 
 def _nodes(reader: Reader, track: Track, level: int, first: int, last: int, question: _Question) -> Iterator[Rollup]:
-    """With histograms a bucket each; without them, on level 0, the tiers."""
+    """With histograms a bucket each; without them, on level 0, those of a chunk."""
     if level > 0:
         found = read_nodes(reader, track, level, first, last, question.names)
     else:
-        found = reader.tiers(track, first, last, question.names)
+        found = reader.chunk_rollups(track, first, last, question.names)
         if found is not None and question.binned:
             found = _whole_chunks(reader, track, first, last, found)
     if found is None:
@@ -308,9 +307,9 @@ def _nodes(reader: Reader, track: Track, level: int, first: int, last: int, ques
     yield replace(found, bins=bins)
 
 
-def _whole_chunks(reader: Reader, track: Track, first: int, last: int, tiers: Rollup) -> Rollup:
+def _whole_chunks(reader: Reader, track: Track, first: int, last: int, rollups: Rollup) -> Rollup:
     begins = [place.first_index for place in reader.chunk_places(track, first)][: last - first + 1]
-    return merge(tiers, np.searchsorted(tiers.first_index, np.array(begins)))
+    return merge(rollups, np.searchsorted(rollups.first_index, np.array(begins)))
 
 
 def _trailing_zeros(number: int, most: int) -> int:
@@ -320,7 +319,7 @@ def _trailing_zeros(number: int, most: int) -> int:
 def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> Iterator[Rollup]:
     track = span.track
     for part in parts:
-        columns = cut(with_derived(track.lane, part), span.first, span.last)
+        columns = cut(with_computed(track.lane, part), span.first, span.last)
         if len(columns["row"]):
             # Buckets are aligned to the count through all incarnations.
             index = columns["row"] + track.shift_index
@@ -330,7 +329,10 @@ def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> It
 
 def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
     """The columns that the measures ``names`` are made of."""
-    wanted = {instant_of(track.lane)}.union(*(DERIVED_FROM.get(name, (name,)) for name in names))
+    computed = COMPUTED.get(kind_of(track.lane), {})
+    wanted = {instant_of(track.lane)}.union(
+        *(computed[name].made_of if name in computed else (name,) for name in names)
+    )
     return sorted(wanted)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from underfed_server.store.columns.ladder import STALL
+from underfed_server.measurements import STALL
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series_between
 from underfed_server.store.reading.tracks import Reader

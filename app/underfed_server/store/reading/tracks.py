@@ -13,10 +13,11 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
 
-from underfed_server.store.columns.chunks import Column, Columns, decode
+from underfed_server.measurements import Column, Columns, names_of
+from underfed_server.store.columns.chunks import decode
 from underfed_server.store.columns.ladder import Rollup
-from underfed_server.store.columns.lanes import index_of, length, stored_names, unpacked
-from underfed_server.store.columns.records import tiers_from_bytes
+from underfed_server.store.columns.lanes import index_of, kind_of, length, stored_names, unpacked
+from underfed_server.store.columns.records import chunk_rollups_from_bytes
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import Tails, belongs_to
@@ -48,7 +49,7 @@ _ORDINAL_AT = (
 )
 _inside = _chunk.ordinal.between(bindparam("first"), bindparam("last"))
 _BODIES = select(_chunk.first_index, _chunk.body).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
-_TIERS = select(_chunk.tier).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
+_ROLLUPS = select(_chunk.rollups).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Track:
     rows: int
     chunks: int
     dropped_chunks: int
-    """The first so many have no rows any more, only their tiers."""
+    """The first so many have no rows any more, only their roll-ups."""
     chunk_rows: int
     precision_bits: int | None
     """Significant bits of the durations in the chunk that was rounded most; ``None``: all are exact."""
@@ -173,14 +174,14 @@ class Reader:
         columns = self.tails.read(self.connection, track.key).lanes.get(track.lane)
         return None if columns is None else columns | {"row": index_of(columns, track.chunk_rows)}
 
-    def tiers(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
+    def chunk_rollups(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
         """Of the chunks ``first … last``, with the measures ``names``; ``None``: there is no such chunk."""
         place = place_of(track) | {"first": first, "last": last}
-        bodies = self.connection.execute(_TIERS, place).scalars().all()
-        return tiers_from_bytes(track.lane, bodies, names) if bodies else None
+        bodies = self.connection.execute(_ROLLUPS, place).scalars().all()
+        return chunk_rollups_from_bytes(track.lane, bodies, names) if bodies else None
 
     def exact_from(self, track: Track) -> int | None:
-        """Index, not yet shifted, of the first row that retention left by itself; ``None``: it gave up none."""
+        """Index, not yet shifted, of the first row that retention left by itself; ``None``: it deleted none."""
         if not track.dropped_chunks:
             return None
         chunk = tables.chunk.c
@@ -208,7 +209,7 @@ def place_of(track: Track) -> dict[str, object]:
 def shifted(track: Track, columns: Columns) -> Columns:
     """On the run's clock, and with steps counted through all incarnations."""
     by = {"row": track.shift_index, "step_index": track.shift_index}
-    by |= dict.fromkeys(("start_us", "at_us", "received_us"), track.shift_us)
+    by |= dict.fromkeys(names_of(kind_of(track.lane), "instant"), track.shift_us)
     return {name: column + by[name] if by.get(name) else column for name, column in columns.items()}
 
 

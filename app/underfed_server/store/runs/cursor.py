@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Annotated, get_args
+
+import msgspec
+from msgspec import Meta
 
 from underfed_server.errors import InvalidError
 from underfed_server.model import Status
@@ -15,6 +17,11 @@ from underfed_server.model import Status
 MOST_CHARACTERS = 4_000
 LARGEST = 2**63 - 1
 """What the database takes for a whole number."""
+
+
+Text = Annotated[str, Meta(pattern=r"^[^\x00]*\Z")]
+Whole = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
+_decoder = msgspec.json.Decoder(tuple[Text, Text | Whole | float | None, Whole, Text])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +60,10 @@ def _read(written: str) -> Cursor | None:
     if len(written) > MOST_CHARACTERS or not written.isascii():
         return None
     try:
-        said: Any = json.loads(base64.b64decode(written + "=" * (-len(written) % 4), altchars=b"-_", validate=True))
-        # Half a surrogate pair is JSON, and no text.
-        json.dumps(said, ensure_ascii=False).encode()
-    except (binascii.Error, ValueError, RecursionError):
+        body = base64.b64decode(written + "=" * (-len(written) % 4), altchars=b"-_", validate=True)
+        return Cursor(*_decoder.decode(body))
+    except (binascii.Error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if not isinstance(said, list) or len(said) != 4:
-        return None
-    sort, value, started_us, run_id = said
-    is_ours = all(isinstance(each, str) and "\0" not in each for each in (sort, run_id)) and _is_whole(started_us)
-    return Cursor(sort, value, started_us, run_id) if is_ours else None
 
 
 def _fits(value: object, key: str) -> bool:
@@ -70,11 +71,7 @@ def _fits(value: object, key: str) -> bool:
     if key == "status":
         return value in get_args(Status)
     if key == "name":
-        return isinstance(value, str) and "\0" not in value
+        return isinstance(value, str)
     if key in ("step_us", "started_at"):
-        return (value is None and key == "step_us") or _is_whole(value)
-    return value is None or _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
+        return (value is None and key == "step_us") or isinstance(value, int)
+    return value is None or isinstance(value, int | float)

@@ -15,6 +15,7 @@ from typing import Any, get_args
 from sqlalchemy import BigInteger, ColumnElement, Connection, select, type_coerce
 
 from underfed_server.model import Status, StatusCounts, Week
+from underfed_server.names import label_of
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import summaries
@@ -26,7 +27,10 @@ MOST_KEPT = 20_000
 """A kilobyte and a half each."""
 
 _CHANGED_US = type_coerce(tables.run.c.changed_at, BigInteger)
-_END = {status: f',"status":"{status}"}},'.encode() for status in get_args(Status)}
+_END = {
+    status: f',"status":"{status}","status_label":"{label_of("status", status)}"}},'.encode()
+    for status in get_args(Status)
+}
 """Of a line and the comma behind it, by status."""
 
 
@@ -70,7 +74,10 @@ class Lines:
 def _made(connection: Connection, run_ids: Sequence[str], now: datetime) -> list[tuple[str, bytes]]:
     rows = connection.execute(select(tables.run).where(tables.run.c.run_id.in_(run_ids))).mappings().all()
     found = summaries(connection, rows, now)
-    return [(each.run_id, each.model_dump_json(by_alias=True, exclude={"status"})[:-1].encode()) for each in found]
+    return [
+        (each.run_id, each.model_dump_json(by_alias=True, exclude={"status", "status_label"})[:-1].encode())
+        for each in found
+    ]
 
 
 def write_page(lines: Sequence[bytes], cursor: str | None, counts: StatusCounts, week: Week) -> bytes:

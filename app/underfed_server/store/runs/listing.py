@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import (
     BigInteger,
@@ -25,15 +25,16 @@ from sqlalchemy import (
 
 from underfed_server.errors import InvalidError
 from underfed_server.model import Bound, RunSummary, Status, StatusCounts
+from underfed_server.search.expression import Comparison, Expression, Term
 from underfed_server.search.parse import parse
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.bytewise import bytewise
+from underfed_server.store.databases.dialects import bytewise
 from underfed_server.store.runs.cursor import Cursor, read_cursor, write_cursor
 from underfed_server.store.runs.lines import Lines, line_columns
 from underfed_server.store.runs.searching import NAME, conditions
 from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import run_row, summaries
-from underfed_server.store.runs.tags import has_tag, index_tags
+from underfed_server.store.runs.tags import index_tags
 
 _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": bytewise(NAME),
@@ -62,7 +63,7 @@ class RunFilter:
     q: str | None = None
     """A search expression: docs/search.md."""
     archived: Archived | None = None
-    """``None``: those that were not put away, unless ``q`` speaks of it."""
+    """``None``: those that were not archived, unless ``q`` speaks of it."""
     sort: str = "-started_at"
     """``-`` in front: largest first. Runs without the value come last either way."""
     limit: int = 100
@@ -80,6 +81,18 @@ class Page:
     """Where the next page begins; ``None``: this is the last."""
     counts: StatusCounts
     """Of the runs that pass the filter, whatever status it asks for."""
+
+
+class RunChange(NamedTuple):
+    """What was written of a run lately, by whichever service process."""
+
+    run_id: str
+    changed_at: datetime
+    """Of anything: a window, a judgement, what a person changed."""
+    last_seen_at: datetime
+    """Of a window."""
+    diagnosed_at: datetime | None
+    """Of a diagnosis that says something else than the one before."""
 
 
 def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Lines) -> Page:
@@ -104,9 +117,7 @@ def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[A
     if key is _COLUMNS["started_at"] and asked.limit > MOST_LOOKED_UP:
         key = key + 0  # No index has that.
     statement = select(*line_columns(now), key.label("sorted_by"), _STARTED_US.label("started_us"))
-    statement = statement.where(*_conditions(asked, now))
-    if asked.status is not None:
-        statement = statement.where(status_column(now) == asked.status)
+    statement = statement.where(*_conditions(asked, now, asked.status))
     if asked.cursor is not None:
         statement = statement.where(_after(read_cursor(asked.cursor, asked.sort), key))
     return connection.execute(statement.order_by(*_order(asked.sort, key)).limit(asked.limit + 1)).all()
@@ -122,6 +133,16 @@ def changed_since(connection: Connection, since: datetime, now: datetime) -> lis
     run = tables.run.c
     statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None)).order_by(run.changed_at)
     return summaries(connection, connection.execute(statement).mappings().all(), now)
+
+
+def read_changes(connection: Connection, since: datetime) -> list[RunChange]:
+    """Runs that changed since then, the oldest change first."""
+    run, diagnosis = tables.run.c, tables.diagnosis.c
+    columns = (run.run_id, run.changed_at, run.last_seen_at, diagnosis.changed_at)
+    joined = select(*columns).join(tables.diagnosis, diagnosis.run_id == run.run_id, isouter=True)
+    return [
+        RunChange(*row) for row in connection.execute(joined.where(run.changed_at >= since).order_by(run.changed_at))
+    ]
 
 
 def earlier_runs(connection: Connection, run_id: str, limit: int, now: datetime) -> list[RunSummary]:
@@ -174,18 +195,16 @@ def _same_job(row: RowMapping) -> ColumnElement[bool]:
     return and_(run.job == row["job"], run.project == row["project"], run.job != "", run.deleted_at.is_(None))
 
 
-def _conditions(asked: RunFilter, now: datetime) -> list[ColumnElement[bool]]:
-    """All of the filter but the status, which the counts are not limited to."""
+def _conditions(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:
+    """All of the filter but its status, which the counts are not limited to: that is given as ``status``."""
     run, expression = tables.run.c, parse(asked.q or "")
-    found = [run.deleted_at.is_(None), *conditions(expression, now)]
+    named = (("project", asked.project), ("project", asked.within), ("bound", asked.bound), ("tag", asked.tag),
+             ("status", status))  # fmt: skip
+    terms = [Term(Comparison(key, "=", (value,))) for key, value in named if value is not None]
+    found = [run.deleted_at.is_(None), *conditions(Expression((*expression.terms, *terms)), now)]
     archived = asked.archived or ("any" if expression.speaks_of_archived else "false")
     if archived != "any":
         found.append(run.archived_at.is_not(None) if archived == "true" else run.archived_at.is_(None))
-    found += [run.project == project for project in (asked.project, asked.within) if project is not None]
-    if asked.bound is not None:
-        found.append(run.bound == asked.bound)
-    if asked.tag is not None:
-        found.append(has_tag(asked.tag))
     return found
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float, and_, exists, false, func, literal, not_, or_, select
+from sqlalchemy import Column, ColumnElement, Float, and_, exists, false, func, literal, not_, or_, select
 
 from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
 from underfed_server.store.columns.lanes import steps_lane
@@ -94,7 +94,8 @@ def _text(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
 
 def _same(column: ColumnElement[Any], value: Any) -> Condition:
     """Neither true nor false of what is not known would be neither of its opposite."""
-    found: Condition = func.coalesce(column, "") == value
+    is_always_known = isinstance(column, Column) and not column.nullable
+    found: Condition = (column if is_always_known else func.coalesce(column, "")) == value
     return found
 
 

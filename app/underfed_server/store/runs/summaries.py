@@ -16,6 +16,9 @@ from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_of
 from underfed_server.store.runs.tags import effective
 
+_OF_THE_ROW = tuple(RunSummary.model_fields.keys() & set(tables.run.c.keys()) - {"name", "tags", "best_advice"})
+"""What a summary says just as the run's row does."""
+
 
 def run_row(connection: Connection, run_id: str) -> RowMapping:
     """Raises:
@@ -83,13 +86,8 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
     ranks, steps = beside.ranks.get(run_id, []), beside.steps.get(run_id, {})
     loader = row["loader"] or next(iter(steps), None)
     devices = devices_by_host(ranks)
-    same = (
-        "run_id", "project", "job", "bound", "level", "cause", "data_stall_fraction", "steps_per_s", "samples_per_s",
-        "step_us", "hours_lost", "gpu_hours_lost", "observed_speedup", "spark", "world_size", "user", "started_at",
-        "last_seen_at", "ended_at", "exit_reason", "archived_at",
-    )  # fmt: skip
     return RunSummary(
-        **{name: row[name] for name in same},
+        **{name: row[name] for name in _OF_THE_ROW},
         name=row["name"] if row["edited_name"] is None else row["edited_name"],
         tags=effective(row["tags"], row["edited_tags"]),
         status=status_of(

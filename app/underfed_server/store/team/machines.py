@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, func, select
 
-from underfed_server.model import Bound, Cause, Device, Level, Status
+from underfed_server.model import Bound, Device, Level, Status
+from underfed_server.names import CauseName
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.searching import NAME
 from underfed_server.store.runs.status import status_column
@@ -27,7 +28,7 @@ class Placed:
     status: Status
     bound: Bound
     level: Level
-    cause: Cause | None
+    cause: CauseName | None
     data_stall_fraction: float | None
     hours_lost: float | None
     started_at: datetime

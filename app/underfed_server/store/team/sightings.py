@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, RowMapping, and_, func, select
 
-from underfed_server.model import BestAdvice, Cause, LedgerEntry, StorageKind
+from underfed_server.model import BestAdvice, LedgerEntry, StorageKind
+from underfed_server.names import CauseName
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.summaries import run_row
 
@@ -48,7 +49,7 @@ class Sighting:
     name: str
     project: str
     user: str
-    cause: Cause | None
+    cause: CauseName | None
     hours_lost: float
     hours_used: float
     started_at: datetime
@@ -63,7 +64,7 @@ class Sighting:
     """Its ranks compute on GPUs."""
 
 
-def read_sightings(connection: Connection, since: datetime, cause: Cause | None) -> list[Sighting]:
+def read_sightings(connection: Connection, since: datetime, cause: CauseName | None) -> list[Sighting]:
     """Judged runs that lived since then and are in the list, oldest first; of any leading cause, or of this one."""
     run = tables.run.c
     is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since

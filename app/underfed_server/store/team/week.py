@@ -21,7 +21,7 @@ Hours = NDArray[np.float64]
 
 
 def read_week(connection: Connection, project: str | None, now: datetime) -> Week:
-    """Seven UTC days, today among them, against the seven before, of runs that were judged and not put away.
+    """Seven UTC days, today among them, against the seven before, of runs that were judged and not archived.
 
     A run's hours are spread evenly over the time from its start to its end: exact for runs within one day.
     ``project``: of its runs alone; ``None``: of all.

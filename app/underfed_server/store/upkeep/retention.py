@@ -1,7 +1,7 @@
 """Gives up single rows that are beyond a project's age or size, and the room that they took.
 
 Roll-ups, histograms and verdicts stay: a run of years ago still shows its overview. Work is done in small pieces
-between which windows are written. Several service processes may be at it: a track whose rows another one gives up is
+between which windows are written. Several service processes may be at it: a track whose rows another one deletes is
 left to that one.
 """
 
@@ -15,8 +15,8 @@ from sqlalchemy import Connection, and_, select, update
 
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping, limited_projects
-from underfed_server.store.upkeep.rounds import Rounds
+from underfed_server.store.team.retention_policy import RetentionPolicy, projects_with_limits
+from underfed_server.store.upkeep.periodic import PeriodicThread
 from underfed_server.store.upkeep.surplus import Surplus, find_surplus
 from underfed_server.store.writing.tail import belongs_to
 
@@ -35,44 +35,44 @@ SPARE_PAGES = 2_000
 class Retention:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
-    def __init__(self, store: Store, for_all: Keeping) -> None:
+    def __init__(self, store: Store, for_all: RetentionPolicy) -> None:
         """``for_all``: what holds for projects that say nothing themselves."""
         self._store = store
         self._for_all = for_all
-        self._rounds = Rounds("retention", self._tidy, failed="old rows could not be given up", failed_s=EVERY_S)
-        self.start = self._rounds.start
-        self.close = self._rounds.close
+        self._thread = PeriodicThread("retention", self._work, failed="old rows could not be deleted", failed_s=EVERY_S)
+        self.start = self._thread.start
+        self.close = self._thread.close
 
-    def _tidy(self) -> float:
-        self.tidy()
+    def _work(self) -> float:
+        self.delete_surplus()
         return EVERY_S
 
-    def tidy(self) -> None:
+    def delete_surplus(self) -> None:
         """Until nothing is beyond its age or size, or :meth:`close`."""
         with self._store.reading() as reader:
-            limited = limited_projects(reader.connection, self._for_all)
-        for project, keeping in limited:
-            while not self._rounds.is_closing and self._give_up_some(project, keeping):
+            limited = projects_with_limits(reader.connection, self._for_all)
+        for project, policy in limited:
+            while not self._thread.is_closing and self._delete_some(project, policy):
                 pass
-        while not self._rounds.is_closing and self._store.write(shrink):
-            self._rounds.rest(REST_S)
+        while not self._thread.is_closing and self._store.write(shrink):
+            self._thread.rest(REST_S)
 
-    def _give_up_some(self, project: str, keeping: Keeping) -> bool:
-        """Whether there was something to give up, so that there may be more."""
+    def _delete_some(self, project: str, policy: RetentionPolicy) -> bool:
+        """Whether there was something to delete, so that there may be more."""
         now = self._store.now()
         with self._store.reading() as reader:
-            found = find_surplus(reader, project, keeping, now)
-        given_up = 0
+            found = find_surplus(reader, project, policy, now)
+        deleted = 0
         for pieces in _together(found):
-            if self._rounds.is_closing:
+            if self._thread.is_closing:
                 return False
-            given_up += self._store.write(partial(give_up, pieces, now))
-            self._rounds.rest(REST_S)
-        return given_up > 0
+            deleted += self._store.write(partial(delete_rows, pieces, now))
+            self._thread.rest(REST_S)
+        return deleted > 0
 
 
 def _together(found: Iterable[Surplus]) -> Iterator[list[Surplus]]:
-    """What is given up in one transaction each."""
+    """What is deleted in one transaction each."""
     pieces: list[Surplus] = []
     for surplus in found:
         for done in range(0, len(surplus.sizes), CHUNKS_A_WRITE):
@@ -85,12 +85,12 @@ def _together(found: Iterable[Surplus]) -> Iterator[list[Surplus]]:
         yield pieces
 
 
-def give_up(pieces: Iterable[Surplus], now: datetime, connection: Connection) -> int:
+def delete_rows(pieces: Iterable[Surplus], now: datetime, connection: Connection) -> int:
     """How many chunks lost their rows."""
-    return sum(_give_up(piece, now, connection) for piece in pieces)
+    return sum(_delete_rows(piece, now, connection) for piece in pieces)
 
 
-def _give_up(surplus: Surplus, now: datetime, connection: Connection) -> int:
+def _delete_rows(surplus: Surplus, now: datetime, connection: Connection) -> int:
     """All of the chunks, or none where another process was quicker."""
     track, chunk = tables.track, tables.chunk
     is_ours = and_(belongs_to(track, surplus.key), track.c.lane == surplus.lane)

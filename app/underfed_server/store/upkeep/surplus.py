@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, and_, func, select, type_coerce
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.rows import first_needed
 from underfed_server.store.reading.tracks import Reader, Track
-from underfed_server.store.team.keeping import Keeping, read_taken
+from underfed_server.store.team.retention_policy import RetentionPolicy, read_storage_use
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to
 
@@ -34,7 +34,7 @@ SILENT = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """Consecutive chunks of one lane whose rows are to be given up."""
+    """Consecutive chunks of one lane whose rows are to be deleted."""
 
     key: StreamKey
     lane: str
@@ -84,10 +84,10 @@ class _Chunk:
     size: int
 
 
-def find_surplus(reader: Reader, project: str, keeping: Keeping, now: datetime) -> list[Surplus]:
-    """The oldest first, and not all at once: look again when these are given up."""
-    before_us = _unix_us(now) - keeping.retain_us if keeping.retain_us else 0
-    excess = read_taken(reader.connection, project).total_bytes - keeping.max_bytes if keeping.max_bytes else 0
+def find_surplus(reader: Reader, project: str, policy: RetentionPolicy, now: datetime) -> list[Surplus]:
+    """The oldest first, and not all at once: look again when these are deleted."""
+    before_us = _unix_us(now) - policy.retain_us if policy.retain_us else 0
+    excess = read_storage_use(reader.connection, project).total_bytes - policy.max_bytes if policy.max_bytes else 0
     tracks = _oldest_tracks(reader, project)
     is_all = len(tracks) <= TRACKS_A_LOOK
     horizon_us = None if is_all else max(tracks[TRACKS_A_LOOK].began_us, tracks[0].began_us + ALIKE_US)
@@ -132,7 +132,7 @@ def _oldest_tracks(reader: Reader, project: str) -> list[_Oldest]:
 
 
 def _chunks(reader: Reader, row: _Oldest, place: int, now: datetime) -> Iterator[_Chunk]:
-    """Of a track, those whose rows may be given up at all, in order."""
+    """Of a track, those whose rows may be deleted at all, in order."""
     chunk = tables.chunk.c
     statement = select(chunk.ordinal, chunk.first_us, func.length(chunk.body)).where(
         belongs_to(tables.chunk, row.key),

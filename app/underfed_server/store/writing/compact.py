@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, select, update
 from underfed_server.store.columns.gather import lanes_of
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_run_at_once
-from underfed_server.store.writing.carry import add_chunk
+from underfed_server.store.writing.add_chunk import add_chunk
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to, hot_windows
 
@@ -25,17 +25,17 @@ QUIET_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Pile:
+class _Waiting:
     rows: int
     windows: int
     touched_at: float
 
 
-class Piles:
+class CompactionQueue:
     """The hot windows of each stream, counted: which streams are due. Used by the writer's thread alone."""
 
     def __init__(self) -> None:
-        self._piles: dict[StreamKey, _Pile] = {}
+        self._queue: dict[StreamKey, _Waiting] = {}
         self._due: dict[StreamKey, None] = {}
 
     def recall(self, connection: Connection) -> None:
@@ -43,13 +43,13 @@ class Piles:
         stream = tables.stream.c
         key, hot = (stream.run_id, stream.rank, stream.incarnation), (stream.hot_rows, stream.hot_windows)
         for *values, rows, windows in connection.execute(select(*key, *hot).where(stream.hot_windows > 0)):
-            known = self._piles.get(StreamKey(*values))
+            known = self._queue.get(StreamKey(*values))
             if known is None or (known.rows, known.windows) != (rows, windows):
                 self.note(StreamKey(*values), rows, windows, has_ended=False)
 
     def note(self, key: StreamKey, rows: int, windows: int, *, has_ended: bool) -> None:
         """A stream's hot rows and windows, all in all."""
-        self._piles[key] = _Pile(rows, windows, time.monotonic())
+        self._queue[key] = _Waiting(rows, windows, time.monotonic())
         if has_ended or rows >= DUE_ROWS or windows >= DUE_WINDOWS:
             self._due[key] = None
 
@@ -61,18 +61,18 @@ class Piles:
         """A stream to compact now; its count begins anew."""
         if look_for_quiet:
             since = time.monotonic() - QUIET_S
-            self._due |= {key: None for key, pile in self._piles.items() if pile.touched_at < since}
+            self._due |= {key: None for key, pile in self._queue.items() if pile.touched_at < since}
         key = next(iter(self._due), None)
         if key is not None:
             self._drop(key)
         return key
 
     def forget(self, run_id: str) -> None:
-        for key in [key for key in self._piles if key.run_id == run_id]:
+        for key in [key for key in self._queue if key.run_id == run_id]:
             self._drop(key)
 
     def _drop(self, key: StreamKey) -> None:
-        self._piles.pop(key, None)
+        self._queue.pop(key, None)
         self._due.pop(key, None)
 
 

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from underfed_server.store.columns.ladder import RATES, Rollup
+from underfed_server.measurements import RATES
+from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.upsert import upsert
+from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.writing.streams import StreamKey
 
 Peaks = Mapping[str, float]
 """By rate; one that was never measured is not among them."""
 
 
-def note_peaks(connection: Connection, key: StreamKey, tier: Rollup) -> None:
+def note_peaks(connection: Connection, key: StreamKey, rollups: Rollup) -> None:
     """Of a chunk of samples of the host. The run is locked: nobody else notes any for it."""
-    seen = {rate: float(np.nanmax(stat.max)) for rate, stat in tier.stats.items() if rate in RATES}
+    seen = {rate: float(np.nanmax(stat.max)) for rate, stat in rollups.stats.items() if rate in RATES}
     if not seen:
         return
     peak = tables.peak.c

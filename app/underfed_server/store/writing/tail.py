@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
 from underfed_server.ingest.decode import decode_known
 from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import Window
-from underfed_server.store.columns.chunks import Columns
+from underfed_server.measurements import Columns
 from underfed_server.store.columns.gather import lanes_of
 from underfed_server.store.columns.lanes import joined
 from underfed_server.store.databases import tables

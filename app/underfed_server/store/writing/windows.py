@@ -12,12 +12,12 @@ import msgspec
 from sqlalchemy import Connection, bindparam, insert, update
 
 from underfed_server.errors import ForbiddenError, OutOfOrderError
-from underfed_server.ingest.arrival import Ack, Arrival, Outcome
+from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store.columns.gather import row_counts
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.upsert import upsert
+from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.runs.tags import index_tags
 from underfed_server.store.writing.streams import (
     RunState,
@@ -47,6 +47,7 @@ class _Changes:
 
 # Made once: putting a statement together costs more than running it.
 _ADD_HOT = insert(tables.hot)
+_OF_RUN = tuple(name for name in Run.__struct_fields__ if name in tables.run.c)
 _OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes")
 _TOUCH_RUN = (
     update(tables.run)
@@ -88,20 +89,20 @@ class Appender:
         stream = self._states[key.run_id].streams[key.rank, key.incarnation]
         return stream.hot_rows, stream.hot_windows
 
-    def append(self, connection: Connection, arrivals: Sequence[Arrival]) -> list[Outcome]:
-        """One outcome for each arrival, in order. Nothing holds before the caller's transaction is committed."""
+    def append(self, connection: Connection, posted_windows: Sequence[PostedWindow]) -> list[Outcome]:
+        """One outcome for each posted, in order. Nothing holds before the caller's transaction is committed."""
         changes = _Changes()
-        if arrivals:
-            self._states.load(connection, [stream_of(arrival.window) for arrival in arrivals])
-        outcomes = [self._take(connection, arrival, changes) for arrival in arrivals]
+        if posted_windows:
+            self._states.load(connection, [stream_of(posted.window) for posted in posted_windows])
+        outcomes = [self._take(connection, posted, changes) for posted in posted_windows]
         self._write(connection, changes)
         return outcomes
 
-    def _take(self, connection: Connection, arrival: Arrival, changes: _Changes) -> Outcome:
-        window = arrival.window
+    def _take(self, connection: Connection, posted: PostedWindow, changes: _Changes) -> Outcome:
+        window = posted.window
         run = self._states[window.run_id]
-        if run.exists and arrival.project not in (None, run.project):
-            return ForbiddenError(f"run {window.run_id!r} is not of the project {arrival.project!r}", field="run_id")
+        if run.exists and posted.project not in (None, run.project):
+            return ForbiddenError(f"run {window.run_id!r} is not of the project {posted.project!r}", field="run_id")
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
@@ -117,17 +118,17 @@ class Appender:
             changes.endings.add(window.run_id)
         if stream is None:
             stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
-        self._describe(connection, run, arrival)
+        self._describe(connection, run, posted)
         _advance(stream, window, changes)
-        _collect(arrival, stream, changes)
+        _collect(posted, stream, changes)
         return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
 
-    def _describe(self, connection: Connection, run: RunState, arrival: Arrival) -> None:
+    def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
         """What a window says of the run and its loaders, which seldom happens."""
-        window = arrival.window
+        window = posted.window
         is_first = not run.exists
         if is_first:
-            run.exists, run.project = True, arrival.project or ""
+            run.exists, run.project = True, posted.project or ""
             said = {} if window.run is None else _run_columns(window.run, window.run_id)
             connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()) | said)
         if window.run is not None and (is_first or is_newest(connection, run, stream_of(window))):
@@ -204,8 +205,8 @@ def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
         stream.exit_code = window.end.exit_code
 
 
-def _collect(arrival: Arrival, stream: StreamState, changes: _Changes) -> None:
-    window = arrival.window
+def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> None:
+    window = posted.window
     key, rows = stream.key._asdict(), rows_of(window)
     stream.hot_rows += rows
     stream.hot_windows += 1
@@ -214,8 +215,8 @@ def _collect(arrival: Arrival, stream: StreamState, changes: _Changes) -> None:
             **key,
             "window_index": window.window_index,
             "rows": rows,
-            "encoding": arrival.encoding,
-            "body": arrival.body,
+            "encoding": posted.encoding,
+            "body": posted.body,
         }
     )
     for epoch in window.epochs:
@@ -247,14 +248,9 @@ def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
 
 
 def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
-    same = (
-        "project", "job", "tags", "command", "script", "config", "overrides", "advice_of", "agent_version",
-        "python_version", "torch_version", "cuda_version", "hip_version", "cudnn_version", "started_by", "launcher",
-        "restart_count", "world_size",
-    )  # fmt: skip
     replay = None if run.replay is None else msgspec.to_builtins(run.replay)
     named = {"name": run.name or run_id, "user": run.user or "", "replay": replay}
-    return {name: getattr(run, name) for name in same} | named
+    return {name: getattr(run, name) for name in _OF_RUN} | named
 
 
 def _rank_row(window: Window, run: Run) -> dict[str, Any]:

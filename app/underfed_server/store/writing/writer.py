@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import threading
 import time
 from collections import deque
@@ -12,16 +13,16 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, delete, insert
 from sqlalchemy.exc import DBAPIError
 
-from underfed_server.errors import RequestError, TryLaterError
-from underfed_server.ingest.arrival import Ack, Arrival, Outcome
-from underfed_server.store.databases.health import prove_writable
-from underfed_server.store.databases.trouble import Complaint, trouble_of
-from underfed_server.store.writing.compact import Piles, compact
+from underfed_server.counters import Counters
+from underfed_server.errors import OutOfOrderError, RequestError, TryLaterError
+from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.trouble import TroubleLog, trouble_of
+from underfed_server.store.writing.compact import CompactionQueue, compact
 from underfed_server.store.writing.streams import StreamKey
-from underfed_server.store.writing.tally import WriterTally
 from underfed_server.store.writing.windows import Appender, stream_of
 
 log = logging.getLogger("underfed.store")
@@ -52,7 +53,7 @@ COLLISIONS = ("40001", "40P01")
 
 @dataclass(slots=True)
 class _Post:
-    arrival: Arrival
+    posted: PostedWindow
     done: Future[Outcome] = field(default_factory=Future)
 
 
@@ -66,7 +67,13 @@ class Writer:
     """Starts with :meth:`start`, ends with :meth:`close`. Any thread may submit and call."""
 
     def __init__(
-        self, engine: Engine, appender: Appender, on_stored: Callable[[set[str]], None], *, is_shared: bool
+        self,
+        engine: Engine,
+        appender: Appender,
+        on_stored: Callable[[set[str]], None],
+        counters: Counters,
+        *,
+        is_shared: bool,
     ) -> None:
         """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block.
 
@@ -77,9 +84,9 @@ class Writer:
         self._recall_at = math.inf
         self._appender = appender
         self._on_stored = on_stored
-        self._piles = Piles()
-        self.tally = WriterTally()
-        self._complaint = Complaint()
+        self._queue = CompactionQueue()
+        self._counters = counters
+        self._trouble_log = TroubleLog()
         self._written_at = -math.inf
         self._proving = threading.Lock()
         self._waiting: deque[_Post | _Call] = deque()
@@ -92,19 +99,19 @@ class Writer:
         self._recall()
         self._thread.start()
 
-    def submit(self, arrival: Arrival) -> Future[Outcome]:
+    def submit(self, posted: PostedWindow) -> Future[Outcome]:
         """The future is done once the window is on disk, or was refused.
 
         Raises:
             TryLaterError: too much is waiting already, or the service is stopping.
         """
-        post = _Post(arrival)
+        post = _Post(posted)
         with self._changed:
             self._require_open()
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES:
                 raise TryLaterError("more windows arrive than can be written", retry_after_s=2)
             self._waiting.append(post)
-            self._waiting_bytes += len(arrival.body)
+            self._waiting_bytes += len(posted.body)
             self._changed.notify()
         return post.done
 
@@ -131,7 +138,7 @@ class Writer:
         # Where the database is shared, nothing is remembered from one transaction to the next.
         if not self._is_shared:
             self._appender.forget(run_id)
-            self._piles.forget(run_id)
+            self._queue.forget(run_id)
 
     @property
     def waiting(self) -> tuple[int, int]:
@@ -148,13 +155,13 @@ class Writer:
         if not self._proving.acquire(timeout=PROVEN_S / 2):
             raise TryLaterError("a write has taken longer than it should", retry_after_s=5)
         try:
-            if self._complaint.trouble is not None or time.monotonic() - self._written_at > PROVEN_S:
-                self.call(prove_writable)
+            if self._trouble_log.trouble is not None or time.monotonic() - self._written_at > PROVEN_S:
+                self.call(_prove_writable)
         finally:
             self._proving.release()
         # Small enough, it may have found room where windows do not.
-        if self._complaint.trouble is not None:
-            raise TryLaterError(f"the database cannot be written: {self._complaint.trouble}", retry_after_s=5)
+        if self._trouble_log.trouble is not None:
+            raise TryLaterError(f"the database cannot be written: {self._trouble_log.trouble}", retry_after_s=5)
 
     def close(self) -> None:
         """Write what waits, then end."""
@@ -172,25 +179,25 @@ class Writer:
         while (group := self._take()) is not None:
             try:
                 self._commit([each for each in group if each.done.set_running_or_notify_cancel()])
-                self._compact(self._piles.next_due(look_for_quiet=not group))
+                self._compact(self._queue.next_due(look_for_quiet=not group))
                 if time.monotonic() >= self._recall_at:
                     self._recall()
             except Exception as error:
                 # Whatever it was, posts and readers must not hang on a thread that is no more.
                 if trouble_of(error) is None:
-                    log.exception("the writer stumbled")
+                    log.exception("the writer failed, and goes on")
                 else:
-                    self._complaint.note(error)
+                    self._trouble_log.note(error)
 
     def _take(self) -> list[_Post | _Call] | None:
         """What waits, up to a group; nothing after a while without any; ``None`` when all is done and we close."""
         with self._changed:
-            if not (self._waiting or self._is_closing or self._piles.are_due):
+            if not (self._waiting or self._is_closing or self._queue.are_due):
                 self._changed.wait(IDLE_S)
             if not self._waiting and self._is_closing:
                 return None
             group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
-            self._waiting_bytes -= sum(len(each.arrival.body) for each in group if isinstance(each, _Post))
+            self._waiting_bytes -= sum(len(each.posted.body) for each in group if isinstance(each, _Post))
             return group
 
     def _commit(self, group: Sequence[_Post | _Call]) -> None:
@@ -200,7 +207,7 @@ class Writer:
         try:
             results = self._begun(lambda connection: self._perform(connection, group))
         except Exception as error:
-            self.tally.failures += 1
+            self._counters.writer_failures.inc()
             self._commit_apart(group, error)
             return
         self._note_written(len(group), begun)
@@ -213,9 +220,9 @@ class Writer:
 
     def _note_written(self, size: int, begun: float) -> None:
         self._written_at = time.monotonic()
-        self._complaint.note(None)
-        self.tally.group_sizes.add(size)
-        self.tally.commit_seconds.add(self._written_at - begun)
+        self._trouble_log.note(None)
+        self._counters.group_size.observe(size)
+        self._counters.commit_seconds.observe(self._written_at - begun)
 
     def _begun(self, work: Callable[[Connection], T]) -> T:
         """``work`` in a transaction of its own, begun anew where it collided with another process's."""
@@ -236,7 +243,7 @@ class Writer:
             result = self._begun(work)
         except Exception as error:
             raise self._explained(error) from error
-        self._complaint.note(None)
+        self._trouble_log.note(None)
         return result
 
     def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
@@ -249,7 +256,7 @@ class Writer:
             self._commit([each])
 
     def _explained(self, error: Exception) -> Exception:
-        trouble = self._complaint.note(error)
+        trouble = self._trouble_log.note(error)
         if trouble is not None:
             return TryLaterError(f"the database cannot be written: {trouble}", retry_after_s=5)
         if not isinstance(error, RequestError):
@@ -257,7 +264,7 @@ class Writer:
         return error
 
     def _perform(self, connection: Connection, group: Sequence[_Post | _Call]) -> list[Any]:
-        posts = [each.arrival for each in group if isinstance(each, _Post)]
+        posts = [each.posted for each in group if isinstance(each, _Post)]
         outcomes = iter(self._appender.append(connection, posts))
         return [next(outcomes) if isinstance(each, _Post) else _called(connection, each) for each in group]
 
@@ -266,13 +273,24 @@ class Writer:
         for each, outcome in zip(group, results, strict=True):
             if not isinstance(each, _Post):
                 continue
-            self.tally.note(each.arrival, outcome)
+            self._count(each.posted, outcome)
             if isinstance(outcome, Ack) and outcome.is_new:
-                key = stream_of(each.arrival.window)
-                self._piles.note(key, *self._appender.hot_of(key), has_ended=each.arrival.window.end is not None)
+                key = stream_of(each.posted.window)
+                self._queue.note(key, *self._appender.hot_of(key), has_ended=each.posted.window.end is not None)
                 runs.add(key.run_id)
         if runs:
             self._on_stored(runs)
+
+    def _count(self, posted: PostedWindow, outcome: Outcome) -> None:
+        counters = self._counters
+        if isinstance(outcome, OutOfOrderError):
+            counters.out_of_order.inc()
+        elif isinstance(outcome, Ack) and outcome.is_new:
+            counters.windows.inc()
+            counters.steps.inc(posted.window.step_count)
+            counters.bytes.inc(len(posted.body))
+        elif isinstance(outcome, Ack):
+            counters.repeats.inc()
 
     def _compact(self, key: StreamKey | None) -> None:
         if key is None:
@@ -282,7 +300,7 @@ class Writer:
 
     def _recall(self) -> None:
         with self._engine.begin() as connection:
-            self._piles.recall(connection)
+            self._queue.recall(connection)
         if self._is_shared:
             self._recall_at = time.monotonic() + RECALL_S
 
@@ -298,3 +316,14 @@ def _called(connection: Connection, call: _Call) -> Any:
             return call.work(connection)
     except RequestError as error:
         return error
+
+
+def _prove_writable(connection: Connection) -> None:
+    """By writing, for only that tells: write a row and delete it in the same transaction, which nobody sees.
+
+    An empty transaction would not touch the disk, and a full one would pass for healthy.
+    """
+    session, digest = tables.session, os.urandom(32)
+    row = {"digest": digest, "token_id": "", "expires_at": tables.UNIX_EPOCH}
+    connection.execute(insert(session).values(row))
+    connection.execute(delete(session).where(session.c.digest == digest))

@@ -2,15 +2,16 @@
 import type { Anatomy, ComparedRun, Comparison } from '../../api/names'
 import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
 import { navigate, runHref } from '../../router'
-import { compareHref } from '../../store/compare'
-import { compare as say } from '../../text'
+import { compareHref } from '../../store/compareHref'
+import { compare as say } from '../../text/compare'
 import { verdictTone, verdictWord } from '../../verdict'
 import { StepBar } from '../parts/AnatomyBars'
 import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
 import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
-import { SpeedTable, speedFigures } from './SpeedTable'
+import { speedFigures } from './speedFigures'
+import './ComparedRuns.css'
 
 interface ComparedRunsProps {
   comparison: Comparison
@@ -27,8 +28,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
       title={say.step[per]}
       name="speed"
       detail={say.basis[basis]}
-      table={() => <SpeedTable runs={runs} />}
-      csv={() => speedFigures(runs)}
+      figures={speedFigures(runs)}
       class="compared-runs"
     >
       <ol class="run-lines">
@@ -36,7 +36,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
           <li key={run.run.run_id} class="run-line">
             <Name run={run} place={place} />
             <Step run={run} anatomy={anatomies[place] ?? null} longestUs={longestUs} />
-            <Ratio run={run} place={place} runs={runs} />
+            <Ratio run={run} index={place} runs={runs} />
             <Actions run={run} place={place} ids={ids} query={query} />
           </li>
         ))}

@@ -2,10 +2,12 @@
 import { useSignal } from '@preact/signals'
 import type { ComparedSetting, Comparison } from '../../api/names'
 import { formatBytes, formatNumber, formatSetting, NOT_MEASURED } from '../../format'
-import { compare as say } from '../../text'
+import { compare as say } from '../../text/compare'
 import { Diamond } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import { TableScroll } from '../parts/TableScroll'
 import { RunSwatch } from './RunSwatch'
+import './ComparedSettings.css'
 
 export function ComparedSettings({ runs, settings }: Comparison) {
   const showsEqual = useSignal(false)
@@ -34,20 +36,20 @@ export function ComparedSettings({ runs, settings }: Comparison) {
           </button>
         )
       }
-      csv={() => ({
-        columns: [say.setting, ...runs.map(run => run.run.run_id)],
-        rows: settings.map(one => [
-          one.name,
-          ...one.values.map(value => (value === null ? null : String(value))),
-        ]),
-      })}
+      figures={{
+        file: () => ({
+          columns: [say.setting, ...runs.map(run => run.run.run_id)],
+          rows: settings.map(one => [
+            one.name,
+            ...one.values.map(value => (value === null ? null : String(value))),
+          ]),
+        }),
+      }}
     >
       {shown.length === 0 ? (
         <p class="missing">{say.settingsNone}</p>
       ) : (
-        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens, so the keyboard must reach it
-        <div class="table-scroll" role="group" aria-label={say.settings} tabIndex={0}>
+        <TableScroll label={say.settings}>
           <table class="data compared-settings">
             <thead>
               <tr>
@@ -68,7 +70,7 @@ export function ComparedSettings({ runs, settings }: Comparison) {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
     </Panel>
   )

@@ -1,36 +1,35 @@
 /** How many times as fast a run is, with its interval, on a line that all compared runs share. */
 import type { ComparedRun } from '../../api/names'
-import { RUN_COLOURS } from '../../charts/overlay'
+import { runStyle } from '../../charts/declared/compare'
 import { formatFactor, plainFactor } from '../../format'
-import { compare as say } from '../../text'
+import { compare as say } from '../../text/compare'
+import { place, RangeLine } from '../parts/RangeLine'
+import './Ratio.css'
 
 interface RatioProps {
   run: ComparedRun
-  place: number
+  index: number
   runs: readonly ComparedRun[]
 }
 
-export function Ratio({ run: { speed, label, why_not }, place, runs }: RatioProps) {
+export function Ratio({ run: { speed, label, why_not }, index, runs }: RatioProps) {
   const ends = runs.flatMap(({ speed: each }) => (each ? [each.low, each.high] : []))
   const [from, to] = [Math.min(0.95, ...ends), Math.max(1.05, ...ends)]
-  const at = (factor: number) => `${(100 * (factor - from)) / (to - from)}%`
   if (why_not !== null) return null
-  if (place === 0) return <Baseline at={at(1)} />
+  if (index === 0) return <Baseline at={place(from, to)(1)} />
   if (!speed) return null
   const factor = formatFactor(speed.factor)
   const [low, high] = [plainFactor(speed.low), plainFactor(speed.high)]
-  const colour = `var(--${RUN_COLOURS[place] ?? 'ink'})`
+  const colour = `var(--${runStyle(index).colour})`
   return (
     <>
-      <div class="ratio" role="img" aria-label={`${label}: ${say.range(factor, low, high)}`}>
-        <div class="range-line">
-          <i class="range-end" style={{ left: at(1) }} />
-          <i
-            class="range-span"
-            style={{ left: at(speed.low), right: `calc(100% - ${at(speed.high)})`, background: colour }}
-          />
-          <i class="range-point" style={{ left: at(speed.factor), background: colour }} />
-        </div>
+      <div
+        class="ratio"
+        style={{ '--range': colour }}
+        role="img"
+        aria-label={`${label}: ${say.range(factor, low, high)}`}
+      >
+        <RangeLine from={from} to={to} value={speed.factor} low={speed.low} high={speed.high} ticks={[1]} />
       </div>
       <span class={`run-line-speed ${speed.is_told ? '' : 'faint'}`}>
         <b>{factor}</b> <small>{`${low} to ${high}`}</small>
@@ -43,12 +42,10 @@ export function Ratio({ run: { speed, label, why_not }, place, runs }: RatioProp
 function Baseline({ at }: { at: string }) {
   return (
     <>
-      <div class="ratio of-baseline" aria-hidden="true">
-        <div class="range-line">
-          <span class="unity" style={{ left: at }}>
-            {say.unity}
-          </span>
-        </div>
+      <div class="ratio" aria-hidden="true">
+        <span class="unity" style={{ left: at }}>
+          {say.unity}
+        </span>
       </div>
       <span class="run-line-speed faint">{say.baseline}</span>
     </>

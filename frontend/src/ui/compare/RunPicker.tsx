@@ -1,15 +1,20 @@
 /** Finds a run to compare: the newest ones, or those that match an expression. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { get, ServiceError } from '../../api/client'
-import type { RunSummary } from '../../api/names'
+import { get } from '../../api/client'
+import type { RunsPage } from '../../api/names'
 import { formatDay, formatFraction } from '../../format'
-import { asked } from '../../store/connection'
-import { compare as say } from '../../text'
+import { MOST_COMPARED } from '../../store/compareHref'
+import { openResource } from '../../store/resource'
+import { compare as say } from '../../text/compare'
 import { verdictTone, verdictWord } from '../../verdict'
 import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
+import { useStore } from '../parts/stores'
+import './RunPicker.css'
 
 const SHOWN = 10
+/** Of these as many may be in the comparison already. */
+const ASKED = SHOWN + MOST_COMPARED
 const TYPING_MS = 150
 
 interface RunPickerProps {
@@ -19,43 +24,28 @@ interface RunPickerProps {
 
 export function RunPicker({ chosen, onPick }: RunPickerProps) {
   const typed = useSignal('')
-  const found = useSignal<readonly RunSummary[] | null>(null)
-  const refusal = useSignal<string | null>(null)
+  const found = useStore(() => openResource<RunsPage>(stop => find(typed.peek().trim(), stop)))
   const q = typed.value.trim()
-
   useEffect(() => {
-    const control = new AbortController()
-    const timer = setTimeout(() => void find(control.signal), q ? TYPING_MS : 0)
-    async function find(stop: AbortSignal): Promise<void> {
-      try {
-        const query = { q: q || null, limit: SHOWN + chosen.length, sort: '-started_at' }
-        const page = await asked(get('/api/v1/runs', { query }, stop))
-        if (page) found.value = page.runs
-        refusal.value = null
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error
-        refusal.value = error.message
-      }
-    }
-    return () => {
-      clearTimeout(timer)
-      control.abort()
-    }
-  }, [q, chosen.length])
+    const timer = setTimeout(found.read, q ? TYPING_MS : 0)
+    return () => clearTimeout(timer)
+  }, [q, found])
 
-  const offered = found.value?.filter(run => !chosen.includes(run.run_id)).slice(0, SHOWN)
+  const refusal = found.trouble.value
+  const offered = found.value?.runs.filter(run => !chosen.includes(run.run_id)).slice(0, SHOWN)
   return (
     <div class="picker">
       <input
         type="search"
+        class="field"
         aria-label={say.find}
         placeholder={say.find}
         value={typed.value}
         onInput={event => (typed.value = event.currentTarget.value)}
       />
-      {refusal.value && (
+      {refusal && (
         <p class="missing" role="alert">
-          {refusal.value}
+          {refusal.message}
         </p>
       )}
       {offered?.length === 0 && <p class="missing">{say.none}</p>}
@@ -72,11 +62,15 @@ export function RunPicker({ chosen, onPick }: RunPickerProps) {
                 {verdictWord(run, run.status)}
                 {run.data_stall_fraction !== null && ` ${formatFraction(run.data_stall_fraction)}`}
               </span>
-              <span class="faint">{formatDay(new Date(run.started_at), new Date())}</span>
+              <span class="faint wide-only">{formatDay(new Date(run.started_at), new Date())}</span>
             </button>
           </li>
         ))}
       </ul>
     </div>
   )
+}
+
+function find(q: string, stop: AbortSignal): Promise<RunsPage> {
+  return get('/api/v1/runs', { query: { q: q || null, limit: ASKED, sort: '-started_at' } }, stop)
 }

@@ -1,5 +1,6 @@
 /** The line that a compared run is drawn with, beside its name. */
-import { RUN_COLOURS, RUN_DASHES } from '../../charts/overlay'
+import { runStyle } from '../../charts/declared/compare'
+import './RunSwatch.css'
 
 export function RunSwatch({ place }: { place: number }) {
   return (
@@ -7,9 +8,9 @@ export function RunSwatch({ place }: { place: number }) {
       <path
         d="M0 5h24"
         fill="none"
-        stroke={`var(--${RUN_COLOURS[place] ?? 'ink'})`}
+        stroke={`var(--${runStyle(place).colour})`}
         stroke-width="2.4"
-        stroke-dasharray={(RUN_DASHES[place] ?? []).join(' ')}
+        stroke-dasharray={runStyle(place).dash.join(' ')}
       />
     </svg>
   )

@@ -1,5 +1,5 @@
 /** Light, dark, or as the system says: a press goes on to the next, the glyph and the word say which it is. */
-import { text } from '../../text'
+import { frame as say } from '../../text/frame'
 import { chosenTheme, nextTheme } from '../../theme'
 
 const GLYPHS = {
@@ -11,13 +11,13 @@ const GLYPHS = {
 
 export function ThemeButton() {
   const theme = chosenTheme.value ?? 'system'
-  const word = text.themes[theme]
+  const word = say.themes[theme]
   return (
     <button
       type="button"
       class="button plain theme"
-      aria-label={text.themeTitle(word)}
-      title={text.themeTitle(word)}
+      aria-label={say.themeTitle(word)}
+      title={say.themeTitle(word)}
       onClick={nextTheme}
     >
       <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">

@@ -1,11 +1,12 @@
 /** What was just done to runs, with the way back. */
-import { dismiss, notice } from '../../store/actions'
-import { actions as say, text } from '../../text'
+import { dismiss, notice } from '../../store/notice'
+import { actions as say, text } from '../../text/shared'
+import './Toast.css'
 
 export function Toast() {
   const shown = notice.value
   return (
-    <div class="toast" role="status" hidden={shown === null}>
+    <div class="toast screen-only" role="status" hidden={shown === null}>
       {shown && (
         <>
           <span>{shown.text}</span>

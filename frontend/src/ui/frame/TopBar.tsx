@@ -1,13 +1,16 @@
 /** The bar on top: where one is, whether what one sees is live, search, theme, keys. */
-import { computed } from '@preact/signals'
+import { useComputed } from '@preact/signals'
 import { route } from '../../router'
 import { now } from '../../store/clock'
 import { lastHeardAt, leave, link, service } from '../../store/connection'
-import { isFiltered, parseQuery } from '../../store/query'
-import { counts } from '../../store/runs'
-import { link as say, text } from '../../text'
-import { searchRuns } from '../parts/searchRuns'
+import { isFiltered, parseFilter } from '../../store/filter'
+import type { RunsStore } from '../../store/runs'
+import { frame, link as say } from '../../text/frame'
+import { text } from '../../text/shared'
+import { searchRuns } from '../parts/page'
+import { useRuns } from '../parts/stores'
 import { ThemeButton } from './ThemeButton'
+import './TopBar.css'
 
 const PAGES = [
   { page: 'runs', href: '/' },
@@ -19,12 +22,12 @@ const PAGES = [
 export function TopBar({ onKeys }: { onKeys(): void }) {
   const onRuns = route.value.page === 'runs'
   return (
-    <header class="top">
+    <header class="top screen-only">
       <a class="brand" href="/" aria-label={text.product}>
         <Mark />
-        <span class="brand-name">{text.product}</span>
+        <span>{text.product}</span>
       </a>
-      <nav aria-label="Main">
+      <nav aria-label={frame.navigation}>
         {PAGES.map(({ page, href }) => (
           <a
             key={page}
@@ -40,15 +43,15 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
         <WhoAsks />
         {!onRuns && (
           <button type="button" class="button plain wide-only" onClick={searchRuns}>
-            {text.search} <kbd>/</kbd>
+            {frame.search} <kbd>/</kbd>
           </button>
         )}
         <ThemeButton />
         <button
           type="button"
           class="button plain"
-          aria-label={text.shortcuts}
-          title={`${text.shortcuts} (?)`}
+          aria-label={frame.shortcuts}
+          title={`${frame.shortcuts} (?)`}
           onClick={onKeys}
         >
           ?
@@ -59,10 +62,10 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
 }
 
 function LinkState() {
-  const state = link.value
-  return (
-    <span class={`link-state wide-only ${state}`}>{state === 'live' ? liveWords.value : say[state]}</span>
-  )
+  const runs = useRuns()
+  // Drawn when the words change, and not with all that is heard.
+  const words = useComputed(() => (link.value === 'live' ? liveWords(runs) : say[link.value]))
+  return <span class={`link-state wide-only ${link.value}`}>{words}</span>
 }
 
 /** Who the proxy says it is, who signs out there; or a way out for whoever signed in with a token. */
@@ -72,20 +75,19 @@ function WhoAsks() {
   if (info.user !== null) return <span class="link-state wide-only">{info.user}</span>
   return (
     <button type="button" class="button plain wide-only" onClick={() => void leave()}>
-      {text.signOut}
+      {frame.signOut}
     </button>
   )
 }
 
-/** Drawn when the words change, and not with all that is heard. */
-const liveWords = computed(() => {
+function liveWords({ counts }: RunsStore): string {
   const reporting = counts.value?.running
-  const here = route.value
-  if (here.page === 'runs' && reporting !== undefined && !isFiltered(parseQuery(here.query)))
+  const { page, query } = route.value
+  if (page === 'runs' && reporting !== undefined && !isFiltered(parseFilter(query)))
     return say.liveRuns(reporting)
   const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
   return say.live(Math.max(0, ageS))
-})
+}
 
 function Mark() {
   return (

@@ -1,11 +1,11 @@
-/** The dots that say "live" blink as news come. A CSS animation, even one in two steps, draws sixty frames a second. */
+/** The dots that say "live" dim and light up with each event. A CSS animation would draw sixty frames a second. */
 import { effect } from '@preact/signals'
 import { lastHeardAt } from '../../store/connection'
 
 /** Between two changes, whatever comes. */
 const LEAST_MS = 900
 
-export function beatWithNews(): void {
+export function beatWithEvents(): void {
   let beatAt = 0
   effect(() => {
     const heardAt = lastHeardAt.value ?? 0

@@ -3,10 +3,11 @@ import { serviceNow } from '../../api/client'
 import type { Host, HostFlow, HostGpu, HostRun } from '../../api/names'
 import { formatBytes, formatDay, formatFraction, formatNumber, formatRate, plural } from '../../format'
 import { runHref } from '../../router'
-import { causeWord, hosts as say } from '../../text'
+import { hosts as say } from '../../text/hosts'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Meter } from './Meter'
+import './HostRow.css'
 
 export const hostHref = (hostname: string): string => `/hosts?host=${encodeURIComponent(hostname)}`
 
@@ -14,7 +15,7 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
   const { columns } = say
   return (
     <>
-      <tr class={host.is_live ? '' : 'resting'}>
+      <tr class={`host ${host.is_live ? '' : 'resting'}`}>
         <th scope="row">
           {isLink ? (
             <a class="mono-name" href={hostHref(host.hostname)}>
@@ -115,7 +116,7 @@ function Cores({ host: { cores } }: { host: Host }) {
 function Level({ used, limit }: { used: number | null; limit: number | null }) {
   if (used === null || !limit) return <Meter parts={null} />
   return (
-    <Meter parts={[['held', used / limit]]} title={say.ofUsed(formatBytes(used), formatBytes(limit))}>
+    <Meter parts={[['used', used / limit]]} title={say.ofUsed(formatBytes(used), formatBytes(limit))}>
       {formatFraction(used / limit)} <span class="faint">{formatBytes(limit)}</span>
     </Meter>
   )
@@ -126,7 +127,7 @@ function Flow({ flow: { now, most }, missing }: { flow: HostFlow; missing: strin
   // Without a most there is nothing that a bar could be a share of.
   if (most === null) return <span title={say.noMost}>{formatRate(now)}</span>
   return (
-    <Meter parts={[['held', most > 0 ? now / most : 0]]} title={say.most(formatRate(most))}>
+    <Meter parts={[['used', most > 0 ? now / most : 0]]} title={say.most(formatRate(most))}>
       {formatRate(now)}
     </Meter>
   )
@@ -134,7 +135,7 @@ function Flow({ flow: { now, most }, missing }: { flow: HostFlow; missing: strin
 
 function Runs({ host }: { host: Host }) {
   return (
-    <ul class="host-runs">
+    <ul>
       {!host.is_live && <li class="faint">{say.lastRun}</li>}
       {host.runs.map(run => (
         <li key={run.run_id}>
@@ -148,8 +149,8 @@ function Runs({ host }: { host: Host }) {
 export function RunLink({ run }: { run: HostRun }) {
   const word = verdictWord(run, run.status)
   return (
-    <span class={`with-glyph verdict-word ${verdictTone(run)}`}>
-      <span role="img" aria-label={word} title={`${word}${run.cause ? `, ${causeWord[run.cause]}` : ''}`}>
+    <span class={`host-run with-glyph verdict-word ${verdictTone(run)}`}>
+      <span role="img" aria-label={word} title={`${word}${run.cause_label ? `, ${run.cause_label}` : ''}`}>
         <VerdictGlyph judged={run} />
       </span>
       <a class="mono-name" href={runHref(run.run_id)}>

@@ -1,7 +1,8 @@
 /** How full something is: a bar of parts, and the figure beside it. Not measured is a dash, never an empty bar. */
 import type { ComponentChildren } from 'preact'
 import { capital, formatFraction, NOT_MEASURED } from '../../format'
-import { text } from '../../text'
+import { text } from '../../text/shared'
+import './Meter.css'
 
 interface MeterProps {
   /** Shares of the whole with the class of their colour; `null`: not measured. */

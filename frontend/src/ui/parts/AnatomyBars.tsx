@@ -1,7 +1,8 @@
 /** Where a step goes, now and with the first fix, to one scale. */
 import type { Advice, Anatomy } from '../../api/names'
-import { formatDuration, formatFactor } from '../../format'
-import { run as say } from '../../text'
+import { formatDuration, formatFactor, formatSetting } from '../../format'
+import { anatomy as say } from '../../text/shared'
+import './AnatomyBars.css'
 
 export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | null }) {
   const predicted = advice?.anatomy ?? null
@@ -11,7 +12,7 @@ export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | nu
       <Bar label={say.now} anatomy={now} longestUs={longestUs} gain={null} />
       {predicted && advice && (
         <Bar
-          label={say.withChange(advice.change, advice.to)}
+          label={say.withChange(settingOf(advice))}
           anatomy={predicted}
           longestUs={longestUs}
           gain={advice.predicted_speedup}
@@ -20,6 +21,10 @@ export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | nu
       <Within anatomy={now} />
     </div>
   )
+}
+
+function settingOf({ change, to }: Advice): string {
+  return to === null ? change : `${change}=${formatSetting(to)}`
 }
 
 /** What of the wait is known to consist of what: not parts of the bar, which is of the host's clock. */
@@ -31,7 +36,7 @@ function Within({ anatomy }: { anatomy: Anatomy }) {
   const known = parts.flatMap(([us, said]) =>
     us === null || us === undefined ? [] : [said(formatDuration(us))],
   )
-  return known.length > 0 ? <p class="anatomy-note">{say.within(known)}</p> : null
+  return known.length > 0 ? <p class="anatomy-note detail">{say.within(known)}</p> : null
 }
 
 interface BarProps {

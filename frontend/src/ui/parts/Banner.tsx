@@ -5,8 +5,9 @@ import type { DiedWorker, Run, WorkersPage } from '../../api/names'
 import { asSentence, capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../../format'
 import { now } from '../../store/clock'
 import { lastHeardAt, link, retryAt, retryNow } from '../../store/connection'
-import { banner, text } from '../../text'
+import { banner, text } from '../../text/shared'
 import { CopyButton } from './CopyButton'
+import './Banner.css'
 
 interface BannerProps {
   title: string
@@ -55,11 +56,11 @@ export function CrashBanner({ run }: { run: Run }) {
       {run.exit_reason === null ? banner.crashedSilently : banner.crashedDetail}
       {run.exit_reason !== null && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-        <pre class="last-words" tabIndex={0}>
+        <pre class="error-text" tabIndex={0}>
           {run.exit_reason}
         </pre>
       )}
-      {run.exit_reason !== null && <CopyButton label={banner.copyLastWords} text={run.exit_reason} small />}
+      {run.exit_reason !== null && <CopyButton label={banner.copyError} text={run.exit_reason} small />}
     </Banner>
   )
 }
@@ -68,18 +69,19 @@ export function CrashBanner({ run }: { run: Run }) {
 export function DiedBanner({ run, page }: { run: Pick<Run, 'died_workers'>; page: WorkersPage | null }) {
   const last = run.died_workers.at(-1)
   if (!last) return null
-  const places = new Map<string, Set<number>>()
-  for (const { worker, loader, rank } of run.died_workers) {
-    const place = banner.diedPlace(loader, rank)
-    places.set(place, (places.get(place) ?? new Set()).add(worker))
-  }
+  const places = Map.groupBy(run.died_workers, ({ loader, rank }) => banner.diedPlace(loader, rank))
   const detail = banner.diedDetail(deathFacts(last, memoryOf(last, page)))
   const lastPlace = banner.diedPlace(last.loader, last.rank)
   return (
-    <Banner title={banner.died(places)} isGrave>
+    <Banner title={banner.died([...places].map(workersAt))} isGrave>
       {run.died_workers.length > 1 ? `${banner.diedLast(last.worker, lastPlace)} ${detail}` : capital(detail)}
     </Banner>
   )
+}
+
+/** Each once: one that was started again may die again. */
+function workersAt([place, deaths]: [string, readonly DiedWorker[]]) {
+  return { place, workers: [...new Set(deaths.map(death => death.worker))] }
 }
 
 function deathFacts(
@@ -113,14 +115,28 @@ export function TroubleBanner({ what, error }: { what: string; error: ServiceErr
   )
 }
 
+/** The code of a page did not come. */
+export function NotLoadedBanner() {
+  return (
+    <Banner title={banner.notLoaded}>
+      {banner.notLoadedDetail} <Reload />
+    </Banner>
+  )
+}
+
+function Reload() {
+  return (
+    <button type="button" class="button small" onClick={() => location.reload()}>
+      {banner.reload}
+    </button>
+  )
+}
+
 /** A fault of this page itself. */
-export function StumbleBanner({ error }: { error: Error }) {
+export function FaultBanner({ error }: { error: Error }) {
   return (
     <Banner title={banner.ours}>
-      {banner.oursDetail}{' '}
-      <button type="button" class="button small" onClick={() => location.reload()}>
-        {banner.reload}
-      </button>{' '}
+      {banner.oursDetail} <Reload />{' '}
       <CopyButton label={text.copyDetails} text={`${error.message}\n${error.stack ?? ''}`} small />
     </Banner>
   )

@@ -1,6 +1,7 @@
 /** Where a chart, which knows no Preact, meets a component: mounted once, updated with each new data. */
 import { useEffect, useRef } from 'preact/hooks'
-import type { Mounted } from '../../charts/frame'
+import type { Mounted } from '../../charts/mount'
+import './Chart.css'
 
 interface ChartProps<T, H extends Mounted<T>> {
   /** Must not change while mounted. */
@@ -8,17 +9,10 @@ interface ChartProps<T, H extends Mounted<T>> {
   data: T
   /** What a screen reader says instead of the picture. */
   label: string
-  class?: string
   onMounted?(handle: H): void
 }
 
-export function Chart<T, H extends Mounted<T>>({
-  mount,
-  data,
-  label,
-  class: name = '',
-  onMounted,
-}: ChartProps<T, H>) {
+export function Chart<T, H extends Mounted<T>>({ mount, data, label, onMounted }: ChartProps<T, H>) {
   const place = useRef<HTMLDivElement>(null)
   const handle = useRef<H | null>(null)
 
@@ -34,5 +28,5 @@ export function Chart<T, H extends Mounted<T>>({
   }, [])
   useEffect(() => handle.current?.update(data), [data])
 
-  return <div ref={place} class={`chart ${name}`} role="img" aria-label={label} />
+  return <div ref={place} class="chart" role="img" aria-label={label} />
 }

@@ -1,6 +1,6 @@
 /** Copies a text, and says so for a moment. */
 import { useSignal } from '@preact/signals'
-import { text as say } from '../../text'
+import { text as say } from '../../text/shared'
 import { writeClipboard } from './handOut'
 
 const SAID_MS = 1_600

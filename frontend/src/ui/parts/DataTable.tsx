@@ -1,5 +1,6 @@
 /** A plain table: the figures of a chart, or what was measured. The first column names its row. */
 import type { ComponentChildren } from 'preact'
+import './DataTable.css'
 
 interface DataTableProps {
   columns: readonly string[]

@@ -8,7 +8,7 @@ export function StatusGlyph({ status }: { status: Status }) {
   switch (status) {
     case 'running':
       return (
-        <svg {...SIZE} class="glyph pulse" aria-hidden="true">
+        <svg {...SIZE} class="glyph beating" aria-hidden="true">
           <circle cx="6" cy="6" r="4" fill="var(--good)" />
         </svg>
       )

@@ -2,8 +2,10 @@
 import type { LedgerEntry, Run } from '../../api/names'
 import { asSentence, formatFactor, formatSetting } from '../../format'
 import { runHref } from '../../router'
-import { ledger as say } from '../../text'
+import { ledger as say } from '../../text/shared'
 import { Panel } from './Panel'
+import { RangeLine } from './RangeLine'
+import './Ledger.css'
 
 interface LedgerProps {
   /** The run whose page it is on; `null`: none's. */
@@ -39,7 +41,7 @@ function Entry({ entry, run, names }: EntryProps) {
   return (
     <div class="ledger-entry">
       <div>
-        <code>{settings.join(', ') || entry.change}</code>
+        {settings.length > 0 ? <code>{settings.join(', ')}</code> : entry.change_label}
         <p class="ledger-runs">
           {say.before} <RunLink runId={entry.advice_of} here={run?.run_id} names={names} /> {say.after}{' '}
           <RunLink runId={entry.run_id} here={run?.run_id} names={names} />
@@ -80,19 +82,12 @@ function Scale({ entry }: { entry: LedgerEntry }) {
   ]
   const figures = rows.flatMap(({ value, low, high }) => [value, low, high]).filter(figure => figure !== null)
   const [from, to] = [Math.min(1, ...figures), Math.max(1.1, ...figures)]
-  const at = (factor: number) => `${(100 * (factor - from)) / (to - from)}%`
   return (
     <div class="ledger-scale">
       {rows.map(({ name, value, low, high }) => (
         <div key={name} class={`ledger-row ${name} ${tone(entry)}`}>
           <span>{name}</span>
-          <div class="range-line" aria-hidden="true">
-            <i class="range-end" style={{ left: at(1) }} />
-            {low !== null && high !== null && (
-              <i class="range-span" style={{ left: at(low), right: `calc(100% - ${at(high)})` }} />
-            )}
-            {value !== null && <i class="range-point" style={{ left: at(value) }} />}
-          </div>
+          <RangeLine {...{ from, to, value, low, high }} ticks={[1]} />
           <span class="ledger-figure">
             <b>{formatFactor(value)}</b>
             {low !== null && high !== null && <small>{`${low.toFixed(2)} to ${high.toFixed(2)}`}</small>}

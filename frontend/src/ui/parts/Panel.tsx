@@ -2,10 +2,13 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Table } from '../../csv'
+import type { Block } from '../../charts/picture'
 import { navigate, route, withQuery } from '../../router'
-import { text } from '../../text'
+import { text } from '../../text/shared'
+import { DataTable } from './DataTable'
+import type { Figures, WordTable } from './figures'
 import { PanelMenu } from './PanelMenu'
+import './Panel.css'
 
 interface PanelProps {
   title: string
@@ -13,15 +16,16 @@ interface PanelProps {
   name?: string
   detail?: ComponentChildren
   controls?: ComponentChildren
-  /** The same as a table; the panel then has the button that switches. */
-  table?: (() => ComponentChildren) | undefined
-  /** Its figures, in the units that the columns name. */
-  csv?: (() => Table) | undefined
+  /** What it can be saved as, and where there are tables read as. */
+  figures?: Figures | undefined
+  /** Its charts and words in a picture; left out: its figures. */
+  picture?: (() => readonly Block[]) | undefined
   class?: string
   children: ComponentChildren
 }
 
-export function Panel({ title, name, detail, controls, table, csv, class: kind = '', children }: PanelProps) {
+export function Panel(props: PanelProps) {
+  const { title, name, detail, controls, figures, picture, class: kind = '', children } = props
   const id = useId()
   const section = useRef<HTMLElement>(null)
   const [isTable, switchView] = useView(name)
@@ -35,7 +39,7 @@ export function Panel({ title, name, detail, controls, table, csv, class: kind =
         {detail && <span class="detail">{detail}</span>}
         <span class="controls">
           {controls}
-          {table && (
+          {figures?.tables && (
             <button
               type="button"
               class="button small"
@@ -46,12 +50,23 @@ export function Panel({ title, name, detail, controls, table, csv, class: kind =
               {isTable ? text.asChart : text.asTable}
             </button>
           )}
-          {name && <PanelMenu title={title} name={name} section={section} csv={csv} />}
+          {name && (
+            <PanelMenu title={title} name={name} figures={figures} picture={isTable ? undefined : picture} />
+          )}
         </span>
       </header>
-      {isTable && table ? table() : children}
+      {isTable && figures?.tables
+        ? figures.tables().map(table => <WordsTable key={table.caption} table={table} title={title} />)
+        : children}
     </section>
   )
+}
+
+function WordsTable({ table: { caption, rows, ...table }, title }: { table: WordTable; title: string }) {
+  const cells = rows.map(row =>
+    row.map(cell => (typeof cell === 'string' ? cell : <a href={cell.href}>{cell.text}</a>)),
+  )
+  return <DataTable {...table} caption={caption ?? title} rows={cells} />
 }
 
 /** Chart or table: in the address of a panel that has a name there, else until the page is left. */

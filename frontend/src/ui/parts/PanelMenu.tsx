@@ -1,46 +1,51 @@
-/** Takes a panel out of the page: as a picture, as figures, as a link. */
-import type { RefObject } from 'preact'
-import { type Table, toCsv } from '../../csv'
-import { show } from '../../store/actions'
-import { panelMenu as say } from '../../text'
+/** Saves a panel: as a picture, as figures, as a link. */
+import { type Block, heading, pictureOf, table } from '../../charts/picture'
+import { type Cell, toCsv } from '../../csv'
+import { show as notify } from '../../store/notice'
+import { panelMenu as say } from '../../text/shared'
+import type { Figures, WordCell } from './figures'
 import { handOutPicture, save, writeClipboard } from './handOut'
 import { Menu, type MenuItem } from './Menu'
-import { pictureOf } from './picture'
 
 interface PanelMenuProps {
   title: string
   name: string
-  section: RefObject<HTMLElement | null>
-  csv: (() => Table) | undefined
+  figures: Figures | undefined
+  /** Without it the picture has the figures. */
+  picture: (() => readonly Block[]) | undefined
 }
 
-export function PanelMenu({ title, name, section, csv }: PanelMenuProps) {
+export function PanelMenu({ title, name, figures, picture }: PanelMenuProps) {
   const fileName = (ending: string) => `${document.title.split(' · ')[1] ?? 'underfed'}-${name}.${ending}`
 
   async function copyPicture(): Promise<void> {
-    const picture = await pictureOf(section.current as HTMLElement, document.title, tone())
-    tell(say[await handOutPicture(picture, fileName('png'))])
+    const blocks = [
+      heading(document.title, ''),
+      heading(title, '', true),
+      ...(picture?.() ?? tableBlocks(figures)),
+    ]
+    notify(say[await handOutPicture(await pictureOf(blocks), fileName('png'))])
   }
   async function copyLink(): Promise<void> {
     await writeClipboard(`${location.origin}${location.pathname}${location.search}#${name}`)
-    tell(say.copiedLink)
+    notify(say.copiedLink)
   }
-  function saveFigures(figures: () => Table): void {
-    save(new Blob([toCsv(figures())], { type: 'text/csv' }), fileName('csv'))
+  function saveFigures({ file }: Figures): void {
+    save(new Blob([toCsv(file())], { type: 'text/csv' }), fileName('csv'))
   }
   const items: MenuItem[] = [
-    { label: say.picture, act: () => void copyPicture() },
-    ...(csv ? [{ label: say.csv, act: () => saveFigures(csv) }] : []),
+    ...(figures || picture ? [{ label: say.picture, act: () => void copyPicture() }] : []),
+    ...(figures ? [{ label: say.csv, act: () => saveFigures(figures) }] : []),
     { label: say.link, act: () => void copyLink() },
   ]
   return <Menu label="⋯" title={say.title(title)} items={items} small />
 }
 
-/** As the page's verdict has it: only what is lost waiting is loud. */
-function tone(): string {
-  return document.querySelector('.kind.loud') ? '--wait' : '--ink-2'
+function tableBlocks(figures: Figures | undefined): readonly Block[] {
+  const tables = figures?.tables?.() ?? (figures ? [figures.file()] : [])
+  return tables.map(({ columns, rows }) => table([columns, ...rows.map(row => row.map(cellText))]))
 }
 
-function tell(text: string): void {
-  show({ text, undo: null })
+function cellText(cell: WordCell | Cell): string {
+  return typeof cell === 'object' && cell !== null ? cell.text : String(cell ?? '')
 }

@@ -1,6 +1,7 @@
 /** A button with a small sheet under it: closed by Escape, by a press elsewhere, and by its button. */
 import type { ComponentChildren } from 'preact'
 import { useId, useRef } from 'preact/hooks'
+import './Popover.css'
 
 const GAP_PX = 4
 const MARGIN_PX = 12

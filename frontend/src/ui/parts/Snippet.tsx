@@ -1,6 +1,7 @@
 /** Lines to paste into a script or a shell. */
-import { text } from '../../text'
+import { text } from '../../text/shared'
 import { CopyButton } from './CopyButton'
+import './Snippet.css'
 
 export function Snippet({ code }: { code: string }) {
   return (

@@ -5,7 +5,7 @@ export async function writeClipboard(text: string): Promise<void> {
   try {
     return await navigator.clipboard.writeText(text)
   } catch {
-    // No such API here, or it may not be used: the old way asks nobody.
+    // No such API here, or it may not be used: the old way needs no permission.
   }
   const area = document.createElement('textarea')
   area.value = text
@@ -16,7 +16,7 @@ export async function writeClipboard(text: string): Promise<void> {
   area.remove()
 }
 
-/** Returns how it was handed over: there is no old way of copying a picture. */
+/** Returns which of the two it was: pictures can only be copied by the clipboard API. */
 export async function handOutPicture(picture: Blob, fileName: string): Promise<'copied' | 'saved'> {
   try {
     await navigator.clipboard.write([new ClipboardItem({ [picture.type]: picture })])

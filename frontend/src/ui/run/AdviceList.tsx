@@ -3,20 +3,19 @@
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/names'
 import { formatDuration, formatEvidence, formatFactor } from '../../format'
 import type { Still } from '../../store/run'
-import { advice as say } from '../../text'
+import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
 import { memo } from '../parts/memo'
+import { Panel } from '../parts/Panel'
 import { Snippet } from '../parts/Snippet'
 import { Diff } from './Diff'
 import { GainRange } from './GainRange'
+import './AdviceList.css'
 
 export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosis }) {
   const { advice, refusals } = diagnosis
   return (
-    <section class="panel advice" aria-labelledby="advice-title">
-      <header>
-        <h2 id="advice-title">{say.title}</h2>
-      </header>
+    <Panel title={say.title} class="advice">
       {advice.length === 0 && <None diagnosis={diagnosis} run={run} />}
       {advice.map((one, index) => (
         <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} />
@@ -30,7 +29,7 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
           ))}
         </>
       )}
-    </section>
+    </Panel>
   )
 }
 
@@ -82,7 +81,7 @@ function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
 }
 
 function Gain({ advice }: { advice: Advice }) {
-  if (advice.predicted_speedup === null) return <span class="unpredicted">{say.unpredicted}</span>
+  if (advice.predicted_speedup === null) return <span class="detail">{say.unpredicted}</span>
   return <span class="gain">{formatFactor(advice.predicted_speedup)}</span>
 }
 
@@ -102,7 +101,7 @@ function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
 
 function Cautions({ advice }: { advice: Advice }) {
   return (
-    <ul class="cautions">
+    <ul class="cautions remark">
       {advice.risk && (
         <li>
           <b>{say.risk}</b> {advice.risk}

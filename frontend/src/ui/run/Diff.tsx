@@ -1,6 +1,7 @@
 /** The lines to change in the user's own script, ready to copy. */
-import { text } from '../../text'
+import { advice as say } from '../../text/run'
 import { CopyButton } from '../parts/CopyButton'
+import './Diff.css'
 
 const KINDS: Record<string, string> = { '+': 'added', '-': 'removed' }
 
@@ -18,7 +19,7 @@ export function Diff({
     <div class="diff">
       <div class="diff-file">
         <span>{file}</span>
-        <CopyButton label={text.copyDiff} text={diff} shortcut={shortcut} />
+        <CopyButton label={say.copyDiff} text={diff} shortcut={shortcut} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
       <pre tabIndex={0}>

@@ -1,58 +1,51 @@
 /** Name, tags and notes of a run, as a person wants them. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
-import { NoAnswer, ServiceError } from '../../api/client'
 import type { Run } from '../../api/names'
-import { asSentence } from '../../format'
 import { type Changes, edit } from '../../store/actions'
-import { keeping, edit as say } from '../../text'
+import { edit as say } from '../../text/run'
+import { text } from '../../text/shared'
+import { Dialog, Refusal, refusalOf } from '../parts/Dialog'
 import { tagsOf, tagsText } from '../parts/tags'
 
 export function EditDialog({ run, onClose }: { run: Run; onClose(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const trouble = useSignal<string | null>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const refusal = useSignal<string | null>(null)
 
-  async function save(event: SubmitEvent): Promise<void> {
+  async function save(event: SubmitEvent, close: () => void): Promise<void> {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const given = (name: string) => String(form.get(name)).trim()
     try {
       await edit(run.run_id, changed(run, given('name'), given('tags'), given('notes')))
-      dialog.current?.close()
+      close()
     } catch (error) {
-      if (!(error instanceof ServiceError || error instanceof NoAnswer)) throw error
-      trouble.value = asSentence(error.message)
+      refusal.value = refusalOf(error)
     }
   }
   return (
-    <dialog ref={dialog} class="dialog edit" aria-labelledby="edit-title" onClose={onClose}>
-      <h2 id="edit-title">{say.title}</h2>
-      <form onSubmit={event => void save(event)}>
-        <label>
-          {say.name} <input name="name" value={run.name} maxLength={500} />
-        </label>
-        <label>
-          {say.tags} <input name="tags" value={tagsText(run.tags)} />
-        </label>
-        <label>
-          {say.notes} <textarea name="notes" rows={5} value={run.notes} />
-        </label>
-        {trouble.value && (
-          <p class="missing" role="alert">
-            {trouble.value}
+    <Dialog title={say.title} onClose={onClose}>
+      {close => (
+        <form class="dialog-form" onSubmit={event => void save(event, close)}>
+          <label>
+            {say.name} <input class="field" name="name" value={run.name} maxLength={500} />
+          </label>
+          <label>
+            {say.tags} <input class="field" name="tags" value={tagsText(run.tags)} />
+          </label>
+          <label>
+            {say.notes} <textarea class="field" name="notes" rows={5} value={run.notes} />
+          </label>
+          <Refusal why={refusal.value} />
+          <p class="dialog-actions">
+            <button type="submit" class="button primary">
+              {text.save}
+            </button>
+            <button type="button" class="button" onClick={close}>
+              {text.cancel}
+            </button>
           </p>
-        )}
-        <div class="keeping-actions">
-          <button type="submit" class="button primary">
-            {keeping.save}
-          </button>
-          <button type="button" class="button" onClick={() => dialog.current?.close()}>
-            {keeping.cancel}
-          </button>
-        </div>
-      </form>
-    </dialog>
+        </form>
+      )}
+    </Dialog>
   )
 }
 

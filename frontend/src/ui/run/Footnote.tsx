@@ -1,15 +1,13 @@
 /** What the figures rest on: versions, host, cost of measuring, what was lost or could not be measured. */
 import type { HostFacts, Run } from '../../api/names'
 import { formatBytes, formatDuration, formatFraction, formatNumber } from '../../format'
-import { footnote as say } from '../../text'
+import { footnote as say } from '../../text/run'
+import './Footnote.css'
 
 export function Footnote({ run }: { run: Run }) {
-  const reasons = new Map<string, string[]>()
-  for (const [fact, reason] of Object.entries(run.not_measured)) {
-    reasons.set(reason, [...(reasons.get(reason) ?? []), fact])
-  }
+  const reasons = Map.groupBy(Object.entries(run.not_measured), ([, reason]) => reason)
   return (
-    <footer class="footnote">
+    <footer class="footnote detail">
       <p>{[...versions(run), overhead(run), ...losses(run)].filter(Boolean).join(' · ')}</p>
       {run.hosts.map(host => (
         <p key={host.hostname}>{hostLine(host)}</p>
@@ -19,7 +17,7 @@ export function Footnote({ run }: { run: Run }) {
           <dt>{say.notMeasured}</dt>
           {[...reasons].map(([reason, facts]) => (
             <dd key={reason}>
-              <code>{facts.join(', ')}</code> {reason}
+              <code>{facts.map(([fact]) => fact).join(', ')}</code> {reason}
             </dd>
           ))}
         </dl>
@@ -44,9 +42,9 @@ function overhead(run: Run): string {
 }
 
 function losses(run: Run): readonly string[] {
-  const kinds = Object.keys(say.lost) as (keyof typeof say.lost)[]
-  const lost = kinds.filter(kind => run.losses[kind] > 0).map(kind => say.lost[kind](run.losses[kind]))
-  return lost.length > 0 ? lost : [say.nothingLost]
+  const kinds = Object.keys(say.dropped) as (keyof typeof say.dropped)[]
+  const lost = kinds.filter(kind => run.losses[kind] > 0).map(kind => say.dropped[kind](run.losses[kind]))
+  return lost.length > 0 ? lost : [say.nothingDropped]
 }
 
 function hostLine(host: HostFacts): string {

@@ -3,13 +3,14 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { Timeline, TimelineBatch, TimelineStep } from '../../api/names'
-import { type Gantt, type GanttHandle, mountGantt, type Stretch } from '../../charts/gantt'
-import type { Table } from '../../csv'
+import { batchKey, type Gantt, gantt, type Stretch, stepsByBatch, wholeOf } from '../../charts/gantt'
+import { type GanttHandle, mountGantt } from '../../charts/ganttView'
+import { chart, legend, paragraph } from '../../charts/picture'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
 import type { Still } from '../../store/run'
-import { gantt as say, workers } from '../../text'
+import { gantt as say, workers } from '../../text/charts'
 import { Chart } from '../parts/Chart'
-import { DataTable } from '../parts/DataTable'
+import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 
 /** More lanes than this are no picture any more; the worker panel has all of them. */
@@ -49,8 +50,12 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
       detail={<Legend gpus={run.gpus} />}
       controls={<Keys />}
       name="timeline"
-      table={() => <TimelineTable timeline={timeline} />}
-      csv={() => figures(timeline)}
+      figures={figuresOf(columnsOf(timeline), timeline.batches, timeline.batches.slice(-TABLE_ROWS))}
+      picture={() => [
+        legend(legendOf(run.gpus).map(({ colour, name }) => [colour, name])),
+        chart(gantt(data, { view: wholeOf(data), selected: null, pointed: null })),
+        paragraph(rest),
+      ]}
       class="timeline"
     >
       {/* biome-ignore lint/a11y/useSemanticElements: no element means "keys move what is drawn here" */}
@@ -146,17 +151,20 @@ function pointedText(target: TimelineBatch | TimelineStep): string {
   return [say.batch(target.batch_index, lane, formatDuration(target.load_us)), ...split, ...pinned].join(', ')
 }
 
-function Legend({ gpus }: { gpus: number | null }) {
-  const entries = [
-    ['cpu', say.cpu],
-    ['runqueue', say.runqueue],
-    ['blocked', say.blocked],
-    ['wait', say.waits(gpus)],
-    ['compute', say.rest],
+function legendOf(gpus: number | null) {
+  return [
+    { kind: 'cpu', colour: 'load-cpu', name: say.cpu },
+    { kind: 'runqueue', colour: 'load-runqueue', name: say.runqueue },
+    { kind: 'blocked', colour: 'load-blocked', name: say.blocked },
+    { kind: 'wait', colour: 'hatch', name: say.waits(gpus) },
+    { kind: 'compute', colour: 'compute-fill', name: say.rest },
   ] as const
+}
+
+function Legend({ gpus }: { gpus: number | null }) {
   return (
     <span class="legend">
-      {entries.map(([kind, name]) => (
+      {legendOf(gpus).map(({ kind, name }) => (
         <span key={kind}>
           <i class={kind} aria-hidden="true" />
           {name}
@@ -175,35 +183,42 @@ function Keys() {
   )
 }
 
-function figures({ batches, steps }: Timeline): Table {
-  const used = new Map(steps.map(step => [`${step.epoch_index}/${step.batch_index}`, step]))
-  const columns = [
-    ...(['epoch_index', 'batch_index', 'worker', 'start_us', 'load_us'] as const),
-    ...(['cpu_us', 'runqueue_us', 'blocked_us', 'collate_us', 'pin_us', 'received_us'] as const),
-  ] as const
-  const rows = batches.map(batch => {
-    const step = used.get(`${batch.epoch_index}/${batch.batch_index}`)
-    return [...columns.map(name => batch[name]), step?.step_index ?? null, step?.data_wait_us ?? null]
-  })
-  return { columns: [...columns, 'step_index', 'data_wait_us'], rows }
-}
-
-function TimelineTable({ timeline }: { timeline: Timeline }) {
-  const waits = new Map(
-    timeline.steps.map(step => [`${step.epoch_index}/${step.batch_index}`, step.data_wait_us]),
-  )
-  const rows = timeline.batches
-    .slice(-TABLE_ROWS)
-    .map(batch => [
-      String(batch.batch_index),
-      workers.name(batch.worker),
-      `−${formatDuration(timeline.to_us - batch.start_us)}`,
-      formatDuration(batch.load_us),
-      formatDuration(batch.cpu_us),
-      formatDuration(batch.runqueue_us),
-      formatDuration(batch.blocked_us),
-      formatDuration(batch.pin_us),
-      formatDuration(waits.get(`${batch.epoch_index}/${batch.batch_index}`) ?? null),
-    ])
-  return <DataTable caption={say.what} columns={Object.values(say.columns)} rows={rows} isNumeric />
+function columnsOf(timeline: Timeline): readonly FigureColumn<TimelineBatch>[] {
+  const steps = stepsByBatch(timeline)
+  const stepOf = (batch: TimelineBatch) => steps.get(batchKey(batch))
+  return [
+    { name: 'epoch_index', value: batch => batch.epoch_index },
+    {
+      name: 'batch_index',
+      label: 'Batch',
+      value: batch => batch.batch_index,
+      format: batch => String(batch.batch_index),
+    },
+    {
+      name: 'worker',
+      label: 'Worker',
+      value: batch => batch.worker,
+      format: batch => workers.name(batch.worker),
+    },
+    {
+      name: 'start_us',
+      label: 'Starts',
+      value: batch => batch.start_us,
+      format: batch => `−${formatDuration(timeline.to_us - batch.start_us)}`,
+    },
+    { name: 'load_us', label: 'Load time', unit: 'us', value: batch => batch.load_us },
+    { name: 'cpu_us', label: 'On a CPU', unit: 'us', value: batch => batch.cpu_us },
+    { name: 'runqueue_us', label: 'No CPU free', unit: 'us', value: batch => batch.runqueue_us },
+    { name: 'blocked_us', label: 'Blocked', unit: 'us', value: batch => batch.blocked_us },
+    { name: 'collate_us', value: batch => batch.collate_us },
+    { name: 'pin_us', label: 'Pinned in', unit: 'us', value: batch => batch.pin_us },
+    { name: 'received_us', value: batch => batch.received_us },
+    { name: 'step_index', value: batch => stepOf(batch)?.step_index ?? null },
+    {
+      name: 'data_wait_us',
+      label: 'Waited for it',
+      unit: 'us',
+      value: batch => stepOf(batch)?.data_wait_us ?? null,
+    },
+  ]
 }

@@ -3,9 +3,10 @@
 import type { Diagnosis, LoaderInfo, Run, StoragePlace } from '../../api/names'
 import { formatBytes, formatNumber, formatSetting, NOT_MEASURED, plural } from '../../format'
 import type { Still } from '../../store/run'
-import { settings as say } from '../../text'
+import { settings as say } from '../../text/run'
 import { Diamond } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import { type Setting, SettingsList } from './SettingsList'
 
 interface LoaderSettingsProps {
   run: Still
@@ -19,70 +20,43 @@ export function LoaderSettings({ run, previous, diagnosis, chosen }: LoaderSetti
   const wanted = chosen ?? diagnosis?.loader
   const loader = run.loaders.find(one => one.loader === wanted) ?? run.loaders[0]
   if (!loader) return null
-  const advised = new Set<string>(
-    diagnosis?.loader === loader.loader ? diagnosis.advice.map(one => one.change) : [],
-  )
+  const advised = diagnosis?.loader === loader.loader ? diagnosis.advice.map(one => one.change) : []
   const before = previous?.loaders.find(one => one.loader === loader.loader)
-  const described = rowsOf(loader)
-  const earlier = new Map(before ? rowsOf(before) : [])
+  const known = [...setTo(loader), ...described(loader)]
+  const earlier = new Map(before && [...setTo(before), ...described(before)])
+  const rows = known.map(([name, value]): Setting => {
+    const isAdvised = advised.some(change => change === name)
+    const was = before && earlier.get(name) !== value ? (earlier.get(name) ?? NOT_MEASURED) : null
+    return { name, value: isAdvised ? <Advised value={value} /> : value, was, isAdvised }
+  })
+  const places = placesOf(run, loader).map((place): Setting => {
+    const value = (
+      <>
+        {place.mount}
+        <small>{placeDetail(place, run.hosts.length > 1)}</small>
+      </>
+    )
+    return { name: say.storage, value, title: place.example ?? undefined }
+  })
   return (
     <Panel
       title={say.title}
       name="settings"
       detail={`${loader.loader}, ${say.detail}`}
-      csv={() => ({
-        columns: ['setting', 'value'],
-        rows: [...Object.entries(loader.settings), ...described].map(([key, value]) => [
-          key,
-          formatSetting(value),
-        ]),
-      })}
+      figures={{ file: () => ({ columns: ['setting', 'value'], rows: known }) }}
     >
-      <dl class="settings">
-        {Object.entries(loader.settings).map(([key, value]) => (
-          <div key={key}>
-            <dt>{key}</dt>
-            <dd class={advised.has(key) ? 'advised' : ''}>
-              {formatSetting(value)}
-              {advised.has(key) && (
-                <>
-                  {' '}
-                  <Diamond />
-                  <span class="visually-hidden">{say.advised}</span>
-                </>
-              )}
-              {before && before.settings[key] !== value && (
-                <Was value={formatSetting(before.settings[key])} />
-              )}
-            </dd>
-          </div>
-        ))}
-        {described.map(([key, value]) => (
-          <div key={key}>
-            <dt>{key}</dt>
-            <dd>
-              {value}
-              {before && earlier.get(key) !== value && <Was value={earlier.get(key) ?? NOT_MEASURED} />}
-            </dd>
-          </div>
-        ))}
-        {placesOf(run, loader).map(place => (
-          <div key={`${place.hostname} ${place.mount}`}>
-            <dt>{say.storage}</dt>
-            <dd title={place.example ?? undefined}>
-              {place.mount}
-              <small>{placeDetail(place, run.hosts.length > 1)}</small>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <SettingsList rows={[...rows, ...places]} />
     </Panel>
   )
 }
 
-/** What differs from the run of the job before this one. */
-export function Was({ value }: { value: string }) {
-  return <small class="was">{say.was(value)}</small>
+function Advised({ value }: { value: string }) {
+  return (
+    <>
+      {value} <Diamond />
+      <span class="visually-hidden">{say.advised}</span>
+    </>
+  )
 }
 
 /** Where most files were seen comes first. */
@@ -102,8 +76,12 @@ function placeDetail(place: StoragePlace, hasHosts: boolean): string {
   return parts.filter(Boolean).join(', ')
 }
 
+function setTo({ settings }: LoaderInfo): readonly (readonly [string, string])[] {
+  return Object.entries(settings).map(([name, value]) => [name, formatSetting(value)])
+}
+
 /** Only what is known: an absent row is better than one that says nothing. */
-function rowsOf(loader: LoaderInfo): readonly (readonly [string, string])[] {
+function described(loader: LoaderInfo): readonly (readonly [string, string])[] {
   const count = loader.dataset_length === null ? null : formatNumber(loader.dataset_length)
   const tensors = loader.batch_tensors === null ? null : plural(loader.batch_tensors, 'tensor')
   const rows: (readonly [string, string | null])[] = [

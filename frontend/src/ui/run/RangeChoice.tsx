@@ -2,7 +2,7 @@
 import type { Run } from '../../api/names'
 import { WHOLE } from '../../store/permalink'
 import type { Figures, Range, RunStore } from '../../store/run'
-import { charts as say } from '../../text'
+import { charts as say } from '../../text/charts'
 import { Choice } from '../parts/Choice'
 
 /** Offered where they are clearly shorter than the run. */

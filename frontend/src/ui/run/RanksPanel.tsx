@@ -3,14 +3,29 @@ import type { Diagnosis } from '../../api/names'
 import { formatFraction } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
-import { charts, ranks as say } from '../../text'
-import { DataTable } from '../parts/DataTable'
+import { charts } from '../../text/charts'
+import { ranks as say } from '../../text/run'
+import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
+import './RanksPanel.css'
 
 /** More than these are a field of cells: a bar each would be a page of bars. */
 const BARS = 8
 
 type Rank = Diagnosis['ranks'][number]
+
+const [RANK, WAIT] = say.columns
+
+const COLUMNS: readonly FigureColumn<Rank>[] = [
+  {
+    name: 'rank',
+    label: RANK,
+    value: one => one.rank,
+    format: one => charts.rankOption(one.rank, one.straggler),
+  },
+  { name: 'data_stall_fraction', label: WAIT, unit: 'fraction', value: one => one.data_stall_fraction },
+  { name: 'straggler', value: one => (one.straggler ? 1 : 0) },
+]
 
 interface RanksPanelProps {
   store: RunStore
@@ -21,16 +36,7 @@ export function RanksPanel({ store, diagnosis }: RanksPanelProps) {
   const { ranks } = diagnosis
   const chosen = store.selection.value.rank ?? store.series.value?.rank ?? null
   return (
-    <Panel
-      title={say.title}
-      name="ranks"
-      detail={say.detail}
-      table={() => <RanksTable ranks={ranks} />}
-      csv={() => ({
-        columns: ['rank', 'data_stall_fraction', 'straggler'],
-        rows: ranks.map(one => [one.rank, one.data_stall_fraction, one.straggler ? 1 : 0]),
-      })}
-    >
+    <Panel title={say.title} name="ranks" detail={say.detail} figures={figuresOf(COLUMNS, ranks)}>
       <Verdict diagnosis={diagnosis} />
       <fieldset class={ranks.length > BARS ? 'rank-cells' : 'ranks'}>
         <legend class="visually-hidden">{say.choose}</legend>
@@ -54,7 +60,7 @@ function Verdict({ diagnosis: { ranks, causes } }: { diagnosis: Diagnosis }) {
   const slow = ranks.filter(rank => rank.straggler)
   const reason = causes.find(one => one.cause === 'slow_rank')?.sentence
   if (slow.length === 0) return null
-  return <p class="straggler-note">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
+  return <p class="straggler-note remark">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
 }
 
 interface ChoiceProps {
@@ -86,12 +92,4 @@ function Choice({ rank, isCell, isChosen, onChoose }: ChoiceProps) {
       {!isCell && <span>{formatFraction(share)}</span>}
     </label>
   )
-}
-
-function RanksTable({ ranks }: { ranks: readonly Rank[] }) {
-  const rows = ranks.map(rank => [
-    charts.rankOption(rank.rank, rank.straggler),
-    formatFraction(rank.data_stall_fraction),
-  ])
-  return <DataTable caption={say.title} columns={say.columns} rows={rows} isNumeric />
 }

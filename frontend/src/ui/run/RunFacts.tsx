@@ -4,10 +4,10 @@ import type { Run } from '../../api/names'
 import { formatSetting } from '../../format'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
-import { runFacts as say } from '../../text'
-import { CopyButton } from '../parts/CopyButton'
+import { runFacts as say } from '../../text/run'
 import { Panel } from '../parts/Panel'
-import { Was } from './LoaderSettings'
+import { Snippet } from '../parts/Snippet'
+import { SettingsList } from './SettingsList'
 
 /** What a person may leave out. Anything else that the run before does not tell was not known then. */
 const CHOSEN = /^(config\.|--set )/
@@ -29,29 +29,20 @@ export function RunFacts({ run, previous }: { run: Still; previous: Run | null }
           </>
         )
       }
-      csv={() => ({ columns: ['fact', 'value'], rows: [['command', command], ...rows] })}
+      figures={{ file: () => ({ columns: ['fact', 'value'], rows: [['command', command], ...rows] }) }}
     >
-      {command && (
-        <div class="snippet">
-          <pre>{command}</pre>
-          <CopyButton label={say.copy} text={command} />
-        </div>
-      )}
-      <dl class="settings">
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {value}
-              {before && before.get(name) !== value && (before.has(name) || CHOSEN.test(name)) && (
-                <Was value={before.get(name) ?? say.unset} />
-              )}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      {command && <Snippet code={command} />}
+      <SettingsList
+        rows={rows.map(([name, value]) => ({ name, value, was: before && was(before, name, value) }))}
+      />
     </Panel>
   )
+}
+
+/** What it was before, where it was another. */
+function was(before: ReadonlyMap<string, string>, name: string, value: string): string | null {
+  const isKnown = before.has(name) || CHOSEN.test(name)
+  return isKnown && before.get(name) !== value ? (before.get(name) ?? say.unset) : null
 }
 
 /** Only what is known. */

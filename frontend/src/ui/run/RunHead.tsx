@@ -5,19 +5,24 @@ import type { Run } from '../../api/names'
 import { formatAge, formatNumber, formatSetting, formatTag } from '../../format'
 import { navigate, runHref, runsHref } from '../../router'
 import { archive, mayChange, remove, unarchive } from '../../store/actions'
-import { compareWithEarlier } from '../../store/compare'
-import { actions, compare, edit, exportMenu, run as say } from '../../text'
+import { compareWithEarlier } from '../../store/compareHref'
+import { edit, exportMenu, run as say } from '../../text/run'
+import { actions, comparing } from '../../text/shared'
 import { ageS } from '../parts/age'
 import { StatusGlyph } from '../parts/Glyph'
 import { Menu } from '../parts/Menu'
-import { EditDialog } from './EditDialog'
+import { onDemand } from '../parts/onDemand'
+import { useRuns } from '../parts/stores'
+import './RunHead.css'
+
+const EditDialog = onDemand(async () => (await import('./EditDialog')).EditDialog)
 
 export function RunHead({ run }: { run: Run }) {
   const overrides = Object.entries(run.overrides)
   return (
     <div class="run-head">
       <h1>{run.name}</h1>
-      <span class="meta">
+      <span class="meta detail">
         <span class="with-glyph">
           <StatusGlyph status={run.status} />
           {say.after(run.status, formatAge(ageS(run)))}
@@ -39,7 +44,7 @@ export function RunHead({ run }: { run: Run }) {
         </span>
       ))}
       {(overrides.length > 0 || run.advice_of) && (
-        <span class="meta">
+        <span class="meta detail">
           {overrides.length > 0 && (
             <span>
               {say.overrides}{' '}
@@ -58,14 +63,14 @@ export function RunHead({ run }: { run: Run }) {
           )}
         </span>
       )}
-      <span class="actions">
+      <span class="actions screen-only">
         <button
           type="button"
           class="button small"
           data-shortcut="c"
           onClick={() => void compareWithEarlier(run).then(href => navigate(href))}
         >
-          {compare.with} <kbd>c</kbd>
+          {comparing.with} <kbd>c</kbd>
         </button>
         {run.no_loader === null && <ExportMenu run={run} />}
         {mayChange.value && <Actions run={run} />}
@@ -82,10 +87,11 @@ function stepsOf({ steps, status, outlook }: Run): string {
 
 /** A run that goes on cannot be deleted: its next steps would have nothing to follow. */
 function Actions({ run }: { run: Run }) {
+  const runs = useRuns()
   const isEdited = useSignal(false)
-  const isAway = run.archived_at !== null
+  const isArchived = run.archived_at !== null
   async function removeAndLeave(): Promise<void> {
-    if ((await remove([run.run_id])).length > 0) navigate(runsHref())
+    if ((await remove(runs, [run.run_id])).length > 0) navigate(runsHref())
   }
   return (
     <>
@@ -96,9 +102,9 @@ function Actions({ run }: { run: Run }) {
       <button
         type="button"
         class="button small"
-        onClick={() => void (isAway ? unarchive : archive)([run.run_id])}
+        onClick={() => void (isArchived ? unarchive : archive)(runs, [run.run_id])}
       >
-        {isAway ? actions.unarchive : actions.archive}
+        {isArchived ? actions.unarchive : actions.archive}
       </button>
       {run.status !== 'running' && (
         <button type="button" class="button small" onClick={() => void removeAndLeave()}>

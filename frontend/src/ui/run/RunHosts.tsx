@@ -1,15 +1,17 @@
 /** The hosts of a run while it ran, on the time axis of its other panels: who else wanted the same. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { ServiceError } from '../../api/client'
-import type { HostHistory } from '../../api/names'
+import type { HostsPage } from '../../api/names'
 import { stepColumns } from '../../store/columns'
 import { readSpan } from '../../store/hosts'
+import { openResource } from '../../store/resource'
 import type { RunStore, Still } from '../../store/run'
-import { hosts as say } from '../../text'
+import { hostPanels as say } from '../../text/charts'
 import { TroubleBanner } from '../parts/Banner'
 import { Choice } from '../parts/Choice'
 import { HostPanels } from '../parts/HostPanels'
+import { useStore } from '../parts/stores'
+import './RunHosts.css'
 
 const NARROW = '(max-width: 640px)'
 
@@ -46,37 +48,21 @@ interface OneHostProps {
 }
 
 function OneHost({ store, run, hostname, choose }: OneHostProps) {
-  const history = useSignal<HostHistory | null>(null)
-  const trouble = useSignal<ServiceError | null>(null)
   const startMs = Date.parse(run.started_at)
-  const axis = useMemo(() => ({ originMs: startMs }), [startMs])
+  const clock = useMemo(() => ({ originMs: startMs }), [startMs])
+  const read = useStore(() => openResource<HostsPage>(stop => readShown(store, startMs, hostname, stop)))
   const page = store.series.value
   // As often as the other panels are read, and for the same stretch.
-  useEffect(() => {
-    const steps = page && stepColumns(page)
-    if (!steps) return
-    const isWhole = store.selection.peek().range.kind === 'whole'
-    const fromS = isWhole ? 0 : (steps.atS[0] ?? 0)
-    const toS = Math.max(steps.atS.at(-1) ?? 0, fromS + 1)
-    const control = new AbortController()
-    readSpan(hostname, startMs + fromS * 1_000, startMs + toS * 1_000, control.signal)
-      .then(found => {
-        if (found?.history) history.value = found.history
-        trouble.value = null
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof ServiceError)) throw error
-        trouble.value = error
-      })
-    return () => control.abort()
-  }, [page, hostname, startMs, store, history, trouble])
+  useEffect(() => void (page && read.read()), [page, read])
 
-  if (trouble.value) return <TroubleBanner what={say.what} error={trouble.value} />
-  if (!history.value) return null
+  const trouble = read.trouble.value
+  if (trouble) return <TroubleBanner what={say.what} error={trouble} />
+  const history = read.value?.history
+  if (!history) return null
   return (
     <HostPanels
-      history={history.value}
-      axis={axis}
+      history={history}
+      clock={clock}
       title={hostname}
       onZoom={store.zoom}
       controls={
@@ -91,4 +77,15 @@ function OneHost({ store, run, hostname, choose }: OneHostProps) {
       }
     />
   )
+}
+
+/** The stretch of the run that its other panels show. `null`: no step was recorded. */
+async function readShown(store: RunStore, startMs: number, hostname: string, stop: AbortSignal) {
+  const page = store.series.peek()
+  const steps = page && stepColumns(page)
+  if (!steps) return null
+  const isWhole = store.selection.peek().range.kind === 'whole'
+  const fromS = isWhole ? 0 : (steps.atS[0] ?? 0)
+  const toS = Math.max(steps.atS.at(-1) ?? 0, fromS + 1)
+  return readSpan(hostname, startMs + fromS * 1_000, startMs + toS * 1_000, stop)
 }

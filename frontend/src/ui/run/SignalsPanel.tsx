@@ -1,33 +1,43 @@
 /** Why we say so: every signal that was looked at, also those that were ruled out. */
 import type { Signal } from '../../api/names'
-import type { Table } from '../../csv'
+import { table } from '../../charts/picture'
 import { formatEvidence } from '../../format'
-import { signals as say } from '../../text'
+import { signals as say } from '../../text/run'
 import { DataTable } from '../parts/DataTable'
+import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Diamond, Ring } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import './SignalsPanel.css'
 
 const COLUMNS = Object.values(say.columns)
 
+const FILED: readonly FigureColumn<Signal>[] = [
+  { name: 'signal', value: ({ signal }) => signal },
+  { name: 'value', value: ({ measured }) => measured.value },
+  { name: 'unit', value: ({ measured }) => measured.unit },
+  { name: 'what', value: ({ measured }) => measured.what },
+  { name: 'healthy', value: ({ healthy }) => healthy },
+  { name: 'reading', value: ({ reading }) => reading },
+  { name: 'says', value: ({ says }) => says },
+]
+
 export function SignalsPanel({ signals }: { signals: readonly Signal[] }) {
-  const rows = signals.map(signal => [
-    signal.signal,
-    measured(signal),
-    signal.healthy,
-    <Reading key="reading" signal={signal} />,
-  ])
+  const rows = signals.map(signal => ({ signal, cells: [signal.signal, measured(signal), signal.healthy] }))
   return (
-    <Panel title={say.title} name="signals" csv={() => figures(signals)}>
-      <DataTable caption={say.title} columns={COLUMNS} rows={rows} />
+    <Panel
+      title={say.title}
+      name="signals"
+      class="signals"
+      figures={{ file: figuresOf(FILED, signals).file }}
+      picture={() => [table([COLUMNS, ...rows.map(({ signal, cells }) => [...cells, signal.says])])]}
+    >
+      <DataTable
+        caption={say.title}
+        columns={COLUMNS}
+        rows={rows.map(({ signal, cells }) => [...cells, <Reading key="reading" signal={signal} />])}
+      />
     </Panel>
   )
-}
-
-function figures(signals: readonly Signal[]): Table {
-  const rows = signals.map(({ signal, measured: { value, unit, what }, healthy, reading, says }) => [
-    ...[signal, value, unit, what, healthy, reading, says],
-  ])
-  return { columns: ['signal', 'value', 'unit', 'what', 'healthy', 'reading', 'says'], rows }
 }
 
 /** What it is a share of belongs to the figure; a setting's name is the row's already. */

@@ -4,11 +4,13 @@ import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/names'
 import { asSentence, capital, formatAge, formatHours, formatNumber } from '../../format'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
-import { empty, hourNoun, run as say, shared as sayShared } from '../../text'
+import { run as say, shared as sayShared } from '../../text/run'
+import { hourNoun, text } from '../../text/shared'
 import { isOpen, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Snippet } from '../parts/Snippet'
+import './Verdict.css'
 
 interface VerdictProps {
   run: Still & Pick<Run, 'outlook'>
@@ -69,7 +71,7 @@ function Watchable() {
   return (
     <div class="watchable">
       <p class="reservation">{say.noLoaderDetail}</p>
-      <Snippet code={empty.snippet} />
+      <Snippet code={text.snippet} />
     </div>
   )
 }

@@ -1,7 +1,8 @@
 /** What workers are as processes, in a few quiet lines: memory, threads, how some ended, and what follows their work. */
 import type { WorkerInfo, WorkersPage } from '../../api/names'
 import { capital, formatBytes, formatDuration, NOT_MEASURED } from '../../format'
-import { workers as say } from '../../text'
+import { workers as say } from '../../text/charts'
+import './WorkerNotes.css'
 
 export function WorkerNotes({ page }: { page: WorkersPage }) {
   const { workers, pin_us_p50: pinUs } = page
@@ -9,7 +10,7 @@ export function WorkerNotes({ page }: { page: WorkersPage }) {
   const growing = workers.filter(worker => worker.is_growing)
   const quiet = [memoryOf(workers), pinUs === null ? null : say.pin(formatDuration(pinUs))]
   return (
-    <ul class="worker-notes">
+    <ul class="worker-notes remark">
       {grave.map(line => (
         <li key={line} class="grave">
           {line}

@@ -1,8 +1,7 @@
 /** What happened during a run, as lines over its charts: epochs, validation, workers that died, others that interfered. */
 import type { Diagnosis, Run, SeriesPage } from '../../api/names'
-import type { Mark } from '../../charts/panel'
-import { stepColumns } from '../../store/columns'
-import { charts as say } from '../../text'
+import type { Mark } from '../../charts/annotate'
+import { charts as say } from '../../text/charts'
 
 export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_workers'> & {
   shared: Diagnosis['shared']
@@ -11,7 +10,7 @@ export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_work
 /** In order of time. Only those of the rank and loader that are shown, and what concerns all. */
 export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
   const marks = [...epochs(run, page), ...deaths(run, page), ...interference(run), ...givenUp(page)]
-  return marks.toSorted((a, b) => a.atS - b.atS)
+  return marks.toSorted((a, b) => a.at - b.at)
 }
 
 /** Another loader's pass is a pause of this one: validation, most often. */
@@ -19,7 +18,7 @@ function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
   return run.epochs
     .filter(epoch => epoch.rank === page.rank)
     .map(({ loader, epoch_index: index, start_us }) => ({
-      atS: start_us / 1e6,
+      at: start_us / 1e6,
       label: loader === page.loader ? say.epoch(index) : say.otherLoader(loader, index),
     }))
 }
@@ -31,7 +30,7 @@ function deaths(run: Happened, page: SeriesPage): readonly Mark[] {
     if (rank !== page.rank || loader !== page.loader || endUs === null) continue
     workers.set(endUs, [...(workers.get(endUs) ?? []), worker])
   }
-  return [...workers].map(([endUs, gone]) => ({ atS: endUs / 1e6, label: say.died(gone), isEvent: true }))
+  return [...workers].map(([endUs, gone]) => ({ at: endUs / 1e6, label: say.died(gone), isEvent: true }))
 }
 
 /** From its beginning, or from the run's own. */
@@ -39,7 +38,7 @@ function interference(run: Happened): readonly Mark[] {
   return run.shared.map(({ kind, place, runs, started_at: startedAt }) => {
     const others = runs.filter(one => one.run_id !== run.run_id).length
     return {
-      atS: Math.max(0, (Date.parse(startedAt) - Date.parse(run.started_at)) / 1_000),
+      at: Math.max(0, (Date.parse(startedAt) - Date.parse(run.started_at)) / 1_000),
       label: kind === 'host' ? say.sharedHost(others, place) : say.sharedMount(others, place),
       isEvent: true,
     }
@@ -47,9 +46,9 @@ function interference(run: Happened): readonly Mark[] {
 }
 
 function givenUp(page: SeriesPage): readonly Mark[] {
-  const before = page.series[0]?.given_up_before
-  const columns = before ? stepColumns(page) : null
-  const index = columns?.firstIndex.findIndex(first => first >= (before ?? 0)) ?? -1
-  const atS = columns?.atS[index]
-  return atS === undefined ? [] : [{ atS, label: say.coarser, isEvent: true }]
+  const [step] = page.series
+  const before = step?.given_up_before
+  const index = before ? step.first_index.findIndex(first => first >= before) : -1
+  const atUs = step?.at_us[index]
+  return atUs === undefined ? [] : [{ at: atUs / 1e6, label: say.coarser, isEvent: true }]
 }

@@ -1,9 +1,10 @@
 /** Which columns the table shows; unless chosen, as many as there is room for. */
 import { COLUMN_IDS, chooseColumns, chosen } from '../../store/chosen'
-import { runs as say } from '../../text'
+import { runs as say } from '../../text/runs'
 import { Popover } from '../parts/Popover'
 import { fitting, headOf } from './columns'
 import { room } from './width'
+import './ColumnsMenu.css'
 
 export function ColumnsMenu() {
   const shown = chosen.value ?? fitting(room.value)

@@ -1,7 +1,8 @@
 /** No run yet: the two lines that make one, with the address of this very service. */
 import { formatClock } from '../../format'
 import { service } from '../../store/connection'
-import { empty } from '../../text'
+import { empty } from '../../text/runs'
+import { text } from '../../text/shared'
 import { Snippet } from '../parts/Snippet'
 
 /** Where an agent looks unless told otherwise. */
@@ -14,7 +15,7 @@ export function Empty() {
     <div class="empty">
       <h1>{info?.project ? empty.titleOf(info.project) : empty.title}</h1>
       <p>{empty.lead}</p>
-      <Snippet code={empty.snippet} />
+      <Snippet code={text.snippet} />
       {(isElsewhere || info?.token_required) && (
         <>
           <p>{info.token_required ? empty.withToken : empty.elsewhere}</p>

@@ -5,81 +5,78 @@ import type { StatusCounts } from '../../api/names'
 import { capital } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { completions, isUnfinished } from '../../store/completions'
-import { BOUNDS, type RunsQuery, STATUSES } from '../../store/query'
-import { counts, listed, projects, refusal, total, users } from '../../store/runs'
+import { BOUNDS, type RunsFilter, STATUSES } from '../../store/filter'
+import { labelOf, labels } from '../../store/labels'
 import { choosing, chosenIn } from '../../store/terms'
-import { causeWord, runs, statusWord } from '../../text'
-import { boundWord } from '../../verdict'
+import { runs } from '../../text/runs'
 import { Choice } from '../parts/Choice'
+import { useRuns } from '../parts/stores'
 import { activeFilters } from './activeFilters'
 import { ColumnsMenu } from './ColumnsMenu'
 import { MoreMenu } from './MoreMenu'
+import './Filters.css'
 
-const CAUSES = Object.keys(causeWord)
 /** Typing pauses this long before the service is asked. */
 const TYPING_MS = 200
 /** As ages of the search language. */
 const TIMES: readonly string[] = ['1d', '7d', '30d']
 
 interface FilterProps {
-  asking: RunsQuery
+  filter: RunsFilter
   query: URLSearchParams
 }
 
-export function Filters({ asking, query }: FilterProps) {
+export function Filters({ filter, query }: FilterProps) {
+  const { choices, counts } = useRuns()
+  const { hosts, projects, tags, users } = choices.value
   const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
     navigate(`/${withQuery(query, changes)}`, how)
   const term = (key: string, operator?: string) => (value: string | null) =>
-    set({ q: choosing(asking.q, key, value, operator) })
+    set({ q: choosing(filter.q, key, value, operator) })
   return (
-    <search class="filters">
-      <SearchField asked={asking.q} onSearch={q => set({ q }, 'replace')} />
-      <StatusChoice chosen={asking.status} counts={counts.value} onChoose={status => set({ status })} />
+    <search class="filters screen-only">
+      <SearchField asked={filter.q} onSearch={q => set({ q }, 'replace')} />
+      <StatusChoice chosen={filter.status} counts={counts.value} onChoose={status => set({ status })} />
       <Choice
         label={runs.verdictLabel}
         any={runs.verdictLabel}
-        value={asking.bound}
-        options={BOUNDS.map(bound => [bound, capital(boundWord(bound))])}
+        value={filter.bound}
+        options={BOUNDS.map(bound => [bound, capital(labelOf('bound', bound))])}
         onChoose={bound => set({ bound })}
       />
       <NameChoice
         label={runs.columns.user}
-        value={chosenIn(asking.q, 'user')}
-        names={users.value}
+        value={chosenIn(filter.q, 'user')}
+        names={users}
         onChoose={term('user')}
       />
       <NameChoice
         label={runs.columns.host}
-        value={chosenIn(asking.q, 'host')}
-        names={listed.value.hosts}
+        value={chosenIn(filter.q, 'host')}
+        names={hosts}
         onChoose={term('host')}
       />
-      <NameChoice
-        label={runs.tagLabel}
-        value={asking.tag}
-        names={listed.value.tags}
-        onChoose={tag => set({ tag })}
-      />
+      <NameChoice label={runs.tagLabel} value={filter.tag} names={tags} onChoose={tag => set({ tag })} />
       <NameChoice
         label={runs.projectLabel}
-        value={asking.project}
-        names={projects.value}
+        value={filter.project}
+        names={projects}
         onChoose={project => set({ project })}
       />
       <Choice
         label={runs.timeLabel}
         any={runs.timeLabel}
-        value={timeIn(asking.q)}
+        value={timeIn(filter.q)}
         options={TIMES.map(time => [time, capital(runs.times[time] ?? time)])}
         onChoose={term('seen', '<')}
       />
       <div class="filters-end">
-        <Count asking={asking} />
+        <Count filter={filter} />
         <ColumnsMenu />
-        <MoreMenu asking={asking} onArchived={archived => set({ archived })} />
+        <MoreMenu filter={filter} onArchived={archived => set({ archived })} />
       </div>
-      <Chips asking={asking} onRemove={set} />
-      <Refused q={asking.q} />
+      <Chips filter={filter} onRemove={set} />
+      <Refused q={filter.q} />
     </search>
   )
 }
@@ -111,14 +108,13 @@ function NameChoice({ label, value, names, onChoose }: NameChoiceProps) {
   )
 }
 
-function Chips({
-  asking,
-  onRemove,
-}: {
-  asking: RunsQuery
+interface ChipsProps {
+  filter: RunsFilter
   onRemove(without: Record<string, string | null>): void
-}) {
-  const filters = activeFilters(asking).filter(({ hasControl }) => !hasControl)
+}
+
+function Chips({ filter, onRemove }: ChipsProps) {
+  const filters = activeFilters(filter).filter(({ hasControl }) => !hasControl)
   if (filters.length === 0) return null
   return (
     <ul class="chips" aria-label={runs.chips}>
@@ -140,7 +136,7 @@ function Chips({
 
 /** What the service did not understand, with the place marked. */
 function Refused({ q }: { q: string }) {
-  const why = refusal.value
+  const why = useRuns().refusal.value
   const at = Number(why?.match(/character (\d+)/)?.[1] ?? 0) - 1
   const [, before = '', place = '', after = ''] =
     at >= 0 ? [q, q.slice(0, at), ...splitTerm(q.slice(at))] : []
@@ -164,6 +160,7 @@ function splitTerm(rest: string): [string, string] {
 }
 
 function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): void }) {
+  const { choices, refusal } = useRuns()
   const typed = useSignal(asked)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => {
@@ -184,7 +181,6 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
     clearTimeout(timer.current)
     onSearch(typed.value.trim())
   }
-  const choices = { projects: projects.value, users: users.value, causes: CAUSES }
   return (
     <div class="search">
       <input
@@ -201,9 +197,11 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
         onKeyDown={onKeyDown}
       />
       <datalist id="search-terms">
-        {completions(typed.value, choices).map(expression => (
-          <option key={expression} value={expression} />
-        ))}
+        {completions(typed.value, { ...choices.value, causes: Object.keys(labels('cause')) }).map(
+          expression => (
+            <option key={expression} value={expression} />
+          ),
+        )}
       </datalist>
       <kbd>/</kbd>
     </div>
@@ -211,9 +209,9 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
 }
 
 interface StatusChoiceProps {
-  chosen: RunsQuery['status']
+  chosen: RunsFilter['status']
   counts: StatusCounts | null
-  onChoose(status: RunsQuery['status']): void
+  onChoose(status: RunsFilter['status']): void
 }
 
 function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
@@ -228,7 +226,7 @@ function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
           aria-pressed={chosen === status}
           onClick={() => onChoose(status)}
         >
-          {status === null ? runs.all : capital(statusWord[status])}{' '}
+          {status === null ? runs.all : capital(labelOf('status', status))}{' '}
           {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
         </button>
       ))}
@@ -237,14 +235,16 @@ function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
 }
 
 /** Said to a screen reader when the filter changes, not when a run ticks. */
-function Count({ asking }: { asking: RunsQuery }) {
+function Count({ filter }: { filter: RunsFilter }) {
+  const { counts, overall } = useRuns()
   const said = useSignal('')
   useSignalEffect(() => {
-    const found = counts.value?.[asking.status ?? 'all']
-    said.value = found === undefined ? '' : runs.count(found, asking.archived ? null : total.value)
+    const found = counts.value?.[filter.status ?? 'all']
+    const total = overall.value?.total ?? null
+    said.value = found === undefined ? '' : runs.count(found, filter.archived ? null : total)
   })
   return (
-    <span class="count" role="status">
+    <span class="count detail" role="status">
       {said.value}
     </span>
   )

@@ -1,53 +1,54 @@
-/** What is seldom needed of the list: what was put away, how long runs are kept, the list as a link or a file. */
+/** What is seldom needed of the list: archived runs, retention, the list as a link or a file. */
 import { useSignal } from '@preact/signals'
 import { ServiceError } from '../../api/client'
 import { toCsv } from '../../csv'
-import { show } from '../../store/actions'
+import { ARCHIVED, type RunsFilter } from '../../store/filter'
 import { readAll, tableOf } from '../../store/listing'
-import { ARCHIVED, type RunsQuery } from '../../store/query'
-import { projects, trouble } from '../../store/runs'
-import { panelMenu, runs as say, text } from '../../text'
+import { show } from '../../store/notice'
+import { runs as say } from '../../text/runs'
+import { panelMenu, text } from '../../text/shared'
 import { save, writeClipboard } from '../parts/handOut'
 import { Menu, type MenuItem } from '../parts/Menu'
-import { KeepingDialog } from './KeepingDialog'
+import { onDemand } from '../parts/onDemand'
+import { useRuns } from '../parts/stores'
+
+const RetentionDialog = onDemand(async () => (await import('./RetentionDialog')).RetentionDialog)
 
 interface MoreProps {
-  asking: RunsQuery
+  filter: RunsFilter
   onArchived(archived: string | null): void
 }
 
-export function MoreMenu({ asking, onArchived }: MoreProps) {
-  const isKeeping = useSignal(false)
-  const kept = asking.project ?? (projects.value.length === 1 ? projects.value[0] : null)
-  const keep = () => {
-    isKeeping.value = true
-  }
+export function MoreMenu({ filter, onArchived }: MoreProps) {
+  const showsRetention = useSignal(false)
+  const { projects } = useRuns().choices.value
+  const project = filter.project ?? (projects.length === 1 ? projects[0] : null)
   const items: MenuItem[] = [
     ...[...ARCHIVED, null]
-      .filter(which => which !== asking.archived)
+      .filter(which => which !== filter.archived)
       .map(which => ({ label: which ? say.archived[which] : say.notArchived, act: () => onArchived(which) })),
     { label: panelMenu.link, act: () => void give(copyLink) },
-    { label: say.copyCsv, act: () => void give(() => withCsv(asking, writeClipboard, say.copiedCsv)) },
-    { label: panelMenu.csv, act: () => void give(() => withCsv(asking, saveCsv, say.savedCsv)) },
-    ...(kept ? [{ label: say.retention(kept), act: keep }] : []),
+    { label: say.copyCsv, act: () => void give(() => withCsv(filter, writeClipboard, say.copiedCsv)) },
+    { label: panelMenu.csv, act: () => void give(() => withCsv(filter, saveCsv, say.savedCsv)) },
+    ...(project ? [{ label: say.retention(project), act: () => (showsRetention.value = true) }] : []),
   ]
   return (
     <>
       <Menu label="⋯" title={say.moreMenu} items={items} />
-      {isKeeping.value && kept && (
-        <KeepingDialog key={kept} project={kept} onClose={() => (isKeeping.value = false)} />
+      {showsRetention.value && project && (
+        <RetentionDialog key={project} project={project} onClose={() => (showsRetention.value = false)} />
       )}
     </>
   )
 }
 
-/** Tells what was done; a failure of the service stands above the list, as one of the list itself. */
+/** Tells what was done, or why it was not. */
 async function give(doing: () => Promise<string>): Promise<void> {
   try {
-    show({ text: await doing(), undo: null })
+    show(await doing())
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    trouble.value = error
+    show(`${say.notRead} ${error.message}`)
   }
 }
 
@@ -57,12 +58,12 @@ async function copyLink(): Promise<string> {
 }
 
 async function withCsv(
-  asking: RunsQuery,
+  filter: RunsFilter,
   giving: (csv: string) => Promise<void> | void,
   told: (count: number) => string,
 ): Promise<string> {
-  show({ text: text.loading, undo: null })
-  const found = await readAll(asking)
+  show(text.loading)
+  const found = await readAll(filter)
   if (!found) return say.notRead
   await giving(toCsv(tableOf(found)))
   return told(found.length)

@@ -1,11 +1,12 @@
-/** Nothing was found: what was asked for, and each part of it that could be left out. */
+/** No run matches: the filters that apply, and a link without each of them. */
 import { withQuery } from '../../router'
-import type { RunsQuery } from '../../store/query'
-import { runs as say } from '../../text'
+import type { RunsFilter } from '../../store/filter'
+import { runs as say } from '../../text/runs'
 import { activeFilters } from './activeFilters'
+import './NoMatch.css'
 
-export function NoMatch({ asking, query }: { asking: RunsQuery; query: URLSearchParams }) {
-  const filters = activeFilters(asking)
+export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
+  const filters = activeFilters(filter)
   return (
     <div class="no-match">
       <p>

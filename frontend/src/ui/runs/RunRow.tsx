@@ -4,11 +4,12 @@ import type { RunSummary } from '../../api/names'
 import { formatAgeCell, formatTag } from '../../format'
 import { runHref, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
-import { isSelected, tick } from '../../store/selection'
-import { actions, runs, statusWord } from '../../text'
+import { runs, selecting } from '../../text/runs'
 import { ageS } from '../parts/age'
+import { useRuns } from '../parts/stores'
 import { VerdictCell } from './cells'
 import type { Column } from './columns'
+import './RunRow.css'
 
 interface RunRowProps {
   row: Signal<RunSummary>
@@ -20,18 +21,19 @@ interface RunRowProps {
 
 export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowProps) {
   const run = row.value
+  const { selection } = useRuns()
   return (
-    <tr aria-rowindex={index + 2} class={isSelected(run.run_id) ? 'ticked' : ''}>
+    <tr aria-rowindex={index + 2} class={`run-row ${selection.has(run.run_id) ? 'ticked' : ''}`}>
       <Tick run={run} />
       <td class="name-cell">
         <a class="run-name" href={runHref(run.run_id)}>
           {run.name}
         </a>
         {isNarrow || <Tags run={run} query={query} />}
-        {run.archived_at !== null && <small class="faint"> {actions.isArchived}</small>}
+        {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow && (
           <span class="second-line">
-            <VerdictCell run={run} isShort /> · {statusWord[run.status]} {formatAgeCell(ageS(run))}
+            <VerdictCell run={run} isShort /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
         )}
       </td>
@@ -45,14 +47,15 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
 }
 
 function Tick({ run }: { run: RunSummary }) {
+  const { selection } = useRuns()
   return (
     <td class="tick">
       {mayChange.value && (
         <input
           type="checkbox"
-          aria-label={actions.select(run.name)}
-          checked={isSelected(run.run_id)}
-          onClick={event => tick(run.run_id, event.currentTarget.checked, event.shiftKey)}
+          aria-label={selecting.select(run.name)}
+          checked={selection.has(run.run_id)}
+          onClick={event => selection.tick(run.run_id, event.currentTarget.checked, event.shiftKey)}
         />
       )}
     </td>

@@ -1,10 +1,12 @@
 /** What stands in for the list on its way: its rows, in the columns that it will have. */
 import { useRef } from 'preact/hooks'
-import { text } from '../../text'
+import { text } from '../../text/shared'
 import { NAME_PX } from './columns'
 import { narrow, useMatch } from './media'
 import { useColumns } from './RunsTable'
 import { useRoom } from './width'
+import '../parts/Skeleton.css'
+import './RunsSkeleton.css'
 
 const ROWS = Array.from({ length: 14 }, (_, row) => row)
 
@@ -20,6 +22,7 @@ export function RunsSkeleton() {
           {[NAME_PX, ...columns.map(({ width }) => width)].map((width, cell) => (
             <i
               key={cell}
+              class="skeleton-part"
               style={{ width: `${Math.round(width * (0.75 - ((row * 7 + cell * 3) % 10) / 30))}px` }}
             />
           ))}

@@ -3,17 +3,17 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { navigate, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
 import { COLUMN_IDS, type ColumnId, chosen } from '../../store/chosen'
+import type { RunsFilter } from '../../store/filter'
 import { keyOf, nextSort, type SortKey } from '../../store/order'
-import type { RunsQuery } from '../../store/query'
-import { hold, more, order, pending, resort, rows } from '../../store/runs'
-import { select, selected } from '../../store/selection'
-import { actions, runs } from '../../text'
+import { runs as say, selecting } from '../../text/runs'
+import { useRuns } from '../parts/stores'
 import { type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
 import { narrow, useMatch } from './media'
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
 import { room, useRoom } from './width'
+import './RunsTable.css'
 
 const ROW_PX = 39
 /** On a phone a row has two lines. */
@@ -21,8 +21,10 @@ const NARROW_ROW_PX = 60
 /** So many rows before the end of what is loaded, the next page is asked for. */
 const ROWS_AHEAD = 20
 
-export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSearchParams }) {
-  const ids = order.value
+export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
+  const runs = useRuns()
+  const { hold, more, rows } = runs
+  const ids = runs.order.value
   const whole = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const isNarrow = useMatch(narrow)
@@ -30,17 +32,17 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
   useRoom(whole)
   const height = isNarrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
-  useRowKeys(body, height)
+  useRowKeys(body, ids.length, height)
   useEffect(() => {
     if (to >= ids.length - ROWS_AHEAD) void more()
-  }, [to, ids.length])
+  }, [to, ids.length, more])
 
   const isGpu = ids.length > 0 && ids.every(id => Boolean(rows.get(id)?.peek().gpus))
   return (
     <div class="runs-table" ref={whole}>
       <Pending />
       <table aria-rowcount={ids.length + 1} style={{ minWidth: isNarrow ? '0' : `${leastPx(columns)}px` }}>
-        <caption class="visually-hidden">{runs.caption}</caption>
+        <caption class="visually-hidden">{say.caption}</caption>
         <colgroup>
           <col style={{ width: `${TICK_PX}px` }} />
           <col />
@@ -51,14 +53,14 @@ export function RunsTable({ asking, query }: { asking: RunsQuery; query: URLSear
         <thead>
           <tr aria-rowindex={1}>
             <TickAll ids={ids} />
-            <Head label={runs.columns.run} sort="name" asking={asking} query={query} />
+            <Head label={say.columns.run} sort="name" filter={filter} query={query} />
             {columns.map(({ id, sort, isFigure }) => (
               <Head
                 key={id}
                 label={headOf(id, isGpu)}
                 {...(sort ? { sort } : {})}
                 {...(isFigure ? { class: 'figure' } : {})}
-                asking={asking}
+                filter={filter}
                 query={query}
               />
             ))}
@@ -107,14 +109,15 @@ function leastPx(columns: readonly Column[]): number {
 }
 
 function TickAll({ ids }: { ids: readonly string[] }) {
+  const { selection } = useRuns()
   if (!mayChange.value) return <td class="tick" />
   return (
     <th scope="col" class="tick">
       <input
         type="checkbox"
-        aria-label={actions.selectAll}
-        checked={selected.value.length === ids.length}
-        onChange={event => select(ids, event.currentTarget.checked)}
+        aria-label={selecting.selectAll}
+        checked={selection.ids.value.length === ids.length}
+        onChange={event => selection.set(ids, event.currentTarget.checked)}
       />
     </th>
   )
@@ -124,11 +127,11 @@ interface HeadProps {
   label: string
   sort?: SortKey
   class?: string
-  asking: RunsQuery
+  filter: RunsFilter
   query: URLSearchParams
 }
 
-function Head({ label, sort: key, class: name, asking, query }: HeadProps) {
+function Head({ label, sort: key, class: name, filter, query }: HeadProps) {
   if (!key) {
     return (
       <th scope="col" class={name}>
@@ -136,13 +139,13 @@ function Head({ label, sort: key, class: name, asking, query }: HeadProps) {
       </th>
     )
   }
-  const isSorted = keyOf(asking.sort) === key
-  const direction = asking.sort.startsWith('-') ? 'descending' : 'ascending'
+  const isSorted = keyOf(filter.sort) === key
+  const direction = filter.sort.startsWith('-') ? 'descending' : 'ascending'
   return (
     <th scope="col" class={name} {...(isSorted ? { 'aria-sort': direction as 'ascending' } : {})}>
       <button
         type="button"
-        onClick={() => navigate(`/${withQuery(query, { sort: nextSort(asking.sort, key) })}`, 'replace')}
+        onClick={() => navigate(`/${withQuery(query, { sort: nextSort(filter.sort, key) })}`, 'replace')}
       >
         {label}
         {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
@@ -163,12 +166,13 @@ function Spacer({ height }: { height: number }) {
 
 /** What sorting again would do, offered and not done: a row must not leave from under the pointer. */
 function Pending() {
+  const { pending, resort } = useRuns()
   const { moves, fresh } = pending.value
   return (
-    <p class="pending" hidden={moves === 0 && fresh === 0}>
-      {runs.moved(moves, fresh)}{' '}
+    <p class="pending screen-only" hidden={moves === 0 && fresh === 0}>
+      {say.moved(moves, fresh)}{' '}
       <button type="button" class="button small" onClick={resort}>
-        {runs.resort}
+        {say.resort}
       </button>
     </p>
   )

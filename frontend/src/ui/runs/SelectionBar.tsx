@@ -4,32 +4,38 @@ import { useLayoutEffect } from 'preact/hooks'
 import { navigate } from '../../router'
 import { bind } from '../../shortcuts'
 import { archive, remove, unarchive } from '../../store/actions'
-import { compareHref, MOST_COMPARED } from '../../store/compare'
-import type { RunsQuery } from '../../store/query'
-import { counts, isPartial, order, readRest, rows } from '../../store/runs'
-import { clearSelection, select, selected } from '../../store/selection'
-import { compare as comparing, actions as say } from '../../text'
-import { TagDialog } from './TagDialog'
+import { compareHref, MOST_COMPARED } from '../../store/compareHref'
+import type { RunsFilter } from '../../store/filter'
+import type { RunsStore } from '../../store/runs'
+import { selecting as say, tagging } from '../../text/runs'
+import { actions, comparing } from '../../text/shared'
+import { onDemand } from '../parts/onDemand'
+import { useRuns } from '../parts/stores'
+import './SelectionBar.css'
 
-export function SelectionBar({ asking }: { asking: RunsQuery }) {
-  const ids = selected.value
+const TagDialog = onDemand(async () => (await import('./TagDialog')).TagDialog)
+
+export function SelectionBar({ filter }: { filter: RunsFilter }) {
+  const ids = useRuns().selection.ids.value
   if (ids.length === 0) return null
-  return <Bar ids={ids} asking={asking} />
+  return <Bar ids={ids} filter={filter} />
 }
 
-function Bar({ ids, asking }: { ids: readonly string[]; asking: RunsQuery }) {
+function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
+  const runs = useRuns()
+  const { rows, selection } = runs
   const isTagging = useSignal(false)
   const whyNot = whyNotCompared(ids)
   const compare = () => whyNot === null && navigate(compareHref(ids))
-  useLayoutEffect(() => bind({ Escape: clearSelection, c: compare }), [ids])
-  const away = ids.filter(id => rows.get(id)?.value.archived_at)
+  useLayoutEffect(() => bind({ Escape: selection.clear, c: compare }), [ids])
+  const archived = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
   return (
-    <section class="selection" aria-label={say.selection}>
+    <section class="selection screen-only" aria-label={say.selection}>
       <b>{say.selected(ids.length)}</b>
-      {ids.length === order.value.length && isPartial.value && (
-        <button type="button" class="button small" onClick={() => void selectEvery()}>
-          {say.selectEvery(counts.value?.[asking.status ?? 'all'] ?? 0)}
+      {ids.length === runs.order.value.length && runs.isPartial.value && (
+        <button type="button" class="button small" onClick={() => void selectEvery(runs)}>
+          {say.selectEvery(runs.counts.value?.[filter.status ?? 'all'] ?? 0)}
         </button>
       )}
       <button type="button" class="button primary" aria-disabled={whyNot !== null} onClick={compare}>
@@ -37,22 +43,22 @@ function Bar({ ids, asking }: { ids: readonly string[]; asking: RunsQuery }) {
       </button>
       {whyNot && <span class="detail">{whyNot}</span>}
       <button type="button" class="button" onClick={() => (isTagging.value = true)}>
-        {say.tag}
+        {tagging.button}
       </button>
       {listed.length > 0 && (
-        <button type="button" class="button" onClick={() => void archive(listed)}>
-          {say.archive}
+        <button type="button" class="button" onClick={() => void archive(runs, listed)}>
+          {actions.archive}
         </button>
       )}
-      {away.length > 0 && (
-        <button type="button" class="button" onClick={() => void unarchive(away)}>
-          {say.unarchive}
+      {archived.length > 0 && (
+        <button type="button" class="button" onClick={() => void unarchive(runs, archived)}>
+          {actions.unarchive}
         </button>
       )}
-      <button type="button" class="button" onClick={() => void remove(ids)}>
-        {say.delete}
+      <button type="button" class="button" onClick={() => void remove(runs, ids)}>
+        {actions.delete}
       </button>
-      <button type="button" class="button plain" onClick={clearSelection}>
+      <button type="button" class="button plain" onClick={selection.clear}>
         {say.clear} <kbd>Esc</kbd>
       </button>
       {isTagging.value && <TagDialog ids={ids} onClose={() => (isTagging.value = false)} />}
@@ -61,9 +67,9 @@ function Bar({ ids, asking }: { ids: readonly string[]; asking: RunsQuery }) {
 }
 
 /** Also those that scrolling has not yet read. */
-async function selectEvery(): Promise<void> {
+async function selectEvery({ order, readRest, selection }: RunsStore): Promise<void> {
   await readRest()
-  select(order.value, true)
+  selection.set(order.value, true)
 }
 
 function whyNotCompared({ length }: readonly string[]): string | null {

@@ -1,11 +1,14 @@
-/** Tags of the chosen runs: taken away from all, added to all. */
+/** Tags of the selected runs: removed from all, added to all. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
 import { formatTag } from '../../format'
 import { retag } from '../../store/actions'
-import { rows } from '../../store/runs'
-import { actions as say, text } from '../../text'
+import type { RunsStore } from '../../store/runs'
+import { tagging as say } from '../../text/runs'
+import { text } from '../../text/shared'
+import { Dialog } from '../parts/Dialog'
+import { useRuns } from '../parts/stores'
 import { tagsOf } from '../parts/tags'
+import './TagDialog.css'
 
 interface TagProps {
   ids: readonly string[]
@@ -13,16 +16,15 @@ interface TagProps {
 }
 
 export function TagDialog({ ids, onClose }: TagProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const runs = useRuns()
   const removed = useSignal<ReadonlySet<string>>(new Set())
   const typed = useSignal('')
-  const had = tagsHad(ids)
-  useEffect(() => dialog.current?.showModal(), [])
+  const present = tagsOn(runs, ids)
 
-  function onSubmit(event: Event): void {
+  function onSubmit(event: Event, close: () => void): void {
     event.preventDefault()
-    dialog.current?.close()
-    void retag(ids, tagsOf(typed.value), [...removed.value])
+    close()
+    void retag(runs, ids, tagsOf(typed.value), [...removed.value])
   }
   function toggle(key: string): void {
     const next = new Set(removed.value)
@@ -31,63 +33,60 @@ export function TagDialog({ ids, onClose }: TagProps) {
   }
   const hasChange = removed.value.size > 0 || Object.keys(tagsOf(typed.value)).length > 0
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby="tag-title" onClose={onClose}>
-      <h2 id="tag-title">{say.tagTitle(ids.length)}</h2>
-      <form class="tagging" onSubmit={onSubmit}>
-        {had.length > 0 && (
-          <ul class="chips" aria-label={say.tagsHad}>
-            {had.map(({ key, words, count }) => (
-              <li key={key}>
-                <button
-                  type="button"
-                  class="chip"
-                  aria-pressed={removed.value.has(key)}
-                  aria-label={say.tagRemove(words)}
-                  onClick={() => toggle(key)}
-                >
-                  {words} {count < ids.length && <small class="faint">{say.tagOn(count, ids.length)}</small>}{' '}
-                  <span aria-hidden="true">×</span>
-                </button>
-              </li>
-            ))}
-          </ul>
-        )}
-        <label>
-          <span>{say.tagAdd}</span>
-          <input
-            type="text"
-            placeholder={say.tagHint}
-            maxLength={1_000}
-            autocomplete="off"
-            spellcheck={false}
-            value={typed.value}
-            onInput={event => (typed.value = event.currentTarget.value)}
-          />
-        </label>
-        <p class="keeping-actions">
-          <button type="submit" class="button primary" disabled={!hasChange}>
-            {say.tagSave}
-          </button>
-          <button type="button" class="button plain" onClick={() => dialog.current?.close()}>
-            {text.close}
-          </button>
-        </p>
-      </form>
-    </dialog>
+    <Dialog title={say.title(ids.length)} class="tagging" onClose={onClose}>
+      {close => (
+        <form class="dialog-form" onSubmit={event => onSubmit(event, close)}>
+          {present.length > 0 && (
+            <ul class="chips" aria-label={say.present}>
+              {present.map(({ key, words, count }) => (
+                <li key={key}>
+                  <button
+                    type="button"
+                    class="chip"
+                    aria-pressed={removed.value.has(key)}
+                    aria-label={say.remove(words)}
+                    onClick={() => toggle(key)}
+                  >
+                    {words} {count < ids.length && <small>{say.on(count, ids.length)}</small>}{' '}
+                    <span aria-hidden="true">×</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+          <label>
+            <span>{say.add}</span>
+            <input
+              type="text"
+              class="field"
+              placeholder={say.hint}
+              maxLength={1_000}
+              autocomplete="off"
+              spellcheck={false}
+              value={typed.value}
+              onInput={event => (typed.value = event.currentTarget.value)}
+            />
+          </label>
+          <p class="dialog-actions">
+            <button type="submit" class="button primary" disabled={!hasChange}>
+              {text.save}
+            </button>
+            <button type="button" class="button plain" onClick={close}>
+              {text.close}
+            </button>
+          </p>
+        </form>
+      )}
+    </Dialog>
   )
 }
 
 /** By key, with its value where all agree on one, and how many runs have it. */
-function tagsHad(ids: readonly string[]) {
-  const found = new Map<string, { values: Set<string>; count: number }>()
-  for (const [key, value] of ids.flatMap(id => Object.entries(rows.get(id)?.value.tags ?? {}))) {
-    const tag = found.get(key) ?? { values: new Set(), count: 0 }
-    tag.values.add(value)
-    tag.count += 1
-    found.set(key, tag)
-  }
-  return [...found].map(([key, { values, count }]) => {
+function tagsOn({ rows }: RunsStore, ids: readonly string[]) {
+  const tags = ids.flatMap(id => Object.entries(rows.get(id)?.value.tags ?? {}))
+  return [...Map.groupBy(tags, ([key]) => key)].map(([key, found]) => {
+    const values = new Set(found.map(([, value]) => value))
     const value = values.size === 1 ? [...values][0] : '…'
-    return { key, count, words: formatTag(key, value ?? '') }
+    return { key, count: found.length, words: formatTag(key, value ?? '') }
   })
 }

@@ -4,7 +4,9 @@ import type { CauseHours, Week } from '../../api/names'
 import { formatFraction, formatHours, formatHoursCell, formatWeekday } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { hasTerm, ofDay, toggled } from '../../store/terms'
-import { causeWord, hourNoun, week as say } from '../../text'
+import { week as say } from '../../text/runs'
+import { hourNoun } from '../../text/shared'
+import './WeekHead.css'
 
 /** Thinner slices have no room for their name; the rest of them is told together. */
 const NAMED_CAUSES = 4
@@ -76,7 +78,7 @@ export function slicesOf(causes: readonly CauseHours[]): readonly Slice[] {
   const rest = sorted.slice(count)
   const none = causes.filter(({ cause, hours_lost }) => cause === null && hours_lost > 0)
   return [
-    ...sorted.slice(0, count).map(each => slice(causeWord[each.cause ?? 'slow_samples'], [each])),
+    ...sorted.slice(0, count).map(each => slice(each.cause_label ?? '', [each])),
     ...(rest.length > 0 ? [slice(say.otherCauses, rest)] : []),
     ...(none.length > 0 ? [slice(say.noCause, none)] : []),
   ]
@@ -103,6 +105,7 @@ function CauseBar({ week, query }: WeekProps) {
           <button
             key={term}
             type="button"
+            class="filled"
             tabIndex={-1}
             aria-pressed={hasTerm(q, term)}
             title={say.causeTitle(formatHoursCell(hours, 0), words)}
@@ -111,11 +114,11 @@ function CauseBar({ week, query }: WeekProps) {
           />
         ))}
       </div>
-      <ul class={`causes ${isAny ? 'some-off' : ''}`} aria-label={say.causes(hourNoun(week.on_gpu))}>
+      <ul class="causes" aria-label={say.causes(hourNoun(week.on_gpu))}>
         {slices.map(({ term, words, hours }) => (
           <li key={term}>
             <button type="button" aria-pressed={hasTerm(q, term)} onClick={() => press(term)}>
-              <i aria-hidden="true" />
+              <i class="filled" aria-hidden="true" />
               <b>{formatHoursCell(hours, 0)}</b> {words}
             </button>
           </li>
@@ -161,7 +164,7 @@ function Days({ week, query }: WeekProps) {
               onBlur={() => (looked.value = null)}
               onClick={() => navigate(`/${withQuery(query, { q: onDay(q, week, name) })}`)}
             >
-              <i style={{ height: part(lost) }} />
+              <i class="filled" style={{ height: part(lost) }} />
             </button>
           </li>
         ))}

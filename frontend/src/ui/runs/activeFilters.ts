@@ -1,28 +1,27 @@
-/** What narrows the list just now, each in words and with the way out of it. */
-import type { Cause } from '../../api/names'
+/** The filters that apply now, each in words and with the change of the address that removes it. */
 import { formatWeekday } from '../../format'
-import type { RunsQuery } from '../../store/query'
+import type { RunsFilter } from '../../store/filter'
+import { labelOf } from '../../store/labels'
 import { chosenIn, ofDay, type Term, termsOf, toggled } from '../../store/terms'
-import { causeWord, runs as say, statusWord, week } from '../../text'
-import { boundWord } from '../../verdict'
+import { runs as say, week } from '../../text/runs'
 
 export interface ActiveFilter {
   words: string
-  /** Changes of the address that take it away. */
+  /** Changes of the address that remove it. */
   without: Record<string, string | null>
-  /** A field or a menu shows it already, and takes it away. */
+  /** A field or a menu shows it already, and can remove it. */
   hasControl: boolean
 }
 
 /** Keys of the search that have a menu. */
 const MENUS: Readonly<Record<string, string>> = { user: '=', host: '=', seen: '<' }
 
-export function activeFilters(asking: RunsQuery): readonly ActiveFilter[] {
-  const { status, bound, project, tag, archived } = asking
+export function activeFilters(filter: RunsFilter): readonly ActiveFilter[] {
+  const { status, bound, project, tag, archived } = filter
   return [
-    ...ofSearch(asking.q),
-    ...(status ? [{ words: statusWord[status], without: { status: null }, hasControl: true }] : []),
-    ...(bound ? [{ words: boundWord(bound), without: { bound: null }, hasControl: true }] : []),
+    ...ofSearch(filter.q),
+    ...(status ? [{ words: labelOf('status', status), without: { status: null }, hasControl: true }] : []),
+    ...(bound ? [{ words: labelOf('bound', bound), without: { bound: null }, hasControl: true }] : []),
     ...(project ? [{ words: project, without: { project: null }, hasControl: true }] : []),
     ...(tag ? [{ words: tag, without: { tag: null }, hasControl: true }] : []),
     ...(archived
@@ -55,9 +54,7 @@ export function dayIn(q: string): string | null {
 
 function wordsOf({ key, operator, value, written }: Term): string {
   if (key === 'cause' && operator === ':') {
-    const words = value
-      .split(',')
-      .map(cause => causeWord[cause as Cause] ?? (cause === 'none' ? week.noCause : cause))
+    const words = value.split(',').map(cause => (cause === 'none' ? week.noCause : labelOf('cause', cause)))
     return words.join(say.or)
   }
   if (key === 'seen' && operator === '<') return say.times[value] ?? written

@@ -2,9 +2,10 @@
 import type { RunSummary } from '../../api/names'
 import { sparkPath } from '../../charts/spark'
 import { formatFactor, formatFraction, NOT_MEASURED } from '../../format'
-import { causeWord, runs as say } from '../../text'
+import { runs as say } from '../../text/runs'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
+import './cells.css'
 
 const SPARK = { width: 88, height: 20 }
 
@@ -13,7 +14,7 @@ export function VerdictCell({ run, isShort = false }: { run: RunSummary; isShort
   return (
     <span class={`with-glyph verdict-word ${verdictTone(run)}`} title={run.no_loader ?? undefined}>
       <VerdictGlyph judged={run} />
-      {word} {run.cause && !isShort && <small class="faint">{causeWord[run.cause]}</small>}
+      {word} {run.cause_label && !isShort && <small>{run.cause_label}</small>}
     </span>
   )
 }
@@ -24,7 +25,7 @@ export function Wait({ fraction }: { fraction: number | null }) {
     <div class="wait-bar">
       <span>{formatFraction(fraction)}</span>
       <i aria-hidden="true">
-        <b class={fraction < 0.05 ? 'slight' : ''} style={{ width: `${fraction * 100}%` }} />
+        <b class={`filled ${fraction < 0.05 ? 'slight' : ''}`} style={{ width: `${fraction * 100}%` }} />
       </i>
     </div>
   )
@@ -52,5 +53,9 @@ export function Gain({ run }: { run: RunSummary }) {
         <span aria-hidden="true">✓</span> {formatFactor(run.observed_speedup)}
       </span>
     )
-  return predicted === null ? <span class="faint">{NOT_MEASURED}</span> : <b>{formatFactor(predicted)}</b>
+  return predicted === null ? (
+    <span class="faint">{NOT_MEASURED}</span>
+  ) : (
+    <b class="strong">{formatFactor(predicted)}</b>
+  )
 }

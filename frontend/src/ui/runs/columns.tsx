@@ -12,7 +12,7 @@ import {
 } from '../../format'
 import type { ColumnId } from '../../store/chosen'
 import type { SortKey } from '../../store/order'
-import { runs as say, statusWord } from '../../text'
+import { runs as say } from '../../text/runs'
 import { ageS } from '../parts/age'
 import { StatusGlyph } from '../parts/Glyph'
 import { Gain, SparkCell, VerdictCell, Wait } from './cells'
@@ -43,7 +43,7 @@ export const COLUMNS: readonly Column[] = [
     cell: run => (
       <span class="with-glyph quiet">
         <StatusGlyph status={run.status} />
-        {statusWord[run.status]} <span class="faint">{formatAgeCell(ageS(run))}</span>
+        {run.status_label} <span class="faint">{formatAgeCell(ageS(run))}</span>
       </span>
     ),
   },

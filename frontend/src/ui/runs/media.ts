@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
-/** A phone: as styles/small.css has it. */
+/** A phone, with the width that the style files use. */
 export const narrow = matchMedia('(max-width: 640px)')
 
 export function useMatch(query: MediaQueryList): boolean {

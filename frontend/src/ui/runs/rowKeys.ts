@@ -2,30 +2,29 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../../shortcuts'
-import { order } from '../../store/runs'
 
 /** Kept free above (filters, table head) and below a focused row, in rows. */
 const ROOM = 3
 
-export function useRowKeys(body: RefObject<HTMLElement | null>, rowHeight: number): void {
+export function useRowKeys(body: RefObject<HTMLElement | null>, count: number, rowHeight: number): void {
   useLayoutEffect(() => {
     const step = (by: number) =>
-      body.current && focusRow(body.current, nextRow(body.current, rowHeight, by), rowHeight)
+      body.current && focusRow(body.current, nextRow(body.current, count, rowHeight, by), rowHeight)
     /** As the pointer would: with Shift, all since the last one that was ticked. */
     const tick = (shiftKey: boolean) =>
       focusedRow(body.current)
         ?.querySelector('input')
         ?.dispatchEvent(new MouseEvent('click', { shiftKey, bubbles: true }))
     return bind({ j: () => step(1), k: () => step(-1), x: () => tick(false), X: () => tick(true) })
-  }, [body, rowHeight])
+  }, [body, count, rowHeight])
 }
 
 /** From the focused row on; without one, the first on the screen. */
-function nextRow(body: HTMLElement, rowHeight: number, by: number): number {
+function nextRow(body: HTMLElement, count: number, rowHeight: number, by: number): number {
   const focused = focusedRow(body)
   const first = Math.max(0, Math.ceil(-body.getBoundingClientRect().top / rowHeight))
   const next = focused ? Number(focused.getAttribute('aria-rowindex')) - 2 + by : first
-  return Math.max(0, Math.min(order.value.length - 1, next))
+  return Math.max(0, Math.min(count - 1, next))
 }
 
 function focusedRow(body: HTMLElement | null): Element | null {

@@ -3,9 +3,9 @@ import { signal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 
-/** Beside the page, as styles/base.css has it. */
+/** Left and right of the page together: twice `--margin` of styles/tokens.css. */
 const MARGINS_PX = 64
-/** In CSS pixels; before the first layout what the window leaves, so that the first drawing is mostly the last. */
+/** In CSS pixels. Before the first layout it is guessed from the window, so that the columns mostly stay as first drawn. */
 export const room = signal(document.documentElement.clientWidth - MARGINS_PX)
 
 export function useRoom(element: RefObject<HTMLElement | null>): void {

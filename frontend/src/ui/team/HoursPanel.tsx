@@ -1,12 +1,45 @@
-/** Hours lost by one kind of group, ranked: the darker part of a bar would come back with the best advice. */
+/** Hours lost by one kind of group, ranked: the darker part of a bar could be recovered with the best advice. */
 import type { GroupHours } from '../../api/names'
-import { formatFraction, formatHoursCell, NOT_MEASURED } from '../../format'
+import { formatHoursCell } from '../../format'
 import { withQuery } from '../../router'
-import { team as say } from '../../text'
-import { DataTable } from '../parts/DataTable'
+import { team as say } from '../../text/team'
+import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 
 const SHOWN = 8
+
+const [NAME, RUNS, LOST, OF_USED, RECOVERABLE, LOW, HIGH] = say.columns
+
+const COLUMNS: readonly FigureColumn<GroupHours>[] = [
+  {
+    name: 'name',
+    label: NAME,
+    value: group => group.name,
+    format: group => {
+      const text = group.name || say.unknown
+      return group.search === null ? text : { text, href: searchHref(group) }
+    },
+  },
+  { name: 'runs', label: RUNS, value: group => group.runs },
+  hoursColumn('hours_lost', LOST, group => group.hours_lost),
+  { name: 'hours_used', value: group => group.hours_used },
+  {
+    label: OF_USED,
+    unit: 'fraction',
+    value: group => (group.hours_used > 0 ? group.hours_lost / group.hours_used : null),
+  },
+  hoursColumn('hours_recoverable', RECOVERABLE, group => group.hours_recoverable),
+  hoursColumn('low', LOW, group => group.hours_recoverable_low),
+  hoursColumn('high', HIGH, group => group.hours_recoverable_high),
+]
+
+function hoursColumn(
+  name: string,
+  label: string | undefined,
+  value: (group: GroupHours) => number | null,
+): FigureColumn<GroupHours> {
+  return { name, label, value, format: group => formatHoursCell(value(group)) }
+}
 
 interface HoursPanelProps {
   name: string
@@ -18,35 +51,19 @@ export function HoursPanel({ name, title, groups }: HoursPanelProps) {
   const most = Math.max(...groups.map(group => group.hours_lost)) || 1
   const shown = groups.slice(0, SHOWN)
   return (
-    <Panel
-      title={title}
-      name={name}
-      table={() => <HoursTable title={title} groups={groups} />}
-      csv={() => ({
-        columns: ['name', 'runs', 'hours_lost', 'hours_used', 'hours_recoverable', 'low', 'high'],
-        rows: groups.map(group => [
-          group.name,
-          group.runs,
-          group.hours_lost,
-          group.hours_used,
-          group.hours_recoverable,
-          group.hours_recoverable_low,
-          group.hours_recoverable_high,
-        ]),
-      })}
-    >
+    <Panel title={title} name={name} figures={figuresOf(COLUMNS, groups)}>
       <ol class="hours" aria-label={title}>
         {shown.map(group => (
           <li key={`${group.name} ${group.search}`}>
             <GroupName group={group} />
             <span class="hours-bar" aria-hidden="true">
               <i style={{ width: `${(100 * group.hours_lost) / most}%` }}>
-                <b style={{ width: `${backShare(group)}%` }} />
+                <b style={{ width: `${recoverablePercent(group)}%` }} />
               </i>
             </span>
             <span class="hours-figure">
               {formatHoursCell(group.hours_lost)}
-              <small>{back(group)}</small>
+              <small>{recoverable(group)}</small>
             </span>
           </li>
         ))}
@@ -71,24 +88,10 @@ function GroupName({ group }: { group: GroupHours }) {
   )
 }
 
-function back({ hours_recoverable }: GroupHours): string {
-  return hours_recoverable === null ? say.noBack : say.back(formatHoursCell(hours_recoverable))
+function recoverable({ hours_recoverable }: GroupHours): string {
+  return hours_recoverable === null ? say.notPredicted : say.recoverable(formatHoursCell(hours_recoverable))
 }
 
-function backShare({ hours_recoverable, hours_lost }: GroupHours): number {
+function recoverablePercent({ hours_recoverable, hours_lost }: GroupHours): number {
   return hours_lost > 0 ? (100 * (hours_recoverable ?? 0)) / hours_lost : 0
-}
-
-function HoursTable({ title, groups }: { title: string; groups: readonly GroupHours[] }) {
-  const hours = (value: number | null) => formatHoursCell(value)
-  const rows = groups.map(group => [
-    <GroupName key="name" group={group} />,
-    group.runs,
-    hours(group.hours_lost),
-    group.hours_used > 0 ? formatFraction(group.hours_lost / group.hours_used) : NOT_MEASURED,
-    hours(group.hours_recoverable),
-    hours(group.hours_recoverable_low),
-    hours(group.hours_recoverable_high),
-  ])
-  return <DataTable caption={title} columns={say.columns} rows={rows} isNumeric />
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from underfed_server.store.columns.chunks import Column, decode, encode
+from underfed_server.measurements import Column
+from underfed_server.store.columns.chunks import decode, encode
 
 FIGURES = np.random.default_rng(7)
 ROWS = 4_096

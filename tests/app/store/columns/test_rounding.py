@@ -7,18 +7,20 @@ import pytest
 
 from tests.app.made_windows import RUN, made_stream
 from tests.app.store.posting import KEY, post, post_split, settle
+from underfed_server.measurements import RECORDED, names_of
 from underfed_server.store.columns.chunks import encode
-from underfed_server.store.columns.lanes import BATCH_COLUMNS, STEP_COLUMNS, packed
-from underfed_server.store.columns.rounding import DURATIONS, rounded
+from underfed_server.store.columns.ladder import SUM
+from underfed_server.store.columns.lanes import packed
+from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.writing.compact import compact
 
 WINDOWS = list(made_stream(40, seed=9))
 
 
 def recorded(store: Store, precision_bits: int | None) -> None:
-    store.keep("vision", Keeping(precision_bits=precision_bits))
+    store.set_retention_policy("vision", RetentionPolicy(precision_bits=precision_bits))
     post_split(store, WINDOWS, (20, 40))
 
 
@@ -26,18 +28,15 @@ def recorded(store: Store, precision_bits: int | None) -> None:
 def test_durations_are_off_by_no_more_than_their_bits_allow(store: Store, bits: int, most: float) -> None:
     recorded(store, None)
     exact_steps, exact_batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
-    store.keep("vision", Keeping(precision_bits=bits))
+    store.set_retention_policy("vision", RetentionPolicy(precision_bits=bits))
     again = [window | {"run_id": "run-2"} for window in WINDOWS]
     post(store, again)
     store.write(lambda connection: compact(connection, KEY._replace(run_id="run-2")))
     steps, batches = store.steps("run-2", 0, "train"), store.batches("run-2", 0, "train")
-    for kind, exact, found, names in (
-        ("steps", exact_steps, steps, STEP_COLUMNS),
-        ("batches", exact_batches, batches, BATCH_COLUMNS),
-    ):
-        for name in names:
+    for kind, exact, found in (("steps", exact_steps, steps), ("batches", exact_batches, batches)):
+        for name in RECORDED[kind]:
             true, kept = getattr(exact, name), getattr(found, name)
-            if name in DURATIONS[kind]:
+            if name in names_of(kind, "duration"):
                 assert kept == pytest.approx(true, rel=most, nan_ok=True), name
             elif (kind, name) != ("steps", "start_us"):
                 assert np.array_equal(kept, true, equal_nan=True), name
@@ -49,12 +48,12 @@ def test_overviews_are_made_of_the_exact_figures(store: Store) -> None:
     recorded(store, 4)
     totals = store.step_totals("run-1", "train")[0]
     with store.reading() as reader:
-        from_tiers = [
-            tier.sum[0].sum()
+        from_rollups = [
+            rollups.figures[SUM, 0].sum()
             for track in reader.tracks("run-1", 0, "steps:train", store.run("run-1").started_at)
-            if (tier := reader.tiers(track, 0, 9, ["step_us"])) is not None
+            if (rollups := reader.chunk_rollups(track, 0, 9, ["step_us"])) is not None
         ]
-    assert sum(from_tiers) == totals.step_us
+    assert sum(from_rollups) == totals.step_us
 
 
 def test_a_series_says_that_its_single_figures_were_rounded(store: Store) -> None:
@@ -66,7 +65,7 @@ def test_a_series_says_that_its_single_figures_were_rounded(store: Store) -> Non
 
 
 def test_everything_is_exact_unless_a_project_says_otherwise(store: Store) -> None:
-    store.keep("speech", Keeping(precision_bits=4))
+    store.set_retention_policy("speech", RetentionPolicy(precision_bits=4))
     recorded(store, None)
     settle(store)
     assert RUN["project"] == "vision"
@@ -77,7 +76,7 @@ def test_everything_is_exact_unless_a_project_says_otherwise(store: Store) -> No
 def test_fewer_bits_take_fewer_bytes() -> None:
     figures = np.random.default_rng(1)
     step_us = np.round(figures.lognormal(11, 0.3, 4_096))
-    columns = dict.fromkeys(STEP_COLUMNS, np.full(4_096, np.nan)) | {
+    columns = dict.fromkeys(RECORDED["steps"], np.full(4_096, np.nan)) | {
         "step_us": step_us,
         "data_wait_us": np.round(figures.lognormal(9.5, 0.7, 4_096)),
         "start_us": np.cumsum(step_us) - step_us,

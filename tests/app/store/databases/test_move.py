@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Table, func, select, text
 from tests.app.made_windows import made_stream, made_window
 from tests.app.store.posting import post
 from tests.fakes import postgresql
+from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import MoveError
-from underfed_server.judgement import Judgement
 from underfed_server.migrate import migrate
 from underfed_server.store.databases import move as moving
 from underfed_server.store.databases import tables
@@ -41,7 +41,7 @@ def sqlite(tmp_path: Path) -> str:
     store.write(lambda connection: compact(connection, StreamKey("run-1", 0, 1)))
     post(store, list(made_stream(35))[30:])
     post(store, [made_window(0, run_id="run-2", end={"status": "crashed", "exit_reason": "ValueError: naïve ☃"})])
-    Judgement()(store, "run-1")
+    Diagnoser()(store, "run-1")
     store.edit_run("run-1", {"tags": {"schlüssel": "wert"}, "notes": "tried again"})
     store.close()
     return url

@@ -15,11 +15,11 @@ from tests.app.conftest import on_postgresql_alone
 from tests.app.made_windows import made_stream, made_window
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
-from underfed_server.judgement import Judgement
+from underfed_server.diagnose import Diagnoser
 from underfed_server.main import Application
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import Keeping
+from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
@@ -79,7 +79,7 @@ def test_no_rows_of_several_runs_are_locked_at_once(store: Store, clock: WallClo
         store.write(lambda connection: compact(connection, StreamKey("run-1", 0, 1)))
     clock.advance(days=1)
     with statements(store) as seen:
-        Retention(store, Keeping(retain_us=1)).tidy()
+        Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
         store.delete_run("run-1")
         clock.advance(minutes=11)
         store.forget_some("run-1")
@@ -92,7 +92,7 @@ def test_no_rows_of_several_runs_are_locked_at_once(store: Store, clock: WallClo
 def test_a_run_is_judged_by_its_own_rows(store: Store) -> None:
     post(store, made_stream(20))
     with statements(store) as seen:
-        Judgement()(store, "run-1")
+        Diagnoser()(store, "run-1")
         store.note_judged("run-1", [])
         assert store.claim("run-1", "me")
     # To say what other runs share with it, and which ones its advice was tried in, is to ask for others.

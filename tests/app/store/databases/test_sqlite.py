@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from tests.app.conftest import AS_SHIPPED
 from underfed_server.errors import StartError
+from underfed_server.store.databases import sqlite
 from underfed_server.store.databases.sqlite import lock, open_readers, open_writer
 from underfed_server.store.store import Store
 
@@ -63,7 +65,8 @@ def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -
     assert precious.read_text() == "not a database, and not ours" * 100
 
 
-def test_the_writer_is_durable_and_a_reader_cannot_write(tmp_path: Path) -> None:
+def test_the_writer_is_durable_and_a_reader_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "WRITER_PRAGMAS", AS_SHIPPED)
     database = tmp_path / "underfed.db"
     writer, readers = open_writer(database), open_readers(database)
     with writer.begin() as connection:

@@ -10,7 +10,6 @@ import pytest
 
 from tests.app.made_diagnosis import made_advice, made_diagnosis
 from tests.app.made_windows import RUN, made_window
-from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
 from tests.app.store.posting import post
 from underfed_server.errors import InvalidError
@@ -25,8 +24,7 @@ def add(store: Store, run_id: str, name: str, minute: int) -> None:
     post(store, [made_window(0, run_id=run_id, started_at=started_at, run=RUN | {"name": name})])
 
 
-@pytest.fixture
-def seven(store: Store, clock: WallClock) -> Store:
+def add_seven(store: Store) -> Store:
     """Some of one name or one start, some with equal figures, some with none."""
     for number, name in enumerate(NAMES):
         add(store, f"run-{number}", name, number // 2)
@@ -35,6 +33,11 @@ def seven(store: Store, clock: WallClock) -> Store:
         store.save_diagnosis(made_diagnosis(f"run-{number}", advice=[made_advice(1.0 + number // 2)], **figures))
     post(store, [made_window(1, run_id="run-1", end={"status": "finished"})])
     return store
+
+
+@pytest.fixture(scope="module")
+def seven(shared_store: Store) -> Store:
+    return add_seven(shared_store)
 
 
 def pages(store: Store, sort: str, limit: int, **asked: Any) -> list[list[str]]:
@@ -81,7 +84,8 @@ def test_every_database_has_the_same_order(seven: Store, sort: str, expected: li
 
 
 @pytest.mark.parametrize("sort", ["name", "-started_at", "hours_lost"])
-def test_runs_that_come_and_go_meanwhile_neither_hide_nor_repeat_others(seven: Store, sort: str) -> None:
+def test_runs_that_come_and_go_meanwhile_neither_hide_nor_repeat_others(store: Store, sort: str) -> None:
+    seven = add_seven(store)
     (whole,) = pages(seven, sort, 100)
     first = listed(seven, sort=sort, limit=3)
     add(seven, "new-0", "_", 0)

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from tests.app.conftest import on_postgresql_alone
 from tests.app.made_diagnosis import made_cause, made_diagnosis
-from tests.app.made_windows import arrival, made_stream, made_window
+from tests.app.made_windows import made_stream, made_window, posted_window
 from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
 from tests.app.store.posting import post, settle
@@ -127,7 +127,7 @@ def test_late_windows_of_a_deleted_run_come_back_with_it_and_are_refused_once_it
     store.delete_run("run-1")
     clock.advance(minutes=11)
     forget_all(store)
-    assert isinstance(store.submit(arrival(windows[3])).result(timeout=30), OutOfOrderError)
+    assert isinstance(store.submit(posted_window(windows[3])).result(timeout=30), OutOfOrderError)
     assert rows_left(store) == {}
 
 
@@ -158,7 +158,7 @@ def test_several_processes_forget_a_run_together(
         assert rows_left(ended) == {}
         for store in (ended, other):
             late = made_window(31, previous_window_index=30)
-            assert isinstance(store.submit(arrival(late)).result(timeout=30), OutOfOrderError)
+            assert isinstance(store.submit(posted_window(late)).result(timeout=30), OutOfOrderError)
     finally:
         other.close()
 

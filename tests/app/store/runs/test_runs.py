@@ -8,7 +8,6 @@ import pytest
 
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window
-from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
 from tests.app.store.posting import post
 from underfed_server.errors import InvalidError, NotFoundError
@@ -26,14 +25,24 @@ def ids(store: Store, **asked: Any) -> list[str]:
     return [run.run_id for run in listed(store, **asked).runs]
 
 
-@pytest.fixture
-def three(store: Store, clock: WallClock) -> Store:
+def add_three(store: Store) -> Store:
     add(store, "alpha", project="vision", tags={"team": "vision", "debug": ""}, hostname="node-1", user="ada")
     add(store, "beta", project="speech", tags={"team": "speech"}, hostname="gpu-07", user="Grace")
     add(store, "gamma", name="gamma_100%", project="vision", tags={}, hostname="node-2", user="ada")
     store.save_diagnosis(made_diagnosis("alpha", hours_lost=1.0, data_stall_fraction=0.1, bound="compute"))
     store.save_diagnosis(made_diagnosis("beta", hours_lost=9.0, data_stall_fraction=0.9))
     return store
+
+
+@pytest.fixture
+def three(store: Store) -> Store:
+    return add_three(store)
+
+
+@pytest.fixture(scope="module")
+def listed_three(shared_store: Store) -> Store:
+    """Only read."""
+    return add_three(shared_store)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +71,8 @@ def three(store: Store, clock: WallClock) -> Store:
         ({"project": "vision", "q": "beta"}, set()),
     ],
 )
-def test_a_filter_keeps_the_runs_that_it_names(three: Store, asked: dict[str, Any], expected: set[str]) -> None:
-    assert set(ids(three, **asked)) == expected
+def test_a_filter_keeps_the_runs_that_it_names(listed_three: Store, asked: dict[str, Any], expected: set[str]) -> None:
+    assert set(ids(listed_three, **asked)) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,18 +85,20 @@ def test_a_filter_keeps_the_runs_that_it_names(three: Store, asked: dict[str, An
         ("-data_stall_fraction", ["beta", "alpha", "gamma"]),
     ],
 )
-def test_runs_are_sorted_with_those_that_lack_the_value_last(three: Store, sort: str, expected: list[str]) -> None:
-    assert ids(three, sort=sort) == expected
+def test_runs_are_sorted_with_those_that_lack_the_value_last(
+    listed_three: Store, sort: str, expected: list[str]
+) -> None:
+    assert ids(listed_three, sort=sort) == expected
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_every_key_sorts_both_ways(three: Store, sort: str) -> None:
-    assert len(ids(three, sort=sort)) == len(ids(three, sort=f"-{sort}")) == 3
+def test_every_key_sorts_both_ways(listed_three: Store, sort: str) -> None:
+    assert len(ids(listed_three, sort=sort)) == len(ids(listed_three, sort=f"-{sort}")) == 3
 
 
-def test_a_key_that_does_not_exist_is_named(three: Store) -> None:
+def test_a_key_that_does_not_exist_is_named(listed_three: Store) -> None:
     with pytest.raises(InvalidError, match="'colour' is none of status, name") as raised:
-        ids(three, sort="colour")
+        ids(listed_three, sort="colour")
     assert raised.value.field == "sort"
 
 

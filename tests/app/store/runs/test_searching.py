@@ -23,9 +23,10 @@ def workers(count: object, name: str = "train") -> dict[str, Any]:
     return {**LOADER, "loader": name, "settings": {"num_workers": count}}
 
 
-@pytest.fixture
-def three(store: Store, clock: WallClock) -> Store:
+@pytest.fixture(scope="module")
+def three(shared_store: Store) -> Store:
     """``alpha`` is judged and ended eight days ago, ``beta`` was judged and crashed today, ``gamma`` runs unjudged."""
+    store, clock = shared_store, WallClock()
     ended, crashed = {"status": "finished"}, {"status": "crashed", "exit_reason": "CUDA out of memory"}
     old = (clock.now - timedelta(days=8)).isoformat()
     told = {"name": "alpha", "hostname": "node-1", "tags": {"team": "vision", "imagenet": ""}, "world_size": 8}

@@ -14,14 +14,14 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import RUN, STARTED_AT, made_stream
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import KEY, Window, post, post_split, settle
-from underfed_server.store.columns.ladder import Rollup
+from underfed_server.store.columns.ladder import COUNT, GREATEST, SUM, Rollup
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.series import read_series, read_series_between
 from underfed_server.store.reading.tracks import Kept
 from underfed_server.store.store import Store
-from underfed_server.store.team.keeping import FOR_EVER, Keeping
+from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy
 from underfed_server.store.upkeep import retention, surplus
-from underfed_server.store.upkeep.retention import Retention, give_up
+from underfed_server.store.upkeep.retention import Retention, delete_rows
 from underfed_server.store.upkeep.surplus import find_surplus
 from underfed_server.store.writing.compact import compact
 
@@ -40,8 +40,8 @@ def record(store: Store, *, ended: bool = True) -> None:
     settle(store)
 
 
-def tidy(store: Store, keeping: Keeping) -> None:
-    Retention(store, keeping).tidy()
+def tidy(store: Store, keeping: RetentionPolicy) -> None:
+    Retention(store, keeping).delete_surplus()
 
 
 def overview(store: Store, buckets: int = 4, low: int = 0, high: int | None = None) -> Rollup:
@@ -58,14 +58,14 @@ def kept(store: Store) -> Kept:
         return reader.kept("run-1", 0, "steps:train", STARTED)
 
 
-def older_than_row(store: Store, row: int) -> Keeping:
+def older_than_row(store: Store, row: int) -> RetentionPolicy:
     """An age that only the chunks before row ``row`` are beyond."""
     at_us = int(store.steps("run-1", 0, "train").start_us[row])
-    return Keeping(retain_us=(store.now() - STARTED) // timedelta(microseconds=1) - at_us - 1)
+    return RetentionPolicy(retain_us=(store.now() - STARTED) // timedelta(microseconds=1) - at_us - 1)
 
 
 def figures(rollup: Rollup) -> list[list[float]]:
-    return [rollup.first_index.tolist(), rollup.count.tolist(), rollup.sum.tolist(), rollup.max.tolist()]
+    return [rollup.first_index.tolist(), *(rollup.figures[part].tolist() for part in (COUNT, SUM, GREATEST))]
 
 
 def test_rows_beyond_their_age_are_given_up_and_newer_ones_stay(store: Store) -> None:
@@ -76,20 +76,20 @@ def test_rows_beyond_their_age_are_given_up_and_newer_ones_stay(store: Store) ->
     assert after.step_us.tolist() == before.step_us[CHUNK_ROWS:].tolist()
     assert after.start_us.tolist() == before.start_us[CHUNK_ROWS:].tolist()
     assert kept(store) == Kept(given_up_before=CHUNK_ROWS)
-    assert store.given_up_at("run-1") == store.now()
+    assert store.rows_deleted_at("run-1") == store.now()
 
 
 def test_what_is_within_its_age_is_left_alone(store: Store) -> None:
     record(store)
-    tidy(store, Keeping(retain_us=24 * 3_600_000_000))
+    tidy(store, RetentionPolicy(retain_us=24 * 3_600_000_000))
     assert len(store.steps("run-1", 0, "train")) == ROWS
-    assert (kept(store), store.given_up_at("run-1")) == (Kept(), None)
+    assert (kept(store), store.rows_deleted_at("run-1")) == (Kept(), None)
 
 
 def test_the_overview_stays_as_it_was(store: Store) -> None:
     record(store)
     before = overview(store)
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     assert len(store.steps("run-1", 0, "train")) == 0
     assert figures(overview(store)) == figures(before)
 
@@ -101,14 +101,14 @@ def test_a_stretch_without_rows_is_told_as_finely_as_its_tier_is(store: Store) -
     rollup = overview(store, buckets=4_000, low=700, high=1_700)
     # The bucket that row 700 lies in, the chunk's last, and then those of the next; from row 1,600 on each step.
     assert rollup.first_index.tolist() == [512, 768, 800, 1056, 1312, 1568, *range(1_600, 1_700)]
-    assert rollup.sum[0, 2] == step_us[800:1056].sum()
-    assert rollup.sum[0, 6:].tolist() == step_us[1_600:1_700].tolist()
+    assert rollup.figures[SUM, 0, 2] == step_us[800:1056].sum()
+    assert rollup.figures[SUM, 0, 6:].tolist() == step_us[1_600:1_700].tolist()
 
 
 def test_percentiles_of_given_up_rows_are_those_of_their_histograms(store: Store) -> None:
     record(store)
     step_us = store.steps("run-1", 0, "train").step_us
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     with store.reading() as reader:
         rollup = read_series(
             reader, "run-1", 0, "steps:train", STARTED, names=["step_us"], buckets=4_000, percentiles=(50, 95, 99)
@@ -121,7 +121,7 @@ def test_percentiles_of_given_up_rows_are_those_of_their_histograms(store: Store
 def test_samples_between_two_instants_are_still_found(store: Store) -> None:
     record(store)
     steps, host = store.steps("run-1", 0, "train"), store.host("run-1", 0)
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     at_us = [int(steps.start_us[row]) for row in (900, 1_500)]
     with store.reading() as reader:
         rollup = read_series_between(
@@ -129,7 +129,7 @@ def test_samples_between_two_instants_are_still_found(store: Store) -> None:
         )
     assert rollup is not None
     inside = (host.at_us >= at_us[0]) & (host.at_us < at_us[1])
-    assert rollup.count.sum() >= inside.sum()
+    assert rollup.figures[COUNT].sum() >= inside.sum()
 
 
 def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store) -> None:
@@ -141,13 +141,13 @@ def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store
     later[-1] |= {"end": END}
     post(store, later)
     settle(store)
-    _, taken = store.keeping("vision")
-    tidy(store, Keeping(max_bytes=taken.total_bytes - 1))
+    _, taken = store.retention_policy("vision")
+    tidy(store, RetentionPolicy(max_bytes=taken.total_bytes - 1))
     with store.reading() as reader:
         dropped = select(tables.track.c.run_id, tables.track.c.dropped_chunks).where(tables.track.c.dropped_chunks > 0)
         assert reader.connection.execute(dropped).all() == [("run-1", 1)], "one chunk was enough"
-    tidy(store, Keeping(max_bytes=1))
-    _, left = store.keeping("vision")
+    tidy(store, RetentionPolicy(max_bytes=1))
+    _, left = store.retention_policy("vision")
     assert (left.row_bytes, left.ladder_bytes) == (0, taken.ladder_bytes)
     assert len(store.steps("run-1", 0, "train")) == len(store.steps("run-2", 0, "train")) == 0
 
@@ -155,10 +155,10 @@ def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store
 def test_bytes_are_counted_as_they_lie_there(store: Store) -> None:
     record(store)
     tidy(store, older_than_row(store, CHUNK_ROWS))
-    _, taken = store.keeping("vision")
+    _, taken = store.retention_policy("vision")
     sizes = []
     with store.reading() as reader:
-        for column in (tables.chunk.c.body, tables.chunk.c.tier, tables.rollup.c.body, tables.histogram.c.body):
+        for column in (tables.chunk.c.body, tables.chunk.c.rollups, tables.rollup.c.body, tables.histogram.c.body):
             sizes.append(reader.connection.execute(select(func.sum(func.length(column)))).scalar_one())
     assert (taken.row_bytes, taken.ladder_bytes) == (sizes[0], sum(sizes[1:]))
 
@@ -166,33 +166,37 @@ def test_bytes_are_counted_as_they_lie_there(store: Store) -> None:
 def test_the_newest_rows_of_a_running_run_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surplus, "NEWEST_ROWS", CHUNK_ROWS + 1)
     record(store, ended=False)
-    tidy(store, Keeping(retain_us=1, max_bytes=1))
+    tidy(store, RetentionPolicy(retain_us=1, max_bytes=1))
     assert len(store.steps("run-1", 0, "train")) == 2 * CHUNK_ROWS
 
 
 def test_a_run_that_fell_silent_gives_up_all(store: Store, clock: WallClock) -> None:
     record(store, ended=False)
     clock.advance(hours=2)
-    tidy(store, Keeping(retain_us=3_600_000_000))
+    tidy(store, RetentionPolicy(retain_us=3_600_000_000))
     assert len(store.steps("run-1", 0, "train")) == 0
 
 
 @pytest.mark.parametrize(
     ("own", "left"),
-    [(Keeping(), 0), (Keeping(retain_us=FOR_EVER), ROWS), (Keeping(retain_us=24 * 3_600_000_000), ROWS)],
+    [
+        (RetentionPolicy(), 0),
+        (RetentionPolicy(retain_us=FOR_EVER), ROWS),
+        (RetentionPolicy(retain_us=24 * 3_600_000_000), ROWS),
+    ],
 )
-def test_a_projects_own_word_wins(store: Store, own: Keeping, left: int) -> None:
+def test_a_projects_own_word_wins(store: Store, own: RetentionPolicy, left: int) -> None:
     record(store)
-    store.keep("vision", own)
-    tidy(store, Keeping(retain_us=1))
+    store.set_retention_policy("vision", own)
+    tidy(store, RetentionPolicy(retain_us=1))
     assert len(store.steps("run-1", 0, "train")) == left
 
 
 def test_a_projects_own_limit_holds_where_the_service_has_none(store: Store) -> None:
     record(store)
-    store.keep("vision", Keeping(retain_us=1))
-    store.keep("speech", Keeping(retain_us=1))
-    tidy(store, Keeping())
+    store.set_retention_policy("vision", RetentionPolicy(retain_us=1))
+    store.set_retention_policy("speech", RetentionPolicy(retain_us=1))
+    tidy(store, RetentionPolicy())
     assert len(store.steps("run-1", 0, "train")) == 0
 
 
@@ -200,24 +204,24 @@ def test_rows_that_another_service_gave_up_are_not_counted_twice(store: Store) -
     record(store)
     now = store.now()
     with store.reading() as reader:
-        found = find_surplus(reader, "vision", Keeping(retain_us=1), now)
+        found = find_surplus(reader, "vision", RetentionPolicy(retain_us=1), now)
     steps = next(each for each in found if each.lane == "steps:train")
-    assert store.write(lambda connection: give_up([steps], now, connection)) == CHUNKS
-    _, taken = store.keeping("vision")
-    assert store.write(lambda connection: give_up([steps], now, connection)) == 0
-    assert store.keeping("vision")[1] == taken
+    assert store.write(lambda connection: delete_rows([steps], now, connection)) == CHUNKS
+    _, taken = store.retention_policy("vision")
+    assert store.write(lambda connection: delete_rows([steps], now, connection)) == 0
+    assert store.retention_policy("vision")[1] == taken
 
 
 def test_a_run_goes_on_after_its_rows_were_given_up(store: Store) -> None:
     windows = list(made_stream(60, seed=4))
     post_split(store, windows[:40], (40,))
     with store.reading() as reader:
-        found = find_surplus(reader, "vision", Keeping(retain_us=1), store.now() + timedelta(hours=2))
-    store.write(partial(give_up, found, store.now()))
+        found = find_surplus(reader, "vision", RetentionPolicy(retain_us=1), store.now() + timedelta(hours=2))
+    store.write(partial(delete_rows, found, store.now()))
     post(store, windows[40:])
     store.write(lambda connection: compact(connection, KEY))
     assert store.steps("run-1", 0, "train").step_index.tolist() == list(range(800, 1_200))
-    assert overview(store, buckets=1).count.tolist() == [[1_200], [1_200]]
+    assert overview(store, buckets=1).figures[COUNT].tolist() == [[1_200], [1_200]]
 
 
 def sent(windows: Sequence[Window]) -> list[int]:
@@ -236,10 +240,10 @@ def test_the_file_gets_smaller(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     pages = "PRAGMA page_count"
     with store.reading() as reader:
         before = reader.connection.exec_driver_sql(pages).scalar_one()
-    tidy(store, Keeping(retain_us=1))
+    tidy(store, RetentionPolicy(retain_us=1))
     with store.reading() as reader:
         after = reader.connection.exec_driver_sql(pages).scalar_one()
         assert reader.connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() <= 20
         assert reader.connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
     assert after < before / 2
-    assert overview(store, buckets=1).sum[0, 0] == sum(sent(windows))
+    assert overview(store, buckets=1).figures[SUM, 0, 0] == sum(sent(windows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -10,17 +10,11 @@ from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 from tests.app.conftest import on_postgresql_alone
-from tests.app.made_windows import arrival, made_stream
+from tests.app.databases import Databases
+from tests.app.made_windows import made_stream, posted_window
 from tests.app.store.posting import KEY, Window, post, post_split, settle
-from underfed_server.ingest.arrival import Ack
-from underfed_server.store.columns.lanes import (
-    BATCH_COLUMNS,
-    GPU_COLUMNS,
-    HOST_COLUMNS,
-    PROCESS_COLUMNS,
-    STEP_COLUMNS,
-    WORKER_COLUMNS,
-)
+from underfed_server.ingest.posted import Ack
+from underfed_server.measurements import RECORDED
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_runs
 from underfed_server.store.store import Store
@@ -45,39 +39,48 @@ def same(read: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
     return np.array_equal(read, expected, equal_nan=True)
 
 
-@pytest.mark.parametrize("after", SPLITS)
-def test_every_value_is_read_back_as_it_was_sent(store: Store, after: tuple[int, ...]) -> None:
-    post_split(store, WINDOWS, after)
+@pytest.fixture(scope="module", params=SPLITS)
+def split(
+    request: pytest.FixtureRequest, databases: Databases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
+    """The same windows, compacted at different places."""
+    store = Store(databases.new(tmp_path_factory.mktemp("split")))
+    post_split(store, WINDOWS, request.param)
+    yield store
+    store.close()
+
+
+def test_every_value_is_read_back_as_it_was_sent(split: Store) -> None:
+    store = split
     steps, batches = store.steps("run-1", 0, "train"), store.batches("run-1", 0, "train")
     assert steps.step_index.tolist() == list(range(800))
-    for name in STEP_COLUMNS[4:]:
+    for name in RECORDED["steps"].keys() - {"epoch_index", "step_index", "batch_index", "start_us"}:
         assert same(getattr(steps, name), sent(WINDOWS, "steps", name)), name
-    for name in BATCH_COLUMNS[1:]:
+    for name in RECORDED["batches"].keys() - {"epoch_index"}:
         assert same(getattr(batches, name), sent(WINDOWS, "batches", name)), name
     process, host, gpu = store.process("run-1", 0), store.host("run-1", 0), store.gpu("run-1", 0, 0)
-    for name in PROCESS_COLUMNS:
+    for name in RECORDED["process"]:
         assert same(getattr(process, name), sent(WINDOWS, "process", name)), name
-    for name in HOST_COLUMNS:
+    for name in RECORDED["host"]:
         assert same(getattr(host, name), sent(WINDOWS, "host", name)), name
     assert [each.worker for each in store.workers("run-1", 0, "train")] == [0, 1]
     for each in store.workers("run-1", 0, "train"):
-        for name in WORKER_COLUMNS:
+        for name in RECORDED["worker"]:
             samples = [
                 {"of": part} for window in WINDOWS for part in window["worker_samples"] if part["worker"] == each.worker
             ]
             assert same(getattr(each.samples, name), sent(samples, "of", name)), name
-    for name in GPU_COLUMNS:
+    for name in RECORDED["gpu"]:
         assert same(getattr(gpu, name), sent(WINDOWS, "gpus", name)), name
 
 
-@pytest.mark.parametrize("after", SPLITS)
-def test_the_newest_rows_are_the_end_of_all_rows(store: Store, after: tuple[int, ...]) -> None:
-    post_split(store, WINDOWS, after)
+def test_the_newest_rows_are_the_end_of_all_rows(split: Store) -> None:
+    store = split
     whole = store.steps("run-1", 0, "train")
     for last in (0, 1, 19, 20, 21, 300, 799, 800, 5_000):
         newest = store.steps("run-1", 0, "train", last)
         assert len(newest) == min(last, 800)
-        for name in STEP_COLUMNS:
+        for name in RECORDED["steps"]:
             assert same(getattr(newest, name), getattr(whole, name)[800 - min(last, 800) :]), (name, last)
 
 
@@ -160,7 +163,7 @@ def test_a_service_that_starts_again_compacts_what_the_one_before_left(
 
 def test_a_duplicate_of_a_compacted_window_is_still_known(store: Store) -> None:
     post_split(store, WINDOWS, (40,))
-    answer = store.submit(arrival(WINDOWS[3])).result(timeout=30)
+    answer = store.submit(posted_window(WINDOWS[3])).result(timeout=30)
     assert isinstance(answer, Ack) and answer.next_window_index == 40
     assert len(store.steps("run-1", 0, "train")) == 800
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from tests.app.made_windows import LOADER, RUN, arrival, made_stream, made_window
+from tests.app.made_windows import LOADER, RUN, made_stream, made_window, posted_window
 from underfed_server.errors import OutOfOrderError
-from underfed_server.ingest.arrival import Ack
+from underfed_server.ingest.posted import Ack
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
 
 
 def post(store: Store, window: dict[str, Any]) -> Ack | OutOfOrderError:
-    outcome = store.submit(arrival(window)).result(timeout=30)
+    outcome = store.submit(posted_window(window)).result(timeout=30)
     assert isinstance(outcome, Ack | OutOfOrderError)
     return outcome
 

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import Connection, text
 
 from tests.app.conftest import on_sqlite_alone
-from tests.app.made_windows import arrival, made_stream, made_window
+from tests.app.made_windows import made_stream, made_window, posted_window
 from tests.app.store.posting import settle
 from underfed_server.errors import NotFoundError, TryLaterError
-from underfed_server.ingest.arrival import Ack, Arrival, Outcome
+from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.store.store import Store
 from underfed_server.store.writing import writer as writing
 
@@ -25,7 +25,7 @@ class Gate:
     def __init__(self, store: Store) -> None:
         self._opened, self._reached = threading.Event(), threading.Event()
         # Refused, since those before it are missing: it leaves nothing behind.
-        refused = store.submit(arrival(made_window(5, run_id="nobody", previous_window_index=4)))
+        refused = store.submit(posted_window(made_window(5, run_id="nobody", previous_window_index=4)))
         refused.add_done_callback(self._wait)
         assert self._reached.wait(10)
 
@@ -65,7 +65,7 @@ def test_a_group_is_committed_together_and_answered_after_that(store: Store, gat
     def answered(done: Future[Outcome]) -> None:
         seen.append(hot_windows(store))
 
-    submitted = [store.submit(arrival(window)) for window in made_stream(30)]
+    submitted = [store.submit(posted_window(window)) for window in made_stream(30)]
     for done in submitted:
         done.add_done_callback(answered)
     assert hot_windows(store) == 0
@@ -79,20 +79,20 @@ def test_a_group_is_committed_together_and_answered_after_that(store: Store, gat
 def test_the_listener_hears_which_runs_have_news_and_nothing_of_repeats(store: Store) -> None:
     heard: list[set[str]] = []
     store.listen(heard.append)
-    store.submit(arrival(made_window(0))).result(timeout=30)
-    store.submit(arrival(made_window(0))).result(timeout=30)
-    store.submit(arrival(made_window(0, run_id="run-2"))).result(timeout=30)
+    store.submit(posted_window(made_window(0))).result(timeout=30)
+    store.submit(posted_window(made_window(0))).result(timeout=30)
+    store.submit(posted_window(made_window(0, run_id="run-2"))).result(timeout=30)
     settle(store)
     assert heard == [{"run-1"}, {"run-2"}]
 
 
 def test_one_write_that_fails_spoils_no_other_of_its_group(store: Store, gate: Gate) -> None:
     windows = list(made_stream(6))
-    before = [store.submit(arrival(window)) for window in windows[:3]]
+    before = [store.submit(posted_window(window)) for window in windows[:3]]
     # What no column takes: the whole transaction fails by it.
     strange: Any = object()
-    poison = store.submit(Arrival(arrival(made_window(0, run_id="bad")).window, strange, b""))
-    after = [store.submit(arrival(window)) for window in windows[3:]]
+    poison = store.submit(PostedWindow(posted_window(made_window(0, run_id="bad")).window, strange, b""))
+    after = [store.submit(posted_window(window)) for window in windows[3:]]
     gate.open()
     answers = [done.result(timeout=30) for done in before + after]
     assert [answer.next_window_index for answer in answers if isinstance(answer, Ack)] == [1, 2, 3, 4, 5, 6]
@@ -112,11 +112,11 @@ def test_a_call_that_fails_leaves_nothing_and_the_writer_goes_on(store: Store) -
         store.write(fail)
     with store.reading() as reader:
         assert reader.connection.execute(text("SELECT count(*) FROM project")).scalar() == 0
-    assert isinstance(store.submit(arrival(made_window(0))).result(timeout=30), Ack)
+    assert isinstance(store.submit(posted_window(made_window(0))).result(timeout=30), Ack)
 
 
 def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, gate: Gate) -> None:
-    before = [store.submit(arrival(window)) for window in made_stream(3)]
+    before = [store.submit(posted_window(window)) for window in made_stream(3)]
     refused: list[Exception] = []
 
     def refuse(connection: Connection) -> None:
@@ -143,8 +143,8 @@ def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, ga
 @on_sqlite_alone
 def test_a_database_that_cannot_be_written_asks_for_patience(store: Store) -> None:
     set_limit(store, pages=1)
-    big = arrival(made_window(0))
-    refused = store.submit(Arrival(big.window, "", bytes(10_000_000)))
+    big = posted_window(made_window(0))
+    refused = store.submit(PostedWindow(big.window, "", bytes(10_000_000)))
     with pytest.raises(TryLaterError, match="cannot be written"):
         refused.result(timeout=30)
     set_limit(store, pages=1_000_000)
@@ -153,35 +153,35 @@ def test_a_database_that_cannot_be_written_asks_for_patience(store: Store) -> No
 
 def test_more_than_can_wait_is_refused_at_once(store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MOST_WAITING", 5)
-    windows = [arrival(window) for window in made_stream(5)]
+    windows = [posted_window(window) for window in made_stream(5)]
     waiting = [store.submit(window) for window in windows]
     assert store.waiting == (5, sum(len(window.body) for window in windows))
     with pytest.raises(TryLaterError, match="more windows arrive") as raised:
-        store.submit(arrival(made_window(5)))
+        store.submit(posted_window(made_window(5)))
     assert raised.value.headers == {"Retry-After": "2"}
     gate.open()
     assert all(isinstance(done.result(timeout=30), Ack) for done in waiting)
-    assert isinstance(store.submit(arrival(made_window(5))).result(timeout=30), Ack)
+    assert isinstance(store.submit(posted_window(made_window(5))).result(timeout=30), Ack)
     assert store.waiting == (0, 0)
 
 
 def test_what_was_submitted_before_the_end_is_written(store: Store, gate: Gate) -> None:
-    submitted = [store.submit(arrival(window)) for window in made_stream(20)]
+    submitted = [store.submit(posted_window(window)) for window in made_stream(20)]
     closing = threading.Thread(target=store.close)
     closing.start()
     gate.open()
     closing.join(30)
     assert all(isinstance(done.result(timeout=0), Ack) for done in submitted)
     with pytest.raises(TryLaterError, match="stopping"):
-        store.submit(arrival(made_window(20)))
+        store.submit(posted_window(made_window(20)))
 
 
 def test_an_agent_that_went_away_takes_nothing_with_it(store: Store, gate: Gate) -> None:
     windows = list(made_stream(3))
-    submitted = [store.submit(arrival(window)) for window in windows]
+    submitted = [store.submit(posted_window(window)) for window in windows]
     assert submitted[1].cancel()
     gate.open()
     # The window that nobody waits for is not written, and those behind it are sent again.
     assert [type(submitted[index].result(timeout=30)).__name__ for index in (0, 2)] == ["Ack", "OutOfOrderError"]
     for window in windows[1:]:
-        assert isinstance(store.submit(arrival(window)).result(timeout=30), Ack)
+        assert isinstance(store.submit(posted_window(window)).result(timeout=30), Ack)

@@ -1,4 +1,4 @@
-"""Runs the steps on the connection that ``schema.upgrade`` hands over; Alembic loads this file by itself."""
+"""Runs the migrations on the connection that ``schema.upgrade`` hands over; Alembic loads this file by itself."""
 
 from alembic import context
 from sqlalchemy import Connection

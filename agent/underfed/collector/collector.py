@@ -1,0 +1,114 @@
+"""The life of a collector: serves every rank of one run on this host, until all have ended and all was sent."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from underfed.collector.rank_stream import RankStream
+from underfed.collector.ranks import Ranks
+from underfed.collector.spool.sender import Sender
+from underfed.collector.spool.spool import Spool
+from underfed.exchange import run_files
+from underfed.host.files import write_atomically
+
+TICK_S = 0.25
+"""A ring of 4,096 steps is read four times a second: only steps below 70 µs could outrun that."""
+
+GLANCE_S = TICK_S / 4
+"""Between ticks it is only looked whether someone has ended."""
+
+LAST_TICK_S = 0.02
+"""Once all ranks ended: the training process waits for the word that everything was read."""
+
+LINGER_S = 10.0
+"""After the end, so long is tried to deliver what is left; the rest waits for ``underfed push``."""
+
+STOP_GRACE_S = 25.0
+"""Told to stop, it serves so long on: who stops a whole job lets it 30 s (SLURM's KillWait, Kubernetes' grace period),
+and what the training does in them is read too."""
+
+READ_S = 2.0
+"""A process that neither reads how much was left nor ends gets no longer than this to do so."""
+
+
+class Collector:
+    """``sender`` runs on a thread of its own, so that a slow service never keeps the rings waiting."""
+
+    def __init__(self, ranks: Ranks, spool: Spool, sender: Sender) -> None:
+        self._ranks = ranks
+        self._spool = spool
+        self._sender = sender
+        self._reported_at: dict[str, float] = {}
+        self._leave_at = float("inf")
+
+    def stop_later(self) -> None:
+        """End with the ranks, or without them after ``STOP_GRACE_S``. From a signal handler."""
+        self._leave_at = min(self._leave_at, time.monotonic() + STOP_GRACE_S)
+
+    def run(self, linger_s: float = LINGER_S) -> None:
+        """Until nothing is left to do, or ``linger_s`` after the end of the last rank."""
+        stop = threading.Event()
+        sending = threading.Thread(target=self._sender.run, args=(stop,), daemon=True)
+        sending.start()
+        try:
+            self._serve(linger_s)
+            for stream in self._ranks.ended:
+                self._ranks.remove(stream)
+        finally:
+            stop.set()
+            self._spool.wake()
+            sending.join(TICK_S)
+
+    def _serve(self, linger_s: float) -> None:
+        deadline = None
+        while time.monotonic() < self._leave_at and (
+            deadline is None or (time.monotonic() < deadline and not self._is_done())
+        ):
+            self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
+            self._ranks.tick()
+            self._release_ended()
+            if not self._ranks.have_ended():
+                deadline = None
+            elif deadline is None:
+                deadline = time.monotonic() + linger_s
+                self._sender.hurry()
+            if deadline is None:
+                self._wait_for_next_tick()
+            else:
+                time.sleep(LAST_TICK_S)
+
+    def _wait_for_next_tick(self) -> None:
+        """A process that has marked its end waits for us, so it is not let wait for long."""
+        due = time.monotonic() + TICK_S
+        while time.monotonic() < due and not self._ranks.is_one_waiting():
+            time.sleep(GLANCE_S)
+
+    def _is_done(self) -> bool:
+        return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent
+
+    def _release_ended(self) -> None:
+        """Tell ranks that ended what is left of them, and remove their directories once they had time to read it."""
+        for stream in self._ranks.ended:
+            reported_at = self._reported_at.get(stream.name)
+            if reported_at is None:
+                self._report(stream)
+            elif self._has_read(stream) or time.monotonic() - reported_at > READ_S:
+                self._ranks.remove(stream)
+
+    def _has_read(self, stream: RankStream) -> bool:
+        """The process takes the word away when it has read it."""
+        return not (stream.directory / run_files.DRAINED).exists() or not stream.is_running()
+
+    def _report(self, stream: RankStream) -> None:
+        """Not while it is still being sent without trouble: then nothing may be left in a moment."""
+        if self._spool.unsent and not self._sender.is_failing:
+            return
+        left: Mapping[str, int] = {"unsent": self._spool.unsent}
+        self._reported_at[stream.name] = time.monotonic()
+        # Where memory is full or the directory was removed, the process waits no longer than it would anyway.
+        with suppress(OSError):
+            write_atomically(stream.directory / run_files.DRAINED, json.dumps(left))

@@ -1,0 +1,277 @@
+"""One rank's stream: from the rings and files in its directory to windows in the spool."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from underfed.collector.reading.rank_content import Content, RankContent
+from underfed.collector.reading.rank_rings import RankRings
+from underfed.collector.reading.resume import Resume, WorkerResume, from_json
+from underfed.collector.reading.workers import Workers
+from underfed.collector.sampling.host_and_gpus import HostPart
+from underfed.collector.sampling.process_usage import ProcessSampler
+from underfed.collector.sampling.samples import Columns, Row
+from underfed.collector.sampling.storage import RankStorage
+from underfed.collector.spool.frames import Label
+from underfed.collector.spool.spool import Spool
+from underfed.collector.unsent_facts import UnsentFacts
+from underfed.collector.wire import GpuSamples, Losses, Window, encode_window
+from underfed.exchange import run_files
+from underfed.exchange.facts import End, LoaderFacts, Origin, parse, read_facts
+from underfed.exchange.guard import count_failures
+from underfed.exchange.run_files import RingName
+from underfed.host import procfs
+from underfed.host.clock import now_ns, to_us
+from underfed.host.process_end import ProcessEnd
+
+WAITING_S = 0.8
+"""A training process waits a second for its last records to be read, and takes its workers down after that."""
+
+HEARTBEAT_US = 5_000_000
+"""A stream with nothing to tell but its samples tells them so often; docs/wire.md asks for it."""
+
+
+class RankStream:
+    """Goes on where ``spool.resume`` says that an earlier collector stopped.
+
+    Raises:
+        OSError, ValueError, KeyError: the directory's run.json cannot be read.
+    """
+
+    def __init__(self, directory: Path, spool: Spool) -> None:
+        self.directory = directory
+        self.origin = parse(Origin, read_facts(directory / run_files.RUN)["origin"])
+        self.name = f"{self.origin.rank}-{self.origin.incarnation}"
+        kept = spool.resume.get(self.name)
+        self._resume = from_json(kept) if kept is not None else Resume()
+        self._lost_before = self._resume.losses
+        self._is_of_this_boot = self.origin.boot_id == procfs.boot_id()
+        self._is_of_this_namespace = self.origin.pid_namespace == procfs.pid_namespace()
+        self.end_mark = directory / run_files.END
+        self._spool = spool
+        self._rings = RankRings(directory, self._resume.positions)
+        self._content = RankContent(self.origin.origin_ns, self._resume.loaders)
+        is_running = self.is_running()
+        self._is_ours = self._is_of_this_boot and self._is_of_this_namespace
+        self._process_end = ProcessEnd(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
+        self._facts = UnsentFacts(directory, is_run_sent=not is_running and self._resume.kept_index is not None)
+        self._process = Columns()
+        self._host = Columns()
+        self._gpus: dict[int, Columns] = {}
+        self._sampler = ProcessSampler(self.origin.pid)
+        self._workers = Workers(self.origin.origin_ns, self._loader_name, _known_workers(self._resume))
+        self._storage = RankStorage()
+        self._names: dict[int, str] = {}
+        self._failures = 0
+        self._is_storages_turn = True
+        self.closely_looked_us = 0
+        """When it last had its turn, so that every rank gets one."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Its last window is in the spool."""
+        return self._resume.has_ended
+
+    @property
+    def now_us(self) -> int:
+        return to_us(now_ns(), self.origin.origin_ns)
+
+    def is_running(self) -> bool:
+        """The process, whether or not it still records. In another pid namespace that cannot be told: it does."""
+        if not self._is_of_this_boot:
+            return False
+        return not self._is_of_this_namespace or procfs.is_running(self.origin.pid, self.origin.start_ticks)
+
+    def seen_end(self) -> End | None:
+        """How the recording ended, if it did: as the process said, else as it can be told from outside."""
+        is_running = self.is_running()
+        try:
+            return parse(End, read_facts(self.end_mark)["end"])
+        except FileNotFoundError:
+            pass
+        if is_running:
+            return None
+        status = self._process_end.status() if self._process_end is not None else None
+        # A program may leave by ``os._exit(0)``, which is its word that all went well.
+        return End("crashed" if status != 0 else "finished", procfs.describe_exit(status), status)
+
+    def look_last(self) -> None:
+        """The recording has ended: whose worker is gone while the training process still waits for us, has died.
+
+        Workers that began since the last window are looked at too. What they said is read after this, and holds.
+        """
+        if self._is_ours:
+            self._rings.mark()
+            self._workers.feed(self._rings.worker_pids(), [])
+            self._workers.look(self.now_us, self._is_waited_for)
+
+    def mark(self) -> bool:
+        """Whether its rings fill so fast that they should be drained soon."""
+        return self._rings.mark()
+
+    def drain(self) -> None:
+        """``mark()`` was called, and the records had time to settle."""
+        if not self._rings.loaders() <= self._names.keys():
+            self._read_facts()
+        drained = self._rings.drain()
+        self._content.feed(drained)
+        self._workers.feed(self._rings.worker_pids(), drained)
+
+    def sample(self, host: Row | None, gpus: list[tuple[int, Row]]) -> None:
+        """Once a second. ``host`` and ``gpus`` are given to one rank of a host."""
+        at_us = self.now_us
+        if self._is_ours:
+            self._workers.look(at_us, lambda: self.seen_end() is None)
+            rings = self._rings.worker_pids()
+            recorded_us = {ring: cpu_us for ring, cpu_us in self._content.worker_cpu_us().items() if ring in rings}
+            row = self._sampler.sample(self._workers.living, recorded_us)
+            if row is not None:
+                self._process.add(at_us, row)
+        if host is not None:
+            self._host.add(at_us, host)
+        for index, gpu in gpus:
+            self._gpus.setdefault(index, Columns()).add(at_us, gpu)
+
+    def look_closely(self) -> None:
+        """At one of the things that cost more than a sample. Workers' memory and storage take turns."""
+        at_us = self.closely_looked_us = self.now_us
+        if self._is_ours:
+            looks = (self._workers.look_closely, self._look_at_storage)
+            any(look(at_us) for look in (looks if self._is_storages_turn else looks[::-1]))
+            self._is_storages_turn = not self._is_storages_turn
+
+    def failed(self) -> None:
+        """Something of the collector's own went wrong with this stream."""
+        self._failures += 1
+
+    def send_again(self) -> None:
+        self._facts.send_again()
+        self._workers.send_again()
+        self._storage.send_again()
+
+    def close_window(self, host: HostPart, end: End | None = None) -> None:
+        """Keep what is known since the last window, if it is worth one."""
+        self._read_facts()
+        if end is not None:
+            self._content.finish()
+            self._workers.finish(self.now_us, end, is_own_word=self.end_mark.exists())
+        run, loaders = self._facts.take(host, self._complete)
+        workers, storage = self._workers.take(), self._storage.take(self._loader_name)
+        contents = self._content.take()
+        end_us = max(self.now_us, self._resume.end_us)
+        is_due = end_us - self._resume.end_us >= HEARTBEAT_US
+        is_unsent = run or loaders or workers or storage or end
+        if not (is_due or is_unsent or any(not content.is_empty for content in contents)):
+            return
+        start_us = self._resume.end_us
+        windows = [self._window(content, start_us, end_us) for content in contents]
+        windows[0] = replace(
+            windows[0],
+            run=run,
+            loaders=loaders,
+            workers=workers,
+            worker_samples=self._workers.take_samples(),
+            storage=storage,
+            process=self._process.take(),
+            host=self._host.take(),
+            gpus=[GpuSamples(index, taken) for index, each in self._gpus.items() if (taken := each.take())],
+        )
+        windows[-1] = replace(windows[-1], end=end)
+        for window in windows:
+            self._keep(window)
+        for ring in self._rings.remove_abandoned(self._workers.is_over):
+            self._workers.forget(ring)
+            self._sampler.forget(ring)
+
+    def close(self) -> None:
+        self._rings.close()
+        if self._process_end is not None:
+            self._process_end.close()
+
+    def _is_waited_for(self) -> bool:
+        try:
+            age_s = time.time() - self.end_mark.stat().st_mtime
+        except FileNotFoundError:
+            return False
+        return 0 <= age_s < WAITING_S and self.is_running()
+
+    def _read_facts(self) -> None:
+        self._names = self._facts.read()
+        for index, name in self._names.items():
+            self._content.name(index, name)
+
+    def _loader_name(self, index: int) -> str:
+        return self._names.get(index, f"loader-{index + 1}")
+
+    def _complete(self, index: int, facts: LoaderFacts) -> LoaderFacts:
+        facts = self._content.completed(index, facts)
+        reason = self._storage.reason(index)
+        return facts if reason is None else replace(facts, not_measured={**facts.not_measured, "storage": reason})
+
+    def _look_at_storage(self, at_us: int) -> bool:
+        """The training process reads for loaders without workers."""
+        loaders = self._facts.loaders
+        workers = self._workers.pids()
+        readers = {
+            index: workers.get(index) or ([] if facts.settings.get("num_workers") else [self.origin.pid])
+            for index, facts in loaders.items()
+        }
+        return self._storage.look_closely(
+            at_us, readers, {index: facts.paths or [] for index, facts in loaders.items()}
+        )
+
+    def _window(self, content: Content, start_us: int, end_us: int) -> Window:
+        return Window(
+            run_id=self.origin.run_id,
+            rank=self.origin.rank,
+            incarnation=self.origin.incarnation,
+            window_index=0,
+            previous_window_index=None,
+            started_at=self.origin.started_at,
+            start_us=start_us,
+            end_us=end_us,
+            steps=content.steps,
+            batches=content.batches,
+            epochs=content.epochs,
+            overhead_us=content.overhead_us,
+        )
+
+    def _keep(self, window: Window) -> None:
+        """Number it and put it into the spool. One that the disk does not take is a hole that the next one names."""
+        index, previous = self._resume.next_index, self._resume.kept_index
+        counted = _sum(self._lost_before, self._content.losses())
+        resume = Resume(
+            next_index=index + 1,
+            kept_index=index,
+            end_us=window.end_us,
+            has_ended=window.end is not None,
+            positions=self._rings.positions(),
+            loaders=self._content.resume(),
+            workers=self._workers.resume(),
+            losses=_sum(counted, self._content.unfinished()),
+        )
+        losses = replace(
+            counted,
+            dropped_windows=self._spool.dropped[self.name],
+            rejected_windows=self._spool.rejected[self.name],
+            agent_errors=count_failures(self.directory / run_files.FAILURES) + self._rings.failures + self._failures,
+        )
+        window = replace(window, window_index=index, previous_window_index=previous, losses=losses)
+        is_kept = self._spool.append(Label(self.name, index, previous, resume.as_json()), encode_window(window))
+        self._resume = resume if is_kept else replace(resume, kept_index=previous)
+
+
+def _known_workers(resume: Resume) -> dict[RingName, WorkerResume | None]:
+    """Of rings that an earlier collector read: those whose worker it did not see end, and the others."""
+    rings = [ring for name in resume.positions if (ring := run_files.ring_name(name)) is not None]
+    known: dict[RingName, WorkerResume | None] = {ring: None for ring in rings if ring.worker is not None}
+    return known | {RingName(each.loader, each.iterator, each.worker): each for each in resume.workers}
+
+
+def _sum(one: Losses, other: Losses) -> Losses:
+    return Losses(
+        dropped_steps=one.dropped_steps + other.dropped_steps,
+        dropped_batches=one.dropped_batches + other.dropped_batches,
+    )

@@ -1,0 +1,1 @@
+"""From the rings of one rank to its steps, epochs, batches and workers."""

@@ -1,0 +1,217 @@
+"""Reads the records of one loader's rings into its steps, epochs and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from underfed.collector.reading.batches import Load, LoaderBatches
+from underfed.collector.reading.overhead import Overhead
+from underfed.collector.reading.repeats import LoaderRepeats
+from underfed.collector.reading.resume import LoaderResume
+from underfed.collector.reading.steps import IsPause, LoaderSteps, OpenEpoch, Request
+from underfed.collector.wire import LONGEST_US
+from underfed.exchange import ring_format
+from underfed.exchange.ring_format import NOT_MEASURED, Record
+from underfed.exchange.run_files import RingName
+from underfed.host.clock import to_us
+
+HELD = 4096
+"""Worker records that came before the EPOCH record of their iterator, which is written when all workers run."""
+
+PASSES = 16
+"""Iterators whose workers may still write."""
+
+IteratorPass = tuple[int, int]
+"""Iterator, and its pass over the data."""
+
+
+class LoaderRecords:
+    """One loader's step ring and the rings of its iterators' workers. Instants are turned to run-clock µs here."""
+
+    def __init__(
+        self, loader: str, origin_ns: int, is_pause: IsPause, overhead: Overhead, resume: LoaderResume | None = None
+    ) -> None:
+        resume = resume or LoaderResume()
+        self.steps = LoaderSteps(loader, is_pause, resume.next_step)
+        self.steps.open = {epoch.epoch_index: epoch for epoch in resume.open_epochs}
+        self.batches = LoaderBatches(loader)
+        self.shape = resume.shape
+        """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to look at."""
+        self._repeats = LoaderRepeats(resume.repeats)
+        self.workers_cpu_us: dict[RingName, int] = {}
+        """Of each worker's process since it started, as of its newest batch."""
+        self.dropped_batches = 0
+        self._origin_ns = origin_ns
+        self._overhead = overhead
+        self._epochs: dict[IteratorPass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
+        self._held: dict[IteratorPass, list[Load]] = {}
+        self._halves: dict[RingName, Record] = {}
+        self._readers: Mapping[int, Callable[[RingName, int, Record], None]] = {
+            ring_format.STEP: lambda _, epoch, each: self._step(epoch, each),
+            ring_format.EPOCH: lambda _, epoch, each: self._begin_epoch(epoch, each),
+            ring_format.EXHAUSTED: lambda _, epoch, each: self._end_epoch(epoch, each, "exhausted"),
+            ring_format.FAILED: lambda _, epoch, each: self._end_epoch(epoch, each, "error"),
+            ring_format.ARRIVAL: lambda _, epoch, each: self.batches.arrived(epoch, each[1], self._us(each[2])),
+            ring_format.BATCH: self._own_batch,
+            ring_format.BATCH_DETAIL: self._own_detail,
+            ring_format.OVERHEAD: lambda _, __, each: self._overhead.plain(each[1]),
+            ring_format.BATCH_SHAPE: self._shape,
+            ring_format.PIN: self._pin,
+            **dict.fromkeys(ring_format.LATER_COLUMNS, lambda _, __, each: self._later(each)),
+        }
+
+    @property
+    def repeats(self) -> tuple[int, int] | None:
+        """Of an iterable data set: batches that were compared, and those that several workers gave."""
+        return self._repeats.result
+
+    def resume(self) -> LoaderResume:
+        passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
+        return LoaderResume(self.steps.next_step, list(self.steps.open.values()), passes, self.shape, self.repeats)
+
+    def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
+        """From the training process."""
+        for each in records:
+            read = self._readers.get(each[0] & ring_format.KIND_MASK)
+            if read is not None:
+                read(ring, each[0] >> ring_format.EPOCH_SHIFT, each)
+
+    def feed_batches(self, ring: RingName, records: Iterable[Record]) -> None:
+        """From a worker, which counts the passes of its own iterator."""
+        has_fingerprints = False
+        for each in records:
+            kind = each[0] & ring_format.KIND_MASK
+            if kind == ring_format.BATCH:
+                self._begin_batch(ring, each)
+            elif kind == ring_format.BATCH_DETAIL:
+                self.workers_cpu_us[ring] = each[6] // 1000
+                self._end_batch(ring, each)
+            elif kind == ring_format.FINGERPRINT:
+                self._repeats.add(ring.iterator or 0, ring.worker or 0, each[1])
+                has_fingerprints = True
+        if has_fingerprints:
+            self._repeats.compare()
+
+    def lost_batch_records(self, records: int) -> None:
+        """A batch has two records."""
+        self.dropped_batches += (records + 1) // 2
+
+    def finish(self) -> None:
+        """The process is gone, and everything it wrote was fed."""
+        for ring, half in list(self._halves.items()):
+            self._loaded(ring, self._load(ring, half, None))
+        self._halves.clear()
+        self.dropped_batches += sum(len(loads) for loads in self._held.values())
+        self._held.clear()
+        self.steps.finish()
+        self.batches.finish()
+
+    def _begin_epoch(self, epoch: int, each: Record) -> None:
+        _, iterator, number, started_ns, constructed_ns, first_step, drawn, _ = each
+        for left in list(self.steps.open):
+            self.batches.end_epoch(left)
+        start_us = self._us(started_ns)
+        iterator_us = None if constructed_ns == NOT_MEASURED else self._us(constructed_ns) - start_us
+        self.steps.begin_epoch(
+            OpenEpoch(
+                epoch,
+                start_us,
+                iterator_us,
+                first_step,
+                last_us=start_us,
+                sampler_us=_known_us(drawn >> 1),
+                fetches_ahead=bool(drawn & 1),
+            )
+        )
+        self._epochs[iterator, number] = epoch
+        if len(self._epochs) > PASSES:
+            del self._epochs[next(iter(self._epochs))]
+        for load in self._held.pop((iterator, number), ()):
+            self.batches.loaded(replace(load, epoch_index=epoch))
+
+    def _step(self, epoch: int, each: Record) -> None:
+        _, entered_ns, left_ns, packed, batch_index, step_index, received_ns, _ = each
+        depth, is_timed, drawn_ns = ring_format.unpack_request(packed)
+        if received_ns >= entered_ns:
+            self.batches.arrived(epoch, batch_index, self._us(received_ns))
+        entered_us, left_us = self._us(entered_ns), self._us(left_ns)
+        self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(drawn_ns), is_timed))
+
+    def _own_batch(self, ring: RingName, epoch: int, each: Record) -> None:
+        """Loaded by the training process, which has it then."""
+        self._begin_batch(ring, each)
+        self.batches.arrived(epoch, each[1], self._us(each[3]))
+
+    def _own_detail(self, ring: RingName, _: int, each: Record) -> None:
+        self._overhead.watched(each[6])
+        self._end_batch(ring, each)
+
+    def _later(self, each: Record) -> None:
+        columns = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
+        self.steps.later(each[1], {name: _known_us(each[place]) for place, name in enumerate(columns, start=2)})
+
+    def _shape(self, _: RingName, __: int, each: Record) -> None:
+        self.shape = each[1], each[2]
+
+    def _pin(self, _: RingName, epoch: int, each: Record) -> None:
+        self.batches.pinned(epoch, each[1], min(LONGEST_US, self._us(each[3]) - self._us(each[2])))
+
+    def _end_epoch(self, epoch: int, each: Record, ended: str) -> None:
+        self.steps.end_epoch(epoch, self._us(each[1]), self._us(each[2]), ended)
+        self.batches.end_epoch(epoch)
+
+    def _begin_batch(self, ring: RingName, each: Record) -> None:
+        if ring in self._halves:
+            self._loaded(ring, self._load(ring, self._halves[ring], None))  # its second record was overwritten
+        self._halves[ring] = each
+
+    def _end_batch(self, ring: RingName, each: Record) -> None:
+        half = self._halves.pop(ring, None)
+        if half is not None:  # otherwise its first record was overwritten
+            self._loaded(ring, self._load(ring, half, each))
+
+    def _load(self, ring: RingName, batch: Record, detail: Record | None) -> Load:
+        """``detail`` ``None``: not measured. The epoch is as the ring counts it."""
+        head, batch_index, started_ns, ended_ns, cpu_ns, runqueue_ns, collate_ns, _ = batch
+        unknown = (0, 0, *[NOT_MEASURED] * 6)
+        _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = detail if detail is not None else unknown
+        start_us = self._us(started_ns)
+        return Load(
+            epoch_index=head >> ring_format.EPOCH_SHIFT,
+            batch_index=batch_index,
+            worker=NOT_MEASURED if ring.worker is None else ring.worker,
+            start_us=start_us,
+            end_us=min(self._us(ended_ns), start_us + LONGEST_US),
+            cpu_us=_us(cpu_ns),
+            runqueue_us=_us(runqueue_ns),
+            collate_us=_us(collate_ns),
+            process_cpu_us=_us(process_cpu_ns),
+            asked_bytes=asked_bytes,
+            read_bytes=read_bytes,
+            samples=samples,
+        )
+
+    def _loaded(self, ring: RingName, load: Load) -> None:
+        if ring.iterator is None:
+            self.batches.loaded(load)
+            return
+        number = (ring.iterator, load.epoch_index)
+        epoch = self._epochs.get(number)
+        if epoch is not None:
+            self.batches.loaded(load if epoch == load.epoch_index else replace(load, epoch_index=epoch))
+        elif sum(len(loads) for loads in self._held.values()) < HELD:
+            self._held.setdefault(number, []).append(load)
+        else:
+            self.dropped_batches += 1
+
+    def _us(self, instant_ns: int) -> int:
+        return to_us(instant_ns, self._origin_ns)
+
+
+def _us(duration_ns: int) -> int:
+    return NOT_MEASURED if duration_ns < 0 else (duration_ns + 500) // 1000
+
+
+def _known_us(duration_ns: int) -> int | None:
+    return None if duration_ns < 0 else _us(duration_ns)

@@ -1,0 +1,139 @@
+"""All rings of one rank: found, marked, drained in the right order, and removed when nobody will write them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed.errors import RingError
+from underfed.exchange.ring import RingReader
+from underfed.exchange.ring_format import Record
+from underfed.exchange.run_files import RingName, ring_name
+from underfed.host.files import DirectoryChanges
+
+FILLING = 8
+"""A ring with an eighth of it unread is drained at once, not with the next window."""
+
+
+DOUBTS = 8
+"""Two seconds of looking at what is called like a ring and is none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What one ring held."""
+
+    ring: RingName
+    records: list[Record]
+    lost: int
+    """Records overwritten since the last drain."""
+
+
+class RankRings:
+    """Reads on from ``positions`` (file name → next record), as an earlier collector left them."""
+
+    def __init__(self, directory: Path, positions: Mapping[str, int]) -> None:
+        self._directory = directory
+        self._positions = dict(positions)
+        self._readers: dict[RingName, tuple[Path, RingReader]] = {}
+        self._in_order: list[tuple[RingName, RingReader]] = []
+        """Steps first, see ``mark``."""
+        self._worker_pids: dict[RingName, int] = {}
+        self._doubtful: dict[str, int] = {}
+        """File name → how often it was no ring. It may be in the making."""
+        self._changes = DirectoryChanges(directory)
+        self._refused: set[str] = set()
+        self.failures = 0
+        """Files that are called like rings and are none."""
+
+    def mark(self) -> bool:
+        """Note what is there, and return whether one fills so fast that it should be drained soon.
+
+        Step rings first: then every arrival in them finds its batch in a worker's ring.
+        """
+        if self._changes.has_changed() or self._doubtful:
+            self._find()
+        if len(self._in_order) != len(self._readers):
+            self._arrange()
+        for _ring, reader in self._in_order:
+            reader.mark()
+        return any(reader.marked > reader.capacity // FILLING for _ring, reader in self._in_order)
+
+    def drain(self) -> list[Drained]:
+        """What was marked, the workers' rings first."""
+        return [_drain(ring, reader) for ring, reader in reversed(self._in_order)]
+
+    def positions(self) -> dict[str, int]:
+        """Where another collector would read on."""
+        return {path.name: reader.next for path, reader in self._readers.values()}
+
+    def loaders(self) -> set[int]:
+        """Those that have recorded anything."""
+        return {ring.loader for ring in self._readers}
+
+    def worker_pids(self) -> Mapping[RingName, int]:
+        return self._worker_pids
+
+    def remove_abandoned(self, is_over: Callable[[RingName], bool]) -> list[RingName]:
+        """Rings of workers whose end was told, once drained: nobody will write them again."""
+        removed = []
+        for ring in filter(is_over, self._worker_pids):
+            path, reader = self._readers[ring]
+            reader.mark()
+            if not reader.marked:
+                reader.close()
+                del self._readers[ring]
+                path.unlink(missing_ok=True)
+                removed.append(ring)
+        if removed:
+            self._arrange()
+        return removed
+
+    def close(self) -> None:
+        for _path, reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Once for each change: names of rings cost more to hash and to sort than the rings to look at."""
+        self._in_order = [(ring, self._readers[ring][1]) for ring in sorted(self._readers, key=_steps_first)]
+        self._worker_pids = {ring: reader.pid for ring, reader in self._in_order if ring.worker is not None}
+
+    def _find(self) -> None:
+        for path in self._files():
+            ring = ring_name(path.name)
+            if ring is None or ring in self._readers or path.name in self._refused:
+                continue
+            try:
+                self._readers[ring] = path, RingReader(path, self._positions.get(path.name, 1))
+                self._doubtful.pop(path.name, None)
+            except FileNotFoundError:
+                self._doubtful.pop(path.name, None)  # the trainer removed it meanwhile
+            except (RingError, OSError, ValueError):
+                self._doubt(path.name)
+
+    def _doubt(self, name: str) -> None:
+        self._doubtful[name] = self._doubtful.get(name, 0) + 1
+        if self._doubtful[name] >= DOUBTS:
+            del self._doubtful[name]
+            self._refused.add(name)
+            self.failures += 1
+
+    def _files(self) -> list[Path]:
+        """None where somebody removed the directory: what is mapped can still be read."""
+        try:
+            return list(self._directory.iterdir())
+        except FileNotFoundError:
+            return []
+
+
+def _drain(ring: RingName, reader: RingReader) -> Drained:
+    before = reader.lost
+    records = reader.drain()
+    return Drained(ring, records, reader.lost - before)
+
+
+def _steps_first(ring: RingName) -> tuple[bool, int, int, int]:
+    return ring.worker is not None, ring.loader, ring.iterator or 0, ring.worker or 0

@@ -1,0 +1,315 @@
+"""Turns the requests of one loader into steps and epochs: a step ends when the next batch is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from underfed.collector.wire import LONGEST_US, STEPS, Epoch, Steps
+from underfed.exchange.ring_format import LATER_COLUMNS, NOT_MEASURED
+
+IsPause = Callable[[int, int], bool]
+"""Whether something else than this step's own work happened between two instants (run clock, µs)."""
+
+PATIENCE = 3
+"""Windows for which steps are held back until the device has said what it did in them: it lags by seconds at most."""
+
+DEVICE_STEPS = 8192
+"""Steps whose device times are remembered: more than two windows hold."""
+
+LEFT_EPOCHS = 8
+"""Two iterators of one loader may take turns, so an epoch that seemed left behind can go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A batch that was asked for and given. Instants are of the run clock."""
+
+    step_index: int
+    batch_index: int
+    entered_us: int
+    left_us: int
+    depth: int
+    drawn_us: int = NOT_MEASURED
+    """Spent drawing indices, within the request."""
+    is_timed: bool = False
+    """What the device did meanwhile is still to come."""
+
+
+DeviceTimes = dict[str, int | None]
+"""Columns of one step in µs. ``None`` or absent: not measured in it."""
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Steps of one epoch that follow each other without a pause, in one window."""
+
+    epoch_index: int
+    requests: list[Request] = field(default_factory=list)
+    step_us: list[int | None] = field(default_factory=list)
+    patience: int = PATIENCE
+
+    def goes_on_with(self, request: Request) -> bool:
+        """Not where another iterator of the loader had the step in between."""
+        return not self.requests or request.step_index == self.requests[-1].step_index + 1
+
+    def split(self, at: int) -> Stretch:
+        """Keep what lies before, and give the rest."""
+        rest = Stretch(self.epoch_index, self.requests[at:], self.step_us[at:], self.patience - 1)
+        del self.requests[at:], self.step_us[at:]
+        return rest
+
+    def wire(self, loader: str, device: Mapping[int, DeviceTimes]) -> Steps:
+        first = self.requests[0]
+        times = [device.get(request.step_index, {}) for request in self.requests]
+        later = (name for names in LATER_COLUMNS.values() for name in names)
+        drawn = [request.drawn_us for request in self.requests]
+        batch_index = [request.batch_index for request in self.requests]
+        depths = [request.depth for request in self.requests]
+        is_consecutive = batch_index == list(range(first.batch_index, first.batch_index + len(batch_index)))
+        return Steps(
+            loader=loader,
+            epoch_index=self.epoch_index,
+            first_step_index=first.step_index,
+            first_batch_index=first.batch_index,
+            start_us=first.entered_us,
+            step_us=self.step_us,
+            data_wait_us=[min(LONGEST_US, request.left_us - request.entered_us) for request in self.requests],
+            queue_depth=depths if min(depths) >= 0 else None,
+            batch_index=None if is_consecutive else batch_index,
+            sampler_us=[min(LONGEST_US, each) for each in drawn] if min(drawn) >= 0 else None,
+            **{name: _sampled([each.get(name) for each in times]) for name in later},
+        )
+
+
+@dataclass(slots=True)
+class OpenEpoch:
+    """An epoch that goes on, as far as is known."""
+
+    epoch_index: int
+    start_us: int
+    iterator_us: int | None
+    first_step_index: int
+    startup_us: int | None = None
+    steps: int = 0
+    pending: Request | None = None
+    """Given, and its step not ended yet."""
+    last_us: int = 0
+    """When something was last seen of it."""
+    sampler_us: int | None = None
+    """Drawing indices while the iterator was made or begun anew."""
+    fetches_ahead: bool = False
+    """Its consumer asks for the batch after the one that it hands out."""
+    ahead: Request | None = None
+    """Asked for, and not handed out yet by such a consumer. For the first one: as it was asked for."""
+
+
+class LoaderSteps:
+    """Steps and epochs of one loader; ``take_…`` hands out what became known since it was last called."""
+
+    def __init__(self, loader: str, is_pause: IsPause, next_step: int = 0) -> None:
+        self.loader = loader
+        self.dropped_steps = 0
+        self.next_step = next_step
+        self.open: dict[int, OpenEpoch] = {}
+        self._left: dict[int, OpenEpoch] = {}
+        self._is_pause = is_pause
+        self._stretches: list[Stretch] = []
+        self._growing: dict[int, Stretch] = {}
+        self._unsent: dict[int, Epoch] = {}
+        self._device: dict[int, DeviceTimes] = {}
+        self._numbers: dict[int, int] = {}
+        """Device times come under the number of the request; the step may have another, see ``_hand_out``."""
+
+    @property
+    def held(self) -> int:
+        """Complete steps that wait for the device."""
+        return sum(len(stretch.requests) for stretch in self._stretches)
+
+    def begin_epoch(self, epoch: OpenEpoch) -> None:
+        """What else this loader had going on seems to be left behind."""
+        for other in list(self.open.values()):
+            self._leave(other)
+        self.open[epoch.epoch_index] = epoch
+        self._tell(epoch)
+
+    def step(self, epoch_index: int, request: Request) -> None:
+        epoch = self._find(epoch_index)
+        missing = max(0, request.step_index - self.next_step)
+        self.next_step = request.step_index + 1
+        if missing:
+            self.dropped_steps += missing
+            self._break(epoch)
+        self._end_step(epoch, request.entered_us)
+        if not epoch.fetches_ahead:
+            self._begin_step(epoch, request, missing)
+        elif epoch.ahead is None:
+            epoch.ahead = request
+            epoch.last_us = request.left_us
+        else:
+            self._hand_out(epoch, request, missing)
+            epoch.ahead = request
+
+    def _begin_step(self, epoch: OpenEpoch, request: Request, missing: int = 0) -> None:
+        self._end_step(epoch, request.entered_us)
+        is_first = epoch.steps == 0
+        epoch.steps += 1 + missing
+        epoch.pending = request
+        epoch.last_us = request.left_us
+        if is_first and not missing:
+            epoch.startup_us = request.left_us - epoch.start_us
+            self._tell(epoch)
+
+    def _hand_out(self, epoch: OpenEpoch, request: Request, missing: int = 0) -> None:
+        """The batch that was asked for before this request is handed out after it: what the consumer waited for is this
+        request, and with the first batch both."""
+        ahead, is_first = epoch.ahead, epoch.steps == 0
+        if ahead is None:
+            return
+        self._numbers[request.step_index] = ahead.step_index
+        if len(self._numbers) > DEVICE_STEPS:
+            del self._numbers[next(iter(self._numbers))]
+        drawn_us = request.drawn_us + ahead.drawn_us if is_first and request.drawn_us >= 0 else request.drawn_us
+        shifted = replace(
+            request,
+            step_index=ahead.step_index,
+            batch_index=ahead.batch_index,
+            entered_us=ahead.entered_us if is_first else request.entered_us,
+            depth=ahead.depth if is_first else request.depth,
+            drawn_us=drawn_us,
+        )
+        self._begin_step(epoch, shifted, missing)
+
+    def end_epoch(self, epoch_index: int, entered_us: int, left_us: int, ended: str) -> None:
+        """A request that gave no batch: it ends the step before it, and the epoch. A second one says nothing new."""
+        epoch = self.open.pop(epoch_index, None) or self._left.pop(epoch_index, None)
+        if epoch is None:
+            return
+        if ended == "exhausted" and epoch.ahead is not None:
+            # The consumer of such an epoch learns here that the batch it holds is the last, and hands it out.
+            found_none = replace(epoch.ahead, entered_us=entered_us, left_us=left_us, drawn_us=0, is_timed=False)
+            self._hand_out(epoch, replace(found_none, depth=min(0, epoch.ahead.depth)))
+            epoch.ahead = None
+            left_us = max(left_us, epoch.last_us)
+        else:
+            self._end_step(epoch, entered_us)
+        self._break(epoch)
+        self._tell(epoch, left_us, ended)
+        if ended == "error":
+            self._keep(epoch)  # a program may catch it and go on
+
+    def later(self, step_index: int, times: DeviceTimes) -> None:
+        """Columns of this step that became known after it, see ``ring_format.LATER_COLUMNS``."""
+        self._device.setdefault(self._numbers.get(step_index, step_index), {}).update(times)
+        if len(self._device) > DEVICE_STEPS:
+            del self._device[next(iter(self._device))]
+
+    def take_steps(self) -> list[Steps]:
+        """Complete steps, oldest first, at most ``wire.STEPS`` in one object.
+
+        From the first on that waits for the device they are held back, for a while.
+        """
+        taken, self._stretches = self._stretches, []
+        self._growing.clear()
+        for place, stretch in enumerate(taken):
+            ready = self._ready(stretch)
+            if ready < len(stretch.requests):
+                self._stretches = [stretch.split(ready), *taken[place + 1 :]]
+                taken = taken[: place + bool(ready)]
+                break
+        wired = [stretch.wire(self.loader, self._device) for stretch in taken]
+        for stretch in taken:
+            for request in stretch.requests:
+                self._device.pop(request.step_index, None)
+        return wired
+
+    def _ready(self, stretch: Stretch) -> int:
+        """How many of its first steps need not wait."""
+        if stretch.patience <= 0:
+            return len(stretch.requests)
+        waiting = (
+            place
+            for place, request in enumerate(stretch.requests)
+            if request.is_timed and request.step_index not in self._device
+        )
+        return next(waiting, len(stretch.requests))
+
+    def finish(self) -> None:
+        """The process is gone: nothing that is open will go on, and the device says no more."""
+        for epoch in list(self.open.values()):
+            self._leave(epoch)
+        for stretch in self._stretches:
+            stretch.patience = 0
+
+    def take_epochs(self) -> list[Epoch]:
+        """Those that began, gave their first batch, or ended."""
+        unsent, self._unsent = self._unsent, {}
+        return list(unsent.values())
+
+    def _find(self, epoch_index: int) -> OpenEpoch:
+        """An epoch whose beginning was overwritten in the ring has steps, and no epoch is reported for it."""
+        if epoch_index in self._left:
+            self.open[epoch_index] = self._left.pop(epoch_index)
+        if epoch_index not in self.open:
+            self.open[epoch_index] = OpenEpoch(epoch_index, NOT_MEASURED, None, NOT_MEASURED)
+        return self.open[epoch_index]
+
+    def _end_step(self, epoch: OpenEpoch, ended_us: int) -> None:
+        request = epoch.pending
+        if request is None:
+            return
+        step_us = ended_us - request.entered_us
+        if step_us > LONGEST_US or self._is_pause(request.left_us, ended_us):
+            self._break(epoch)
+            return
+        self._add(epoch, request, step_us)
+        epoch.pending = None
+
+    def _break(self, epoch: OpenEpoch) -> None:
+        """The pending step ends unseen, and what comes next does not join on."""
+        if epoch.pending is not None:
+            self._add(epoch, epoch.pending, None)
+            epoch.pending = None
+        self._growing.pop(epoch.epoch_index, None)
+
+    def _add(self, epoch: OpenEpoch, request: Request, step_us: int | None) -> None:
+        stretch = self._growing.get(epoch.epoch_index)
+        if stretch is None or len(stretch.requests) >= STEPS or not stretch.goes_on_with(request):
+            stretch = self._growing[epoch.epoch_index] = Stretch(epoch.epoch_index)
+            self._stretches.append(stretch)
+        stretch.requests.append(request)
+        stretch.step_us.append(step_us)
+
+    def _leave(self, epoch: OpenEpoch) -> None:
+        """Nobody saw it end, so it ended when it was last seen."""
+        del self.open[epoch.epoch_index]
+        self._break(epoch)
+        self._tell(epoch, epoch.last_us, "broken_off")
+        self._keep(epoch)
+
+    def _keep(self, epoch: OpenEpoch) -> None:
+        self._left[epoch.epoch_index] = epoch
+        if len(self._left) > LEFT_EPOCHS:
+            del self._left[min(self._left)]
+
+    def _tell(self, epoch: OpenEpoch, end_us: int | None = None, ended: str | None = None) -> None:
+        if epoch.start_us == NOT_MEASURED:
+            return
+        self._unsent[epoch.epoch_index] = Epoch(
+            loader=self.loader,
+            epoch_index=epoch.epoch_index,
+            start_us=epoch.start_us,
+            iterator_us=epoch.iterator_us,
+            startup_us=epoch.startup_us,
+            first_step_index=epoch.first_step_index,
+            steps=epoch.steps if ended is not None else None,
+            end_us=end_us,
+            ended=ended,
+            sampler_us=epoch.sampler_us,
+        )
+
+
+def _sampled(column: list[int | None]) -> list[int | None] | None:
+    """Absent where none of it was measured."""
+    measured = [None if value is None else min(LONGEST_US, value) for value in column]
+    return measured if any(value is not None for value in measured) else None

@@ -1,0 +1,224 @@
+"""The lives of a rank's workers: when each began, how it ended, and what it uses meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from underfed.collector.reading.rank_rings import Drained
+from underfed.collector.reading.resume import WorkerResume
+from underfed.collector.sampling.process_usage import usage_of
+from underfed.collector.sampling.samples import Columns, Row
+from underfed.collector.wire import Worker, WorkerSamples
+from underfed.exchange import ring_format
+from underfed.exchange.facts import End
+from underfed.exchange.run_files import RingName
+from underfed.host import procfs
+from underfed.host.clock import to_us
+from underfed.host.procfs import ProcessUsage
+
+PSS_US = 10_000_000
+"""Between two looks at a worker's share of memory."""
+
+PSS_WORKERS = 2
+"""Of a loader so many are looked at: all do the same work, and it is the slope that tells of a leak."""
+
+REMEMBERED_ITERATORS = 256
+"""Whose epoch is known, should a worker of theirs begin to record late."""
+
+BLAMED = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")
+"""What torch raises in the training process when a worker is gone: the trainer's last words, often."""
+
+Ended = Literal["returned", "raised", "died"]
+Name = Callable[[int], str]
+
+
+@dataclass(slots=True)
+class Life:
+    """Instants are of the run clock."""
+
+    pid: int
+    start_ticks: int | None = None
+    epoch_index: int | None = None
+    start_us: int | None = None
+    end_us: int | None = None
+    ended: Ended | None = None
+    gone_us: int | None = None
+    """When it was first seen to be gone, without having said that its loop ended."""
+    pss_bytes: int | None = None
+    """For its next sample."""
+    pss_due_us: int = 0
+    is_unsent: bool = True
+
+    def end(self, at_us: int, ended: Ended | None) -> None:
+        self.end_us, self.ended, self.is_unsent = at_us, ended, True
+
+
+class Workers:
+    """Fed with what all rings held; looks at the processes itself. ``name`` gives a loader's name.
+
+    ``resumed``: rings that an earlier collector knew, each with its worker, or ``None`` where it told of its end.
+    """
+
+    def __init__(self, origin_ns: int, name: Name, resumed: Mapping[RingName, WorkerResume | None]) -> None:
+        self.living: dict[RingName, ProcessUsage] = {}
+        """As of the last look."""
+        self._origin_ns = origin_ns
+        self._name = name
+        self._resumed = dict(resumed)
+        self._lives: dict[RingName, Life] = {}
+        self._epochs: dict[tuple[int, int], int] = {}
+        self._samples: dict[tuple[int, int], Columns] = {}
+
+    def feed(self, pids: Mapping[RingName, int], drained: Iterable[Drained]) -> None:
+        """``pids`` are those of the writers of workers' rings."""
+        for ring, pid in pids.items():
+            if ring not in self._lives and self._resumed.get(ring, pid) is not None:
+                self._lives[ring] = self._begin(ring, pid)
+        for each in drained:
+            life = self._lives.get(each.ring)
+            for one in each.records:
+                kind = one[0] & ring_format.KIND_MASK
+                if kind == ring_format.EPOCH and one[2] == 0:
+                    self._begin_iterator(each.ring.loader, one[1], one[0] >> ring_format.EPOCH_SHIFT)
+                elif kind == ring_format.WORKER_START and life is not None:
+                    life.start_us, life.is_unsent = self._us(one[1]), True
+                elif kind == ring_format.WORKER_END and life is not None:
+                    life.end(self._us(one[1]), "raised" if one[2] else "returned")
+
+    def look(self, at_us: int, is_training: Callable[[], bool]) -> None:
+        """Once a second: who is there, and what it uses. ``is_training`` is asked after someone was found gone.
+
+        A worker that is gone has died if the training goes on after that. What it said before it went may still be
+        unread, so it is judged when it is found gone for the second time.
+        """
+        there = {ring: life for ring, life in self._lives.items() if life.end_us is None}
+        self.living = {ring: usage for ring, life in there.items() if (usage := _look_at(life)) is not None}
+        gone = [life for ring, life in there.items() if ring not in self.living]
+        if gone and is_training():
+            for life in gone:
+                if life.gone_us is not None:
+                    life.end(life.gone_us, "died")
+                life.gone_us = at_us
+        for ring in self._newest():
+            columns = self._samples.setdefault((ring.loader, ring.worker or 0), Columns())
+            columns.add(at_us, self._row(ring))
+
+    def look_closely(self, at_us: int) -> bool:
+        """At one worker's share of memory, if that is due, for its next sample."""
+        for ring in self._newest():
+            life = self._lives[ring]
+            if (ring.worker or 0) < PSS_WORKERS and at_us >= life.pss_due_us:
+                life.pss_due_us = at_us + PSS_US
+                life.pss_bytes = procfs.pss_bytes(life.pid)
+                return True
+        return False
+
+    def finish(self, at_us: int, end: End, is_own_word: bool) -> None:
+        """The recording ends. Of a worker that did not say how it ended, the training process may."""
+        blamed = {int(pid) for pids in BLAMED.findall(end.exit_reason or "") for pid in pids.split(",")}
+        for life in self._lives.values():
+            if life.end_us is None:
+                has_died = life.pid in blamed or (life.gone_us is not None and is_own_word)
+                life.end(life.gone_us or at_us, "died" if has_died else None)
+
+    def take(self) -> list[Worker]:
+        """Those of whom something became known since the last call."""
+        unsent = [(ring, life) for ring, life in self._lives.items() if life.is_unsent]
+        for _ring, life in unsent:
+            life.is_unsent = False
+        return [self._wire(ring, life) for ring, life in unsent]
+
+    def take_samples(self) -> list[WorkerSamples]:
+        samples, self._samples = self._samples, {}
+        taken = [(self._name(loader), worker, columns.take()) for (loader, worker), columns in samples.items()]
+        return [WorkerSamples(loader, worker, columns) for loader, worker, columns in taken if columns is not None]
+
+    def send_again(self) -> None:
+        """The service asked for everything."""
+        for life in self._lives.values():
+            life.is_unsent = True
+
+    def is_over(self, ring: RingName) -> bool:
+        """The worker ended, and that was told."""
+        life = self._lives.get(ring)
+        return life.end_us is not None and not life.is_unsent if life is not None else ring in self._resumed
+
+    def forget(self, ring: RingName) -> None:
+        """Its ring is gone."""
+        self._lives.pop(ring, None)
+        self._resumed.pop(ring, None)
+
+    def pids(self) -> dict[int, list[int]]:
+        """By loader, those of the living workers of its newest iterator."""
+        found: dict[int, list[int]] = {}
+        for ring in self._newest():
+            found.setdefault(ring.loader, []).append(self.living[ring].pid)
+        return found
+
+    def resume(self) -> list[WorkerResume]:
+        """Those whose end was not told yet."""
+        return [
+            WorkerResume(ring.loader, ring.iterator or 0, ring.worker or 0, life.start_us, life.epoch_index)
+            for ring, life in self._lives.items()
+            if life.end_us is None
+        ]
+
+    def _begin(self, ring: RingName, pid: int) -> Life:
+        before = self._resumed.get(ring)
+        if before is not None:
+            return Life(pid, epoch_index=before.epoch_index, start_us=before.start_us, is_unsent=False)
+        return Life(pid, epoch_index=self._epochs.get((ring.loader, ring.iterator or 0)))
+
+    def _begin_iterator(self, loader: int, iterator: int, epoch_index: int) -> None:
+        """Recorded when all its workers run."""
+        self._epochs[loader, iterator] = epoch_index
+        if len(self._epochs) > REMEMBERED_ITERATORS:
+            del self._epochs[next(iter(self._epochs))]
+        for ring, life in self._lives.items():
+            if (ring.loader, ring.iterator) == (loader, iterator):
+                life.epoch_index, life.is_unsent = epoch_index, True
+
+    def _newest(self) -> list[RingName]:
+        """The living workers of each loader's newest iterator."""
+        newest: dict[int, int] = {}
+        for ring in self.living:
+            newest[ring.loader] = max(ring.iterator or 0, newest.get(ring.loader, 0))
+        return [ring for ring in self.living if ring.iterator == newest[ring.loader]]
+
+    def _row(self, ring: RingName) -> Row:
+        usage, life = self.living[ring], self._lives[ring]
+        pss_bytes, life.pss_bytes = life.pss_bytes, None
+        return {
+            "rss_bytes": usage.rss_bytes,
+            "pss_bytes": pss_bytes,
+            "threads": usage.threads,
+            "cpu_us": usage.cpu_us,
+        }
+
+    def _wire(self, ring: RingName, life: Life) -> Worker:
+        return Worker(
+            loader=self._name(ring.loader),
+            epoch_index=life.epoch_index,
+            iterator_index=ring.iterator or 0,
+            worker=ring.worker or 0,
+            pid=life.pid,
+            start_us=life.start_us,
+            end_us=life.end_us,
+            ended=life.ended,
+        )
+
+    def _us(self, instant_ns: int) -> int:
+        return to_us(instant_ns, self._origin_ns)
+
+
+def _look_at(life: Life) -> ProcessUsage | None:
+    """A later process with the same pid is another."""
+    usage = usage_of(life.pid)
+    if usage is None:
+        return None
+    if life.start_ticks is None:
+        life.start_ticks = usage.start_ticks
+    return usage if usage.start_ticks == life.start_ticks else None

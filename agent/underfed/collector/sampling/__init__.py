@@ -1,0 +1,1 @@
+"""What the host, its devices and a run's processes use, sampled once a second."""

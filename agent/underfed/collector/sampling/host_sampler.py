@@ -1,0 +1,157 @@
+"""The host as this run may use it: what it has, once, and how busy it is, once a second."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from underfed.collector.sampling.samples import Row
+from underfed.collector.sampling.traffic import Traffic
+from underfed.collector.wire import HostFacts
+from underfed.exchange.run_files import SHARED_MEMORY
+from underfed.host import cgroup, procfs
+from underfed.host.calibration import read_cached
+
+CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
+"""Columns of /proc/stat. psutil has them too, but not which CPU a line is about when some are offline."""
+
+NODES_WITH_MEMORY = Path("/sys/devices/system/node/has_memory")
+
+IDLE = ("idle", "iowait")
+"""A CPU that waits for storage is free for other work."""
+
+
+def host_facts(pid: int, data_directory: Path) -> HostFacts:
+    """For the process ``pid``, whose affinity and control groups hold."""
+    allowed, quota = cgroup.allowed_cpus(pid), cgroup.quota_cores(pid)
+    shm = _shared_memory()
+    memory = psutil.virtual_memory()
+    calibration = read_cached(data_directory)
+    return HostFacts(
+        cpu_model=procfs.cpu_model(),
+        cpu_count=os.cpu_count(),
+        allowed_cpus=allowed,
+        quota_cores=quota,
+        usable_cores=cgroup.usable_cores(allowed, quota),
+        memory_total_bytes=memory.total,
+        memory_limit_bytes=cgroup.memory_limit_bytes(pid),
+        memory_available_bytes=memory.available,
+        swap_total_bytes=_swap("total"),
+        shm_total_bytes=shm[0] if shm else None,
+        shm_free_bytes=shm[1] if shm else None,
+        open_files_limit=open_files_limit(pid),
+        numa_nodes=numa_nodes(),
+        cpu_slowdown=calibration.cpu_slowdown if calibration else None,
+        handover=calibration.handover if calibration else None,
+    )
+
+
+def open_files_limit(pid: int = 0) -> int | None:
+    """How many files the process may have open; 0 asks for the calling one."""
+    import resource
+
+    prlimit = getattr(resource, "prlimit", None)
+    if prlimit is None:
+        return None
+    try:
+        soft: int = prlimit(pid, resource.RLIMIT_NOFILE)[0]
+    except OSError:
+        return None
+    return soft if soft >= 0 else None  # unlimited
+
+
+def numa_nodes() -> int | None:
+    """Nodes that have memory."""
+    try:
+        text = NODES_WITH_MEMORY.read_text()
+    except OSError:
+        return None
+    ranges = [each.split("-") for each in text.strip().split(",") if each]
+    return sum(int(ends[-1]) - int(ends[0]) + 1 for ends in ranges)
+
+
+class HostSampler:
+    """For the allowed CPUs and the control groups of the process ``pid``."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._cpu_group = cgroup.cpu_group(pid)
+        self._memory_group = cgroup.limiting_memory_group(pid)
+        self._before: dict[int, tuple[float, float]] = {}
+        self._traffic = Traffic()
+
+    def sample(self) -> Row:
+        shm = _shared_memory()
+        return {
+            "busy_cores": self._busy_cores(),
+            "cpu_pressure_us": _pressure_us("cpu"),
+            "io_pressure_us": _pressure_us("io"),
+            "memory_pressure_us": _pressure_us("memory"),
+            "throttled_us": cgroup.throttled_us(self._cpu_group),
+            "memory_available_bytes": psutil.virtual_memory().available,
+            "memory_used_bytes": cgroup.memory_used_bytes(self._memory_group),
+            "swap_used_bytes": _swap("used"),
+            "shm_free_bytes": shm[1] if shm else None,
+            **self._traffic.sample(),
+        }
+
+    def _busy_cores(self) -> float | None:
+        """Of the allowed CPUs, by anyone, since the last sample; the first has nothing to compare with."""
+        before, self._before = self._before, self._cpu_seconds()
+        if not before:
+            return None
+        busy = 0.0
+        for cpu, (busy_s, total_s) in self._before.items():
+            busy_0, total_0 = before.get(cpu, (busy_s, total_s))
+            if total_s > total_0:
+                busy += (busy_s - busy_0) / (total_s - total_0)
+        return round(max(0.0, busy), 3)
+
+    def _cpu_seconds(self) -> dict[int, tuple[float, float]]:
+        """``(busy, total)`` of each allowed CPU since the machine started. Time stolen by other machines is busy."""
+        if not hasattr(os, "sched_getaffinity"):
+            return {cpu: _split(times._asdict()) for cpu, times in enumerate(psutil.cpu_times(percpu=True))}
+        allowed = os.sched_getaffinity(self._pid)
+        lines = re.findall(r"^cpu(\d+) (.+)$", Path("/proc/stat").read_text(), re.MULTILINE)
+        return {
+            int(cpu): _split(dict(zip(CPU_STATES, map(float, ticks.split()), strict=False)))
+            for cpu, ticks in lines
+            if int(cpu) in allowed
+        }
+
+
+def _split(times: Mapping[str, float]) -> tuple[float, float]:
+    """``(busy, total)``. A guest's time is in user and nice already."""
+    total = sum(value for state, value in times.items() if not state.startswith("guest"))
+    return total - sum(times.get(state, 0.0) for state in IDLE), total
+
+
+def _shared_memory() -> tuple[int, int] | None:
+    """``(total, free)`` bytes of /dev/shm."""
+    try:
+        usage = shutil.disk_usage(SHARED_MEMORY)
+    except OSError:
+        return None
+    return usage.total, usage.free
+
+
+def _swap(quantity: str) -> int | None:
+    try:
+        return int(getattr(psutil.swap_memory(), quantity))
+    except (OSError, RuntimeError):
+        return None  # some containers hide it
+
+
+def _pressure_us(resource: str) -> int | None:
+    """Microseconds in which some task waited for it, since the machine started (PSI)."""
+    try:
+        text = Path(f"/proc/pressure/{resource}").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^some .*total=(\d+)", text)
+    return int(found[1]) if found else None

@@ -1,0 +1,84 @@
+"""Samples one training process, and its workers summed up: CPU time, waiting for a CPU, memory, threads, open files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from underfed.collector.sampling.samples import Row
+from underfed.exchange.run_files import RingName
+from underfed.host import procfs
+from underfed.host.procfs import ProcessUsage
+
+SWAP_SAMPLES = 10
+"""Swapped memory is asked for once in so many samples: it changes slowly, and every worker must be asked."""
+
+LivingWorkers = Mapping[RingName, ProcessUsage]
+
+
+def usage_of(pid: int) -> ProcessUsage | None:
+    """What ``procfs`` tells, or psutil where there is no /proc. ``None``: the process is gone."""
+    return procfs.usage(pid) if procfs.is_here() else _usage_by_psutil(pid)
+
+
+class ProcessSampler:
+    """Remembers what workers that are gone have used."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._workers_cpu_us: dict[RingName, int] = {}
+        self._forgotten_cpu_us = 0
+        self._samples = 0
+
+    def sample(self, workers: LivingWorkers, recorded_cpu_us: Mapping[RingName, int]) -> Row | None:
+        """One row, or ``None`` when the process is gone. ``workers`` are the living ones.
+
+        CPU times are cumulative. That of a worker is what was last seen of it, here or in its own newest record
+        (``recorded_cpu_us``): a worker may live for less than the second between two samples.
+        """
+        own = usage_of(self._pid)
+        if own is None:
+            return None
+        schedstat = procfs.schedstat(self._pid)
+        self._see(recorded_cpu_us)
+        self._see({ring: usage.cpu_us for ring, usage in workers.items()})
+        self._samples += 1
+        return {
+            "main_cpu_us": schedstat and schedstat[0] // 1000,
+            "main_runqueue_us": schedstat and schedstat[1] // 1000,
+            "process_cpu_us": own.cpu_us,
+            "rss_bytes": own.rss_bytes,
+            "threads": own.threads,
+            "open_files": procfs.open_files(self._pid),
+            "swap_bytes": self._swap_bytes(workers),
+            "workers_rss_bytes": sum(usage.rss_bytes for usage in workers.values()),
+            "workers_cpu_us": self._forgotten_cpu_us + sum(self._workers_cpu_us.values()),
+        }
+
+    def forget(self, ring: RingName) -> None:
+        """Nothing new will be seen of this worker: it has ended, and its ring is gone."""
+        self._forgotten_cpu_us += self._workers_cpu_us.pop(ring, 0)
+
+    def _see(self, cpu_us: Mapping[RingName, int]) -> None:
+        for ring, seen_us in cpu_us.items():
+            self._workers_cpu_us[ring] = max(seen_us, self._workers_cpu_us.get(ring, 0))
+
+    def _swap_bytes(self, workers: LivingWorkers) -> int | None:
+        is_swapping = procfs.is_swapping()
+        if not is_swapping:
+            return None if is_swapping is None else 0
+        if self._samples % SWAP_SAMPLES != 1:
+            return None
+        sizes = (procfs.swap_bytes(pid) for pid in (self._pid, *(usage.pid for usage in workers.values())))
+        return sum(size for size in sizes if size is not None)
+
+
+def _usage_by_psutil(pid: int) -> ProcessUsage | None:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        cpu = process.cpu_times()
+        started, resident = int(process.create_time()), process.memory_info().rss
+        return ProcessUsage(pid, started, int((cpu.user + cpu.system) * 1e6), process.num_threads(), resident)
+    except psutil.Error:
+        return None

@@ -1,0 +1,82 @@
+"""What the host's disks and networks moved, in bytes since they were started, by anyone.
+
+Disks are the machine's, also inside a container. Networks are those of the collector's own network namespace: in a
+container with one of its own, the container's. What bypasses the kernel's network (RDMA) is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from underfed.collector.sampling.samples import Row
+
+SYS = Path("/sys")
+NO_DISKS = "no disk of this host can be seen from here"
+NO_NETWORKS = "no network of this host can be seen from here"
+
+
+class Traffic:
+    """Of the disks and networks that were there when it was made."""
+
+    def __init__(self) -> None:
+        self._disks = _disks(_asked(_disk_counters))
+        self._networks = _networks(_asked(_network_counters))
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Why there is nothing to sample."""
+        reasons = {"disks": None if self._disks else NO_DISKS, "networks": None if self._networks else NO_NETWORKS}
+        return {name: reason for name, reason in reasons.items() if reason is not None}
+
+    def sample(self) -> Row:
+        disks = _chosen(_disk_counters, self._disks)
+        networks = _chosen(_network_counters, self._networks)
+        return {
+            "disk_read_bytes": _total(disks, "read_bytes"),
+            "disk_written_bytes": _total(disks, "write_bytes"),
+            "network_received_bytes": _total(networks, "bytes_recv"),
+            "network_sent_bytes": _total(networks, "bytes_sent"),
+        }
+
+
+def _disks(names: Iterable[str]) -> frozenset[str]:
+    """Whole and real ones: a volume, a RAID or a partition would count the bytes of the disks below it again."""
+    if not (SYS / "block").is_dir():
+        return frozenset(names)
+    return frozenset(name for name in names if (SYS / "block" / name / "device").exists())
+
+
+def _networks(names: Iterable[str]) -> frozenset[str]:
+    """Real ones: a bridge, a bond or a tunnel would count again. A container has none; then all but loopback."""
+    outside = [name for name in names if name != "lo" and not name.startswith("lo0")]
+    real = [name for name in outside if (SYS / "class/net" / name / "device").exists()]
+    return frozenset(real or outside)
+
+
+def _disk_counters() -> dict[str, Any]:
+    return dict(psutil.disk_io_counters(perdisk=True, nowrap=False) or {})
+
+
+def _network_counters() -> dict[str, Any]:
+    return dict(psutil.net_io_counters(pernic=True, nowrap=False) or {})
+
+
+def _asked(counters: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return counters()
+    except (OSError, RuntimeError, ValueError):
+        return {}  # some containers hide them; psutil raises NotImplementedError, a RuntimeError, where it finds none
+
+
+def _chosen(counters: Callable[[], dict[str, Any]], names: frozenset[str]) -> list[Any]:
+    found = _asked(counters) if names else {}
+    return [found[name] for name in names if name in found]
+
+
+def _total(counters: list[Any], quantity: str) -> int | None:
+    """One that is gone takes its bytes with it: the sum falls, as after a restart."""
+    return sum(getattr(each, quantity) for each in counters) if counters else None

@@ -1,0 +1,1 @@
+"""Windows on disk until the service has them, and their way there."""

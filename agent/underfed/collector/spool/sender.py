@@ -1,0 +1,146 @@
+"""Sends what the spool holds, in order, one window at a time, until the service has it."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from enum import Enum
+
+from underfed.collector.spool.frames import Frame
+from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.transport import Reply, Transport
+from underfed.collector.wire import with_previous
+
+FIRST_DELAY_S = 0.5
+LONGEST_DELAY_S = 30.0
+HURRIED_DELAY_S = 1.0
+NEVER = (400, 413, 415)
+"""Answers to a window that no repetition makes acceptable, see docs/wire.md. A proxy may give them too, for reasons of
+its own that pass: only with the service's own code they count."""
+
+NOTED_FAILURES = 20
+"""Our own, or of the disk that the spool lies on; later ones are like them."""
+
+PEEK_S = 5.0
+
+
+class Outcome(Enum):
+    EMPTY = "nothing to send"
+    SENT = "one window left the spool, or the order was mended"
+    LATER = "the service did not take it; try again after a while"
+
+
+class Sender:
+    """One thread calls ``send_one`` or ``run``; others may read the attributes."""
+
+    def __init__(self, spool: Spool, transport: Transport) -> None:
+        self._spool = spool
+        self._transport = transport
+        self._failures = 0
+        self._noted = 0
+        self._last = Reply(None)
+        self._next_indexes: dict[str, int] = {}
+        """Streams in which a window that the service waits for is gone from here."""
+        self._rejected: dict[str, int] = {}
+        """The newest window of each stream that the service refused for ever."""
+        self._wanted: set[str] = set()
+        self._longest_delay_s = LONGEST_DELAY_S
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+
+    @property
+    def is_failing(self) -> bool:
+        """The last attempt was in vain."""
+        return self._failures > 0
+
+    @property
+    def reason(self) -> str:
+        """Of the last failure."""
+        return self._last.reason
+
+    def take_wanted(self) -> set[str]:
+        """Streams whose ``run`` and ``loaders`` the service asked for again."""
+        with self._lock:
+            wanted, self._wanted = self._wanted, set()
+            return wanted
+
+    def run(self, stop: threading.Event) -> None:
+        """Send until ``stop`` is set, whatever happens: without this thread nothing leaves the spool."""
+        while not stop.is_set():
+            try:
+                outcome = self.send_one(PEEK_S)
+            except Exception as error:
+                outcome = self._failed(error)
+            if outcome is Outcome.LATER:
+                self._wake.wait(self.delay_s())
+                self._wake.clear()
+
+    def hurry(self) -> None:
+        """The end is near: try now, and then about once a second."""
+        self._longest_delay_s = HURRIED_DELAY_S
+        self._wake.set()
+
+    def delay_s(self) -> float:
+        """Before the next attempt: what the service asked for, else doubling, and never in step with others."""
+        if self._last.retry_after_s is not None:
+            return min(self._longest_delay_s, self._last.retry_after_s) + random.uniform(0, FIRST_DELAY_S)
+        longest = min(self._longest_delay_s, FIRST_DELAY_S * 2 ** min(self._failures - 1, 16))
+        return random.uniform(longest / 2, longest)
+
+    def send_one(self, timeout_s: float = 0.0) -> Outcome:
+        """Send the oldest window; wait for one at most ``timeout_s``."""
+        frame = self._spool.peek(timeout_s)
+        if frame is None:
+            return Outcome.EMPTY
+        reply = self._transport.post(self._body(frame))
+        self._last = reply
+        outcome = self._act(frame, reply)
+        self._failures = self._failures + 1 if outcome is Outcome.LATER else 0
+        return outcome
+
+    def _failed(self, error: Exception) -> Outcome:
+        self._failures += 1
+        self._noted += 1
+        self._last = Reply(None, reason=f"{type(error).__name__}: {error}")
+        if self._noted <= NOTED_FAILURES:
+            with suppress(OSError):  # the log may lie on a full disk too
+                traceback.print_exc(file=sys.stderr)
+        return Outcome.LATER
+
+    def _act(self, frame: Frame, reply: Reply) -> Outcome:
+        stream = frame.label.stream
+        # Without the index it is a proxy's word, or half of the service's: asking again costs one post.
+        if reply.status == 200 and reply.next_window_index is not None:
+            self._next_indexes.pop(stream, None)
+            self._spool.acknowledge(frame)
+            if reply.wants_run:
+                with self._lock:
+                    self._wanted.add(stream)
+            return Outcome.SENT
+        if reply.status in NEVER and reply.code is not None:
+            self._spool.reject(frame)
+            self._rejected[stream] = frame.label.window_index
+            return Outcome.SENT
+        if reply.status == 409 and reply.next_window_index is not None:
+            return self._mend_order(frame, reply.next_window_index)
+        return Outcome.LATER
+
+    def _mend_order(self, frame: Frame, next_index: int) -> Outcome:
+        """The service lacks an earlier window: send it again, or say that it is gone."""
+        stream = frame.label.stream
+        is_rejected = self._rejected.get(stream, -1) >= next_index
+        if not is_rejected and self._spool.go_back(stream, next_index):
+            return Outcome.SENT
+        if self._next_indexes.get(stream) == next_index:
+            return Outcome.LATER  # it was told so already
+        self._next_indexes[stream] = next_index
+        return Outcome.SENT
+
+    def _body(self, frame: Frame) -> bytes:
+        next_index = self._next_indexes.get(frame.label.stream)
+        if next_index is None:
+            return frame.body
+        return with_previous(frame.body, next_index - 1 if next_index else None)

@@ -1,0 +1,250 @@
+"""Keeps every window until the service has it: bounded, append-only, safe against a crash at any moment.
+
+DATA/spool/RUN_ID@HOSTNAME/      lock  00000001.segment …  progress.json  rejected/
+RINGS/RUN_ID/spool/              00000004.segment …: the fallback, for what the disk did not take
+
+A full segment is followed by a new one, and removed when all of it was acknowledged; each window tries the disk
+first. One process holds a spool at a time; within it one thread appends and another reads.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from underfed.collector.spool.frames import Frame, Label, encode_frame
+from underfed.collector.spool.segment import Segment
+from underfed.collector.spool.spool_directory import BOUND_BYTES, FALLBACK_BYTES, SpoolDirectory
+from underfed.host.files import write_atomically
+
+REJECTED_KEPT = 16
+"""Windows that the service will never take are put aside to be looked at, the newest ones."""
+
+PROGRESS = "progress.json"
+REJECTED = "rejected"
+
+
+class Spool:
+    """Windows of one run on one host, in the order they were appended. A disk in trouble raises nothing here."""
+
+    def __init__(self, directory: Path, bound_bytes: int = BOUND_BYTES, fallback: Path | None = None) -> None:
+        self.directory = directory
+        self._homes = [SpoolDirectory(directory, bound_bytes)]
+        if fallback is not None:
+            self._homes.append(SpoolDirectory(fallback, min(bound_bytes, FALLBACK_BYTES)))
+        self._changed = threading.Condition()
+        progress = self._read_progress()
+        segment, offset = progress.get("position", (0, 0))
+        self._position: tuple[int, int] = segment, offset
+        self.dropped: Counter[str] = Counter(progress.get("dropped"))
+        """Windows of each stream that were not kept, pushed out unsent by the bound, or gone with their files."""
+        self._holes: set[str] = set()
+        self.rejected: Counter[str] = Counter(progress.get("rejected"))
+        self.resume: dict[str, Mapping[str, Any]] = dict(progress.get("resume", {}))
+        """The newest ``resume`` of each stream, also of windows sent long ago."""
+        found = {number: Segment(home, number) for home in reversed(self._homes) for number in home.numbers()}
+        self._segments = [found[number] for number in sorted(found)]
+        self._go_through()
+
+    @property
+    def unsent(self) -> int:
+        """Windows that the service does not have."""
+        with self._changed:
+            return sum(segment.unsent.total() for segment in self._segments)
+
+    def append(self, label: Label, body: bytes) -> bool:
+        """Keep a window; oldest segments go when the bound is reached. ``False``: no directory takes it."""
+        frame = encode_frame(label, body)
+        with self._changed:
+            if not any(self._append_to(home, label.stream, frame) for home in self._homes):
+                self._drop(Counter([label.stream]))
+                return False
+            self.resume[label.stream] = label.resume
+            self._changed.notify_all()
+            return True
+
+    def take_holes(self) -> set[str]:
+        """Streams of which a window was dropped since the last call: it may have said what they are about."""
+        with self._changed:
+            holes, self._holes = self._holes, set()
+            return holes
+
+    def peek(self, timeout_s: float = 0.0) -> Frame | None:
+        """The oldest window that was not acknowledged; waits for one at most ``timeout_s``.
+
+        Raises:
+            OSError: it cannot be read now.
+        """
+        with self._changed:
+            if not self.unsent:
+                self._changed.wait(timeout_s)
+            frame = next(self._frames(), None)
+            if frame is None:
+                self._remove_unreadable()
+            return frame
+
+    def wake(self) -> None:
+        """End the wait of ``peek()``."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def acknowledge(self, frame: Frame) -> None:
+        """The service has it: it is forgotten, and everything before it."""
+        with self._changed:
+            self._pass(frame)
+
+    def reject(self, frame: Frame) -> None:
+        """The service will never take it: it is put aside and counted, and the next one's turn comes."""
+        with self._changed:
+            self.rejected[frame.label.stream] += 1
+            with suppress(OSError):
+                self._put_aside(frame)
+            self._pass(frame)
+
+    def go_back(self, stream: str, window_index: int) -> bool:
+        """Read again from this window, if it still is here. ``False``: it is gone."""
+        with self._changed:
+            before = (0, 0)
+            for frame in self._frames(before):
+                if before >= self._position:
+                    break
+                if (frame.label.stream, frame.label.window_index) == (stream, window_index):
+                    self._position = before
+                    self._go_through()
+                    return True
+                before = (frame.segment, frame.end)
+            return False
+
+    def close(self, is_over: bool = False) -> None:
+        """Of a run that is over and sent, nothing is kept but windows that were put aside."""
+        with self._changed:
+            for segment in self._segments:
+                segment.close()
+            if self.unsent:
+                return
+            for segment in list(self._segments):
+                self._remove(segment)
+            for home in self._homes:
+                with suppress(OSError):
+                    if is_over:
+                        (home.directory / PROGRESS).unlink(missing_ok=True)
+                    if home is not self._homes[0]:
+                        home.directory.rmdir()
+
+    def _append_to(self, home: SpoolDirectory, stream: str, frame: bytes) -> bool:
+        """``False``: the directory does not take it."""
+        self._make_room(home, len(frame))
+        newest = self._segments[-1] if self._segments else None
+        try:
+            if newest is not None and newest.home is home and newest.takes(len(frame)):
+                newest.append(stream, frame)
+            else:
+                number = max(self._position[0], newest.number if newest else 0) + 1
+                self._segments.append(Segment.begin(home, number, stream, frame))
+                if newest is not None:
+                    newest.close()
+        except OSError:
+            return False
+        if home is self._homes[0]:
+            self._bring_home()
+        return True
+
+    def _bring_home(self) -> None:
+        """The disk takes windows: what lies in memory goes there too."""
+        home = self._homes[0]
+        for segment in [segment for segment in self._segments if segment.home is not home]:
+            self._make_room(home, segment.size)
+            with suppress(OSError):
+                segment.move(home)
+
+    def _make_room(self, home: SpoolDirectory, size: int) -> None:
+        """The bound holds for each directory, and the oldest windows in it go."""
+        here = [segment for segment in self._segments if segment.home is home]
+        ranks = len({stream.partition("-")[0] for stream in self.resume}) if home is self._homes[0] else 1
+        while here and sum(segment.size for segment in here) + size > home.bound_bytes * max(1, ranks):
+            oldest = here.pop(0)
+            if self._position[0] == oldest.number:
+                self._position = oldest.number + 1, 0
+            self._remove(oldest)
+            self._write_progress()
+
+    def _pass(self, frame: Frame) -> None:
+        if (frame.segment, frame.end) <= self._position:
+            return
+        self._position = frame.segment, frame.end
+        for segment in [segment for segment in self._segments if segment.number <= frame.segment]:
+            if segment.number == frame.segment:
+                segment.unsent[frame.label.stream] -= 1
+            else:
+                self._remove(segment)
+        self._write_progress()
+
+    def _frames(self, start: tuple[int, int] | None = None) -> Iterator[Frame]:
+        number, offset = start or self._position
+        for segment in self._segments:
+            if segment.number >= number:
+                yield from segment.frames(offset if segment.number == number else 0)
+
+    def _go_through(self) -> None:
+        """All that is unsent: how much it is, and where its streams stand."""
+        for segment in self._segments:
+            segment.unsent.clear()
+        by_number = {segment.number: segment for segment in self._segments}
+        for frame in self._frames():
+            by_number[frame.segment].unsent[frame.label.stream] += 1
+            self.resume[frame.label.stream] = frame.label.resume
+
+    def _remove_unreadable(self) -> None:
+        """What was counted and cannot be read any more: its file was removed or cut off."""
+        for segment in [segment for segment in self._segments if segment.unsent.total()]:
+            self._remove(segment)
+
+    def _remove(self, segment: Segment) -> None:
+        """What is still unsent in it is lost."""
+        self._segments.remove(segment)
+        self._drop(+segment.unsent)
+        segment.remove()
+
+    def _drop(self, windows: Counter[str]) -> None:
+        self.dropped.update(windows)
+        self._holes.update(windows)
+
+    def _put_aside(self, frame: Frame) -> None:
+        aside = self.directory / REJECTED
+        aside.mkdir(mode=0o700, exist_ok=True)
+        (aside / f"{frame.label.stream}-{frame.label.window_index:08}.json.gz").write_bytes(frame.body)
+        for path in sorted(aside.iterdir())[:-REJECTED_KEPT]:
+            path.unlink()
+
+    def _read_progress(self) -> Mapping[str, Any]:
+        """The fallback directory has it only where the disk did not take it."""
+        for home in reversed(self._homes):
+            try:
+                progress: Mapping[str, Any] = json.loads((home.directory / PROGRESS).read_text())
+            except (OSError, ValueError):
+                continue
+            return progress
+        return {}
+
+    def _write_progress(self) -> None:
+        """To the first directory that takes it. Where none does, the next process sends again what the service has."""
+        progress = json.dumps(
+            {
+                "position": self._position,
+                "dropped": self.dropped,
+                "rejected": self.rejected,
+                "resume": self.resume,
+            }
+        )
+        for index, home in enumerate(self._homes):
+            with suppress(OSError):
+                home.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                write_atomically(home.directory / PROGRESS, progress)
+                for later in self._homes[index + 1 :]:
+                    (later.directory / PROGRESS).unlink(missing_ok=True)
+                return

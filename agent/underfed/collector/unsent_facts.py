@@ -1,0 +1,74 @@
+"""What a rank's files say of its run and loaders, and which of it the service does not have yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from underfed.collector.sampling.host_and_gpus import HostPart
+from underfed.collector.wire import RunPart
+from underfed.exchange import run_files
+from underfed.exchange.facts import LoaderFacts, RunFacts, parse, parse_run, read_facts
+from underfed.host.files import DirectoryChanges
+
+Complete = Callable[[int, LoaderFacts], LoaderFacts]
+"""Adds to a loader's facts what its records showed."""
+
+
+class UnsentFacts:
+    """Files are replaced as a whole when they change, so a new modification time means new content."""
+
+    def __init__(self, directory: Path, is_run_sent: bool = False) -> None:
+        """``is_run_sent``: an earlier collector told of the run while it ran, and better than could be done now."""
+        self._directory = directory
+        self._is_run_sent = is_run_sent
+        self._changes = DirectoryChanges(directory)
+        self._read_at: dict[Path, int] = {}
+        self._run: RunFacts | None = None
+        self.loaders: dict[int, LoaderFacts] = {}
+        """As last read."""
+        self._sent_run: RunPart | None = None
+        self._sent_loaders: dict[int, LoaderFacts] = {}
+
+    def read(self) -> dict[int, str]:
+        """Read what changed; return the name of each loader."""
+        if self._changes.has_changed():
+            self._read_changed()
+        return {index: facts.loader for index, facts in self.loaders.items()}
+
+    def _read_changed(self) -> None:
+        if self._has_changed(self._directory / run_files.RUN):
+            self._run = parse_run(read_facts(self._directory / run_files.RUN)["run"])
+        for path in self._directory.glob("loader-*.json"):
+            found = re.fullmatch(r"loader-(\d+)\.json", path.name)
+            if found and self._has_changed(path):
+                self.loaders[int(found[1])] = parse(LoaderFacts, read_facts(path)["loader"])
+
+    def send_again(self) -> None:
+        """The service asked for everything."""
+        self._is_run_sent = False
+        self._sent_run = None
+        self._sent_loaders.clear()
+
+    def take(self, host: HostPart, complete: Complete) -> tuple[RunPart | None, list[LoaderFacts]]:
+        """What is new or changed since the last call. The paths that a data set names stay on this host."""
+        run = RunPart(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
+        unsent = run if run != self._sent_run and not self._is_run_sent else None
+        self._sent_run = run
+        complete_loaders = {
+            index: replace(complete(index, facts), paths=None) for index, facts in sorted(self.loaders.items())
+        }
+        loaders = [facts for index, facts in complete_loaders.items() if self._sent_loaders.get(index) != facts]
+        self._sent_loaders = complete_loaders
+        return unsent, loaders
+
+    def _has_changed(self, path: Path) -> bool:
+        try:
+            changed_at = path.stat().st_mtime_ns
+        except FileNotFoundError:
+            return False  # somebody removed it: what was read of it holds
+        is_unsent = self._read_at.get(path) != changed_at
+        self._read_at[path] = changed_at
+        return is_unsent

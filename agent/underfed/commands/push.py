@@ -1,0 +1,117 @@
+"""``underfed push``: reads the rings that dead runs left, and sends what their spools hold."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from underfed.collector.rank_stream import RankStream
+from underfed.collector.ranks import Ranks
+from underfed.collector.sampling.gpu import open_gpus
+from underfed.collector.sampling.host_and_gpus import HostAndGpus
+from underfed.collector.spool.sender import Outcome, Sender
+from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spool_directory
+from underfed.collector.spool.transport import HttpTransport
+from underfed.errors import ConfigError, SpoolLockedError
+from underfed.exchange import config, run_files
+from underfed.exchange.facts import Origin, parse, read_facts
+from underfed.host.lock import locked
+
+
+def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
+    """Send everything to ``UNDERFED_URL``. Returns 0: nothing is left; 1: something is; 2: the address is wrong."""
+    data_directory = directory.absolute() if directory is not None else config.data_directory(environ)
+    try:
+        url = config.read_url(environ)
+    except ConfigError as error:
+        print(f"underfed push: {error}", file=sys.stderr)
+        return 2
+    for run_directory in own_runs(environ, data_directory):
+        if any(run_files.rank_directories(run_directory)):
+            collect(run_directory, data_directory)
+    spools = list(left_spools(environ, data_directory))
+    if not spools:
+        print(f"There is nothing to send in {data_directory}.")
+    return max((push_spool(*each, url, environ) for each in spools), default=0)
+
+
+def own_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
+    """Directories of this user's runs on this host, where rings and fallbacks lie."""
+    for root in run_files.all_roots(environ, data_directory):
+        own = run_files.owner_directory(root)
+        if own.is_dir() and own.stat().st_uid == os.getuid():
+            yield from (path for path in sorted(own.iterdir()) if path.is_dir())
+
+
+def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
+    """In which windows were left, each with its run's directory where there still is one."""
+    runs = {
+        spool_directory(data_directory, run.name, platform.node()): run for run in own_runs(environ, data_directory)
+    }
+    for directory in sorted({*(data_directory / SPOOL).glob("*"), *runs}):
+        run = runs.get(directory)
+        if any(directory.glob("*.segment")) or (run is not None and any((run / SPOOL).glob("*.segment"))):
+            yield directory, run
+
+
+def collect(run_directory: Path, data_directory: Path) -> None:
+    """Bring the rings of a run that is over into its spool. One that runs, is served or is another host's is left."""
+    origins = [
+        parse(Origin, read_facts(path / run_files.RUN)["origin"]) for path in run_files.rank_directories(run_directory)
+    ]
+    if any(origin.hostname != platform.node() for origin in origins):
+        return
+    directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
+    try:
+        with locked(run_directory), claimed(directory):
+            spool = Spool(directory, fallback=run_directory / SPOOL)
+            streams = [RankStream(path, spool) for path in run_files.rank_directories(run_directory)]
+            if all(stream.seen_end() is not None for stream in streams):
+                ranks = Ranks(run_directory, spool, HostAndGpus(open_gpus))
+                ranks.tick()
+                for stream in ranks.ended:
+                    ranks.remove(stream)
+            else:
+                print(f"{origins[0].run_id}: still runs, its rings are left to it")
+            spool.close()
+    except SpoolLockedError:
+        return
+    leave(directory)
+    (run_directory / run_files.LOG).unlink(missing_ok=True)
+    leave(run_directory)
+
+
+def push_spool(directory: Path, run_directory: Path | None, url: str, environ: Mapping[str, str]) -> int:
+    """Send one spool. Returns 1 when something is left of it."""
+    run_id = directory.name.partition("@")[0]
+    fallback = run_directory / SPOOL if run_directory is not None else None
+    try:
+        with ExitStack() as stack:
+            if run_directory is not None:
+                stack.enter_context(locked(run_directory))
+            stack.enter_context(claimed(directory))
+            spool = Spool(directory, fallback=fallback)
+            transport = HttpTransport(url, environ.get("UNDERFED_TOKEN"))
+            sender, sent = Sender(spool, transport), spool.unsent
+            while (outcome := sender.send_one()) is Outcome.SENT:
+                continue
+            left = spool.unsent
+            # While its training goes on, the next collector has to know where this run stands.
+            spool.close(is_over=run_directory is None or not any(run_files.rank_directories(run_directory)))
+            transport.close()
+    except SpoolLockedError:
+        print(f"{run_id}: its own collector is sending it")
+        return 0
+    print(f"{run_id}: {sent - left} windows sent to {url}")
+    if outcome is Outcome.LATER:
+        print(f"underfed push: {left} windows of {run_id} are left: {url}: {sender.reason}", file=sys.stderr)
+        return 1
+    leave(directory)
+    if run_directory is not None:
+        leave(run_directory)
+    return 0

@@ -1,0 +1,184 @@
+"""What the user asked for: arguments of ``init()``, else environment variables, else defaults; checked loudly."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed.errors import ConfigError
+
+Value = str | int | float | bool | None
+
+DEFAULT_URL = "http://127.0.0.1:7077"
+RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+NAME_LENGTH = 200
+TEXT_LENGTH = 2000
+LARGEST = 2**53
+"""Every integer up to here is exact in JSON, wherever it is read."""
+
+ENTRIES = 200
+"""More tags or config entries than this are a mistake, and would be sent with every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One run's options. The token is not among them: it stays in the environment, never in a file."""
+
+    url: str
+    project: str
+    name: str
+    tags: Mapping[str, str]
+    config: Mapping[str, Value]
+    run_id: str | None
+    data_directory: Path
+
+
+def read_config(
+    environ: Mapping[str, str],
+    *,
+    project: str | None = None,
+    name: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    config: Mapping[str, Value] | None = None,
+) -> Config:
+    """Arguments win over the environment.
+
+    Raises:
+        ConfigError: naming the argument or variable.
+    """
+    return Config(
+        url=read_url(environ),
+        project=_text("project", project) or _text("UNDERFED_PROJECT", environ.get("UNDERFED_PROJECT")) or "default",
+        name=_text("name", name) or _text("UNDERFED_NAME", environ.get("UNDERFED_NAME")) or script_name(),
+        tags=_tags(tags) if tags is not None else read_tags(environ.get("UNDERFED_TAGS", "")),
+        config=_config(config or {}),
+        run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
+        data_directory=data_directory(environ),
+    )
+
+
+def check_name(name: str | None) -> None:
+    """A loader's name, as ``watch()`` is given it."""
+    _text("name", name)
+
+
+def read_url(environ: Mapping[str, str]) -> str:
+    """The address of the service.
+
+    Raises:
+        ConfigError: it is not an address.
+    """
+    from urllib.parse import urlsplit
+
+    text = environ.get("UNDERFED_URL") or DEFAULT_URL
+    parts = urlsplit(text)
+    try:
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or parts.username:
+        raise ConfigError(f"UNDERFED_URL: {text!r} is not an address such as {DEFAULT_URL}")
+    return text.rstrip("/")
+
+
+def is_disabled(environ: Mapping[str, str]) -> bool:
+    return environ.get("UNDERFED_DISABLED", "") not in ("", "0")
+
+
+def data_directory(environ: Mapping[str, str]) -> Path:
+    """The directory of spool and calibration: ``UNDERFED_DIR``, else the XDG data home."""
+    named = environ.get("UNDERFED_DIR")
+    home = environ.get("XDG_DATA_HOME")
+    try:
+        if named:
+            return Path(named).expanduser().absolute()
+        return (Path(home) if home else Path.home() / ".local" / "share").absolute() / "underfed"
+    except RuntimeError:  # a container's user with neither a home nor a name
+        return Path(environ.get("TMPDIR") or "/tmp") / f"underfed-{os.getuid()}"
+
+
+def read_tags(text: str) -> dict[str, str]:
+    """``"team=vision,try=2"`` → ``{"team": "vision", "try": "2"}``."""
+    tags: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"UNDERFED_TAGS: {pair!r} is not of the form key=value")
+        tags[key.strip()] = value.strip()
+    return _tags(tags)
+
+
+def script_path() -> str | None:
+    """File of the program that runs here, or ``None`` in a notebook or with ``python -c``."""
+    path = getattr(sys.modules.get("__main__"), "__file__", None)
+    return str(path) if path else None
+
+
+def script_name() -> str:
+    """``train`` for train.py, ``pkg`` for ``python -m pkg``, ``notebook`` in a kernel."""
+    if "ipykernel" in sys.modules:
+        return "notebook"
+    path = script_path()
+    if path is None:
+        return "python"
+    stem = Path(path).stem
+    return (Path(path).absolute().parent.name if stem == "__main__" else stem) or "python"
+
+
+def _run_id(text: str | None) -> str | None:
+    if text and not RUN_ID.fullmatch(text):
+        raise ConfigError(f"UNDERFED_RUN_ID: {text!r} may hold letters, digits, _ and -, at most 64 of them")
+    return text or None
+
+
+def _text(what: str, text: object) -> str | None:
+    if text is None or text == "":
+        return None
+    if not isinstance(text, str):
+        raise ConfigError(f"{what}: expected text, got {type(text).__name__}")
+    if len(text) > NAME_LENGTH or not text.isprintable():
+        raise ConfigError(f"{what}: at most {NAME_LENGTH} printable characters, got {text[:60]!r}")
+    return text
+
+
+def _tags(tags: object) -> dict[str, str]:
+    return {key: _tag(key, value) for key, value in _entries("tags", tags).items()}
+
+
+def _tag(key: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) > NAME_LENGTH:
+        raise ConfigError(f"tags[{key!r}]: expected text of at most {NAME_LENGTH} characters, got {value!r:.60}")
+    return value
+
+
+def _config(config: object) -> dict[str, Value]:
+    return {key: _value(f"config[{key!r}]", value) for key, value in _entries("config", config).items()}
+
+
+def _value(what: str, value: object) -> Value:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= TEXT_LENGTH:
+        return value
+    if isinstance(value, int) and abs(value) <= LARGEST:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ConfigError(
+        f"{what}: expected a finite number below 2^53, text of at most {TEXT_LENGTH} characters, bool or None, "
+        f"got {type(value).__name__} {value!r:.60}"
+    )
+
+
+def _entries(what: str, entries: object) -> dict[str, object]:
+    if not isinstance(entries, Mapping) or len(entries) > ENTRIES:
+        raise ConfigError(f"{what}: expected a mapping of at most {ENTRIES} entries, got {type(entries).__name__}")
+    for key in entries:
+        if not isinstance(key, str) or not 0 < len(key) <= NAME_LENGTH:
+            raise ConfigError(f"{what}: expected text of at most {NAME_LENGTH} characters as key, got {key!r:.60}")
+    return dict(entries)

@@ -1,0 +1,144 @@
+"""What the training process reports to the collector once, in small JSON files: itself and its loaders.
+
+``RunFacts`` and ``LoaderFacts`` have the keys of docs/wire.md and travel as they are, but for ``LoaderFacts.paths``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from underfed.exchange.config import Value
+from underfed.host.files import write_atomically
+
+Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a rank's records come from and where they go; for the collector alone."""
+
+    run_id: str
+    rank: int
+    incarnation: int
+    pid: int
+    start_ticks: int | None
+    boot_id: str | None
+    pid_namespace: str | None
+    hostname: str
+    started_at: str
+    """Wall clock at ``origin_ns``."""
+    origin_ns: int
+    """Where the run clock reads 0."""
+    url: str
+    data_directory: str
+    visible_devices: str | None
+    """``CUDA_VISIBLE_DEVICES``; ``None``: not set."""
+    device_order: str | None
+    """``CUDA_DEVICE_ORDER``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What ``--replay`` measured: steps per second of the training loop."""
+
+    batches: int
+    real_steps_per_s: float
+    instant_steps_per_s: float
+
+    @property
+    def speedup(self) -> float:
+        return self.instant_steps_per_s / self.real_steps_per_s
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    project: str
+    name: str
+    job: str
+    user: str | None
+    hostname: str
+    command: list[str]
+    script: str | None
+    pid: int
+    rank: int
+    local_rank: int
+    node_rank: int | None
+    world_size: int
+    agent_version: str
+    python_version: str
+    torch_version: str | None
+    started_by: str
+    tags: dict[str, str]
+    config: dict[str, Value]
+    launcher: str | None = None
+    restart_count: int | None = None
+    overrides: dict[str, Value] = field(default_factory=dict)
+    advice_of: str | None = None
+    replay: Replayed | None = None
+    cuda_version: str | None = None
+    hip_version: str | None = None
+    """PyTorch is built with one of the two, or none."""
+    cudnn_version: str | None = None
+    not_measured: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderFacts:
+    loader: str
+    settings: dict[str, Value]
+    dataset_type: str | None
+    dataset_kind: str | None
+    dataset_length: int | None
+    batches_per_epoch: int | None
+    sampler_type: str | None
+    collate_type: str | None
+    transforms: list[str] | None
+    watched_at: str | None
+    batch_tensors: int | None = None
+    batch_bytes: int | None = None
+    shards: bool | None = None
+    """Whether an iterable data set is sharded among workers, as its code shows."""
+    why_unsharded: str | None = None
+    compared_batches: int | None = None
+    """Found by the collector, like the one that follows: first batches of several workers, ..."""
+    repeated_batches: int | None = None
+    """... and those of them that another worker gave too."""
+    paths: list[str] | None = None
+    """Files and directories that the data set's own attributes name; for the collector alone."""
+    not_measured: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Also what an incarnation's last window carries."""
+
+    status: str
+    exit_reason: str | None = None
+    exit_code: int | None = None
+
+
+def write_facts(path: Path, **parts: Origin | RunFacts | LoaderFacts | End) -> None:
+    """One JSON object with a key for each part, replaced as a whole."""
+    write_atomically(path, json.dumps({name: asdict(part) for name, part in parts.items()}))
+
+
+def read_facts(path: Path) -> Mapping[str, Any]:
+    """The parts as ``write_facts`` was given them, still to be given to ``parse``."""
+    parts: Mapping[str, Any] = json.loads(path.read_text())
+    return parts
+
+
+def parse(kind: type[Facts], part: Mapping[str, Any]) -> Facts:
+    """Keys of a newer or older release are left out or take their default: ``push`` reads what others left."""
+    known = {each.name for each in fields(kind)}
+    return kind(**{name: value for name, value in part.items() if name in known})
+
+
+def parse_run(part: Mapping[str, Any]) -> RunFacts:
+    """``parse``, for what holds a part of its own."""
+    facts, replay = parse(RunFacts, part), part.get("replay")
+    return facts if replay is None else replace(facts, replay=parse(Replayed, replay))

@@ -1,0 +1,62 @@
+"""Failures of the agent: counted, kept in a file that the collector reads, and raised only where tests ask for it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+NOTED_FAILURES = 100
+"""A session that fails is switched off, so there are few; the rest are counted in the process alone."""
+
+
+class Guard:
+    """Counts what we swallow. The user's code never runs inside a guarded block.
+
+    Use as ``except Exception as error: guard.failed("where", error)``; never around ``BaseException``, which
+    is the user's Ctrl-C. A context manager would cost a microsecond a step.
+    """
+
+    __slots__ = ("failures", "is_strict", "log")
+
+    def __init__(self, log: str | None = None) -> None:
+        self.failures = 0
+        self.log = log
+        self.is_strict = os.environ.get("UNDERFED_STRICT") == "1"
+
+    def failed(self, where: str, error: Exception) -> None:
+        """Count ``error`` and note it. Raises it again when ``UNDERFED_STRICT=1``."""
+        self.note(where, error)
+        if self.is_strict:
+            raise error
+
+    def note(self, where: str, error: Exception) -> None:
+        """Count what is a limit of the agent, and no mistake in its code."""
+        self.failures += 1
+        if self.log is not None and self.failures <= NOTED_FAILURES:
+            note_failure(self.log, where, error)
+
+
+def note_failure(log: str, where: str, error: Exception) -> None:
+    """For the collector. Workers and the training process share the file."""
+    append_line(log, f"{where}: {type(error).__name__}: {error}")
+
+
+def append_line(path: str | Path, line: str, largest_bytes: int | None = None) -> None:
+    """Append at most 400 characters in one piece, also while others append. Nothing is added to a file that is as large
+    as ``largest_bytes``. Raises nothing: where it cannot be written it is lost."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return
+    with suppress(OSError), os.fdopen(file, "wb", buffering=0) as opened:
+        if largest_bytes is None or os.fstat(file).st_size < largest_bytes:
+            opened.write(line.replace("\n", " ")[:400].encode(errors="replace") + b"\n")
+
+
+def count_failures(log: Path) -> int:
+    """Failures noted by the training process and its workers."""
+    try:
+        return log.read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,91 @@
+"""Between ``underfed run`` and the processes below it: options go down in the environment, reports come up in files.
+
+The files are in a private directory of the launcher's, one for each kind of reports, a line for each report.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from underfed.exchange.guard import append_line
+from underfed.exchange.rank import read_rank
+
+LAUNCH = "UNDERFED_LAUNCH"
+"""The directory. Set in every process below ``underfed run``."""
+
+SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
+COLLECTOR = "UNDERFED_COLLECTOR"
+"""``python:directory:…``: whose packages a collector runs with, where the training's own environment has none."""
+
+PYTHON, OLD_PYTHON = "python", "old-python"
+"""Kinds of reports. A Python began that we reach, or one that is too old; ..."""
+TORCH, UNHOOKED = "torch", "unhooked"
+"""... it imported torch's DataLoader; that could not be hooked; ..."""
+SETTLED, RECORDING = "set", "recording"
+"""... ``--set`` came to a training loader; a recording began."""
+
+REPORT_BYTES = 4096
+"""A file of so many is not added to: a command may start a hundred thousand processes."""
+
+Say = Callable[[str], None]
+"""Prints a line for the person who trains."""
+
+
+def started_by(environ: Mapping[str, str]) -> str:
+    """``run`` below ``underfed run``, else ``watch``."""
+    return "run" if environ.get(LAUNCH) else "watch"
+
+
+def advice_of(environ: Mapping[str, str]) -> str | None:
+    """The run whose advice ``--apply`` took."""
+    return environ.get(ADVICE_OF) or None
+
+
+def first_rank_only(environ: Mapping[str, str], say: Say) -> Say:
+    """``say`` on rank 0, nothing on the others: each would print the same line."""
+    return say if read_rank(environ).rank == 0 else lambda _line: None
+
+
+def report(environ: Mapping[str, str], reports: str, detail: str = "") -> None:
+    """Let the launcher know, if there is one. Raises nothing: on another host its directory is not there."""
+    directory = environ.get(LAUNCH)
+    if directory:
+        append_line(Path(directory, reports), detail, REPORT_BYTES)
+
+
+def read_reports(directory: Path) -> dict[str, list[str]]:
+    """Details of each kind. Empty where nobody reported anything. Files that cannot be read are left out."""
+    found: dict[str, list[str]] = {}
+    with suppress(OSError):
+        for path in sorted(directory.iterdir()):
+            with suppress(OSError):
+                found[path.name] = path.read_text(errors="replace").splitlines()
+    return found
+
+
+def why_no_loader(reports: Mapping[str, list[str]]) -> str:
+    """Why no recording began in a command, as far as its reports show."""
+    if UNHOOKED in reports:
+        return f"no loader seen: {reports[UNHOOKED][0]}"
+    if TORCH in reports:
+        return "no loader seen: PyTorch was imported, and no DataLoader was iterated"
+    if PYTHON in reports:
+        return "no loader seen: PyTorch was not imported"
+    if OLD_PYTHON in reports:
+        return f"no loader seen: Python {reports[OLD_PYTHON][0]} is too old, 3.10 is the oldest that can be measured"
+    return "no loader seen: no Python ran here that reads PYTHONPATH (-I, -E and -S do not, nor does a container's)"
+
+
+def collector_words() -> list[str]:
+    """The launcher's Python and its packages' directories, for a training environment without them; else nothing."""
+    interpreter, *places = os.environ.get(COLLECTOR, "").split(os.pathsep)
+    return [interpreter, *places] if interpreter and os.access(interpreter, os.X_OK) else []
+
+
+def collector_variable(places: list[str]) -> str:
+    """The inverse, for the launcher."""
+    return os.pathsep.join([sys.executable, *places])

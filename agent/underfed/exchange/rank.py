@@ -1,0 +1,149 @@
+"""Which rank of which run this process is, and a run id that all its ranks agree on without talking to each other."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from underfed.exchange.rank_variables import (
+    SLURM,
+    TORCHRUN,
+    Names,
+    Placement,
+    has_several_hosts,
+    job_identity,
+    launching_process,
+    multiprocessing_parent,
+    number,
+    process_identity,
+    read_placement,
+)
+from underfed.host import procfs
+
+SLUG_LENGTH = 40
+
+APART = "nothing tells that ranks on other hosts belong to this run: set UNDERFED_RUN_ID, or torchrun's --rdzv-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """As torchrun counts. A process that nobody launched as a rank is rank 0 of 1."""
+
+    rank: int = 0
+    local_rank: int = 0
+    """The rank itself where no launcher sets it."""
+    node_rank: int | None = None
+    world_size: int = 1
+    launcher: str | None = None
+    restart_count: int | None = None
+    identity: str | None = field(default=None, compare=False)
+    """Of the run: what all its ranks derive alike, and those of no other. ``None``: nothing is known to be so."""
+    why_apart: str | None = field(default=None, compare=False)
+    """Why the ranks on other hosts, of which there are some, will be a run of their own."""
+
+
+def read_rank(environ: Mapping[str, str]) -> Rank:
+    """From the launcher's variables; where they are not set, from ``torch.distributed`` if this process joined it.
+
+    Nothing is imported and no other process is asked. Variables that belong to another process are not used: a
+    child of multiprocessing inherits its parent's, and ranks that a launched process started itself have joined a
+    larger world than its launcher knows of.
+    """
+    placement = read_placement(environ)
+    if placement is not None and _is_inherited(placement, environ):
+        placement = None
+    joined = _joined_world()
+    if joined is not None and (placement is None or placement.world_size < joined[1]):
+        return _joined_rank(environ, *joined)
+    if placement is None:
+        return Rank(identity=process_identity(os.getpid()))
+    identity, why_apart = _identity(placement, placement.convention.names, environ)
+    return Rank(
+        rank=placement.rank,
+        local_rank=placement.rank if placement.local_rank is None else placement.local_rank,
+        node_rank=placement.node_rank,
+        world_size=placement.world_size,
+        launcher=placement.convention.launcher,
+        restart_count=placement.restart_count,
+        identity=identity,
+        why_apart=why_apart,
+    )
+
+
+def make_run_id(name: str, rank: Rank) -> str:
+    """Readable and unique: a slug of the name and eight hexadecimal digits.
+
+    A restart by the same launcher is the same run. What a process that is no rank records after its first run, is not.
+    """
+    is_another = rank.world_size == 1 and rank.identity in _begun
+    identity = secrets.token_hex() if rank.identity is None or is_another else rank.identity
+    _begun.add(identity)
+    return f"{slug(name)}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
+
+
+_begun: set[str] = set()
+"""Runs that this process took part in."""
+
+
+def slug(name: str) -> str:
+    """What is left of ``name`` in an identifier: ``ResNet 50 (try 2)`` → ``ResNet-50-try-2``."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:SLUG_LENGTH].strip("-") or "run"
+
+
+def _identity(placement: Placement | None, names: Names, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """What names the run, and why it ends at this host if it should not.
+
+    On one host that is who launched its ranks. A process that nobody launched may yet launch others, as rank 0 of
+    Lightning does, so it names its run by itself. So does one of one rank: a script may run it again and again.
+    """
+    is_alone = placement is not None and placement.world_size == 1 and placement.convention is not TORCHRUN
+    if is_alone:
+        return process_identity(os.getpid()), None
+    is_elsewhere = has_several_hosts(placement, environ)
+    is_slurms = placement is not None and placement.convention is SLURM
+    job = job_identity(placement, environ) if is_slurms or is_elsewhere is not False else None
+    if job is not None:
+        return job, None
+    parent = multiprocessing_parent()
+    launcher = parent or launching_process(names)
+    launch = process_identity(launcher) or str(launcher)
+    return f"children of {launch}" if parent else launch, APART if is_elsewhere else None
+
+
+def _is_inherited(placement: Placement, environ: Mapping[str, str]) -> bool:
+    """Whether a child of multiprocessing has these variables only because its parent had them."""
+    if multiprocessing_parent() is None:
+        return False
+    started_with = procfs.environment(os.getpid()) or {}
+    return all(started_with.get(name) == environ.get(name) for name in placement.convention.names)
+
+
+def _joined_world() -> tuple[int, int] | None:
+    """``(rank, world size)`` of the default process group, where there is one. Both are known locally."""
+    distributed = sys.modules.get("torch.distributed")
+    try:
+        if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+            return None
+        return int(distributed.get_rank()), int(distributed.get_world_size())
+    except (AttributeError, RuntimeError, ValueError):
+        return None  # only half imported, or being taken down
+
+
+def _joined_rank(environ: Mapping[str, str], rank: int, world_size: int) -> Rank:
+    names = tuple(name for name in ("LOCAL_RANK",) if name in environ)
+    local_rank = number(environ, *names)
+    identity, why_apart = _identity(None, names, environ)
+    return Rank(
+        rank=rank,
+        local_rank=rank if local_rank is None else local_rank,
+        node_rank=number(environ, "NODE_RANK"),
+        world_size=world_size,
+        launcher="torch.distributed",
+        identity=identity,
+        why_apart=why_apart,
+    )

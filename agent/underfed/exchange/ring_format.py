@@ -1,0 +1,84 @@
+"""What the rings hold: eight 64-bit integers a record, the first saying which kind, the last being its number.
+
+A record's head is ``kind | epoch << 8``; in a worker's ring the epoch counts the passes of its own iterator,
+in a step ring the epochs of the loader. Instants are nanoseconds of ``clock``. ``NOT_MEASURED`` stands for
+what could not be read, since ``0`` is a measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+NOT_MEASURED = -1
+
+EPOCH = 1
+"""iterator, its pass, start_ns, constructed_ns (NOT_MEASURED: a persistent iterator), first step index,
+``sampler_ns << 1 | fetches_ahead``: sampler time during construction or reset, and whether its consumer asks for the
+batch after the one it hands out"""
+STEP = 2
+"""entered_ns, left_ns, ``pack_request(…)``, batch index, step index, received_ns (before entered_ns: it came early)"""
+EXHAUSTED = 3
+"""entered_ns, left_ns, –, –, –, – : the request that found no more batches"""
+FAILED = 4
+"""entered_ns, left_ns, –, –, –, – : the request that raised"""
+ARRIVAL = 5
+"""batch index, received_ns, –, –, –, – : a batch that came while an earlier one was waited for"""
+BATCH = 6
+"""batch index, start_ns, end_ns, thread CPU ns, run-queue ns, collate ns"""
+BATCH_DETAIL = 7
+"""batch index, process CPU ns, asked bytes, read bytes, samples, then in a worker: process CPU ns since its start,
+in the training process: our own ns. Follows its BATCH directly."""
+OVERHEAD = 8
+"""our own ns on the training thread in one step, –, –, –, –, –"""
+BATCH_SHAPE = 9
+"""tensors, bytes, –, –, –, – : of a first batch"""
+PIN = 10
+"""batch index, start_ns, end_ns, –, –, – : copied into page-locked memory. Comes before the batch's arrival."""
+DEVICE = 11
+"""step index, then the columns of ``LATER_COLUMNS`` in ns: of a step that was announced as timed"""
+COPY = 12
+"""step index, then the columns of ``LATER_COLUMNS`` in ns: of the batch that this step was given"""
+WORKER_START = 13
+"""start_ns, –, –, –, –, – : first in a worker's ring"""
+WORKER_END = 14
+"""end_ns, 0: its loop returned, 1: it raised, –, –, –, –"""
+FINGERPRINT = 15
+"""a number, –, –, –, –, – : of what a batch holds. Of the first batches of a worker that is not the only one of its
+iterable data set"""
+
+LATER_COLUMNS: Mapping[int, tuple[str, ...]] = {
+    DEVICE: ("gpu_idle_us", "gpu_work_us"),
+    COPY: ("h2d_us", "h2d_exposed_us"),
+}
+"""Per-step columns that are known only after their step, by the kind of record that carries them. The fields after the
+step index are nanoseconds, in this order; the collector turns each into the column of this name in ``wire.Steps``.
+A new column is a name here, a field in ``wire.Steps``, and the value where its record is written."""
+
+KIND_MASK = 0xFF
+EPOCH_SHIFT = 8
+
+DEPTH_BITS = 16
+DEEPEST = (1 << DEPTH_BITS) - 2
+"""A queue of so many batches or more reads as this many: 65,534."""
+
+TIMED, SAMPLER_SHIFT = 1 << DEPTH_BITS, DEPTH_BITS + 1
+
+Record = tuple[int, int, int, int, int, int, int, int]
+
+
+def head(kind: int, epoch: int) -> int:
+    return kind | epoch << EPOCH_SHIFT
+
+
+def pack_request(depth: int, is_timed: bool, sampler_ns: int) -> int:
+    """Queue depth at a request, whether a DEVICE record of the step will follow, and sampler time.
+
+    ``NOT_MEASURED`` may stand for the first and the last. ``hooks.requests`` packs the same by hand.
+    """
+    return sampler_ns << SAMPLER_SHIFT | is_timed << DEPTH_BITS | min(depth, DEEPEST) + 1
+
+
+def unpack_request(packed: int) -> tuple[int, bool, int]:
+    """The arguments of ``pack_request``."""
+    depth = (packed & ((1 << DEPTH_BITS) - 1)) - 1
+    return depth, bool(packed & TIMED), packed >> SAMPLER_SHIFT

@@ -1,0 +1,198 @@
+"""Where a run's rings are, and what the files there are called: trainer and collector both use these names.
+
+ROOT/underfed-UID/                 newest: the last incarnation of any run
+  RUN_ID/                          lock  collector.log  spool/
+    rank-RANK-INCARNATION/         run.json  end.json  drained.json  failures.log
+        loader-N.json              facts of a loader
+        loader-N.steps             its step ring
+        loader-N.I.W.batches       the ring of worker W of the loader's Ith iterator
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed.errors import RunDirectoryError
+from underfed.host.files import write_atomically
+
+AMPLE_BYTES = 128 << 20
+"""Where /dev/shm has this much free, our megabyte a rank is nothing to the DataLoader that shares it."""
+
+ENOUGH_BYTES = 8 << 20
+"""A container's /dev/shm is 64 MB by default: rings of a few ranks fit, and a disk is worse (see ``choose_root``)."""
+
+SHARED_MEMORY = Path("/dev/shm")
+RUN, END, DRAINED, FAILURES = "run.json", "end.json", "drained.json", "failures.log"
+LOG = "collector.log"
+NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class RingRoot:
+    """A directory that could hold rings."""
+
+    path: Path
+    free_bytes: int | None
+    """``None``: not there, or not writable."""
+    is_memory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RingName:
+    """Which ring a file is. ``iterator`` and ``worker`` are ``None`` for a loader's step ring."""
+
+    loader: int
+    iterator: int | None = None
+    worker: int | None = None
+
+
+def choose_root(shared_memory: RingRoot, runtime: RingRoot | None, data_directory: Path) -> Path:
+    """Memory before disk: on a disk, write-back can stall a page fault of the training thread for milliseconds."""
+    if (shared_memory.free_bytes or 0) >= AMPLE_BYTES:
+        return shared_memory.path
+    if runtime is not None and runtime.is_memory and (runtime.free_bytes or 0) >= ENOUGH_BYTES:
+        return runtime.path
+    if (shared_memory.free_bytes or 0) >= ENOUGH_BYTES:
+        return shared_memory.path
+    return data_directory / "run"
+
+
+def find_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
+    """``UNDERFED_RINGS``, else ``choose_root`` for this host as it is now, and the disk for where that is not safe."""
+    if named := environ.get("UNDERFED_RINGS"):
+        return [Path(named).absolute()]
+    runtime = environ.get("XDG_RUNTIME_DIR")
+    chosen = choose_root(look_at(SHARED_MEMORY), look_at(Path(runtime)) if runtime else None, data_directory)
+    return list(dict.fromkeys([chosen, data_directory / "run"]))
+
+
+def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
+    """Everywhere that a run may have left rings."""
+    if named := environ.get("UNDERFED_RINGS"):
+        return [Path(named).absolute()]
+    runtime = environ.get("XDG_RUNTIME_DIR")
+    return [SHARED_MEMORY, *([Path(runtime)] if runtime else []), data_directory / "run"]
+
+
+def look_at(path: Path, kind_of: Callable[[Path], str | None] | None = None) -> RingRoot:
+    kind = (kind_of or file_system)(path)
+    if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
+        return RingRoot(path, None, kind == "tmpfs")
+    return RingRoot(path, shutil.disk_usage(path).free, kind == "tmpfs")
+
+
+def file_system(path: Path) -> str | None:
+    """Type of the file system that holds ``path``; ``None`` where /proc does not have it."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return None
+    mounts = [(line.split()[4], line.partition(" - ")[2].split()[0]) for line in lines]
+    holding = [(len(point), kind) for point, kind in mounts if path.is_relative_to(point)]
+    return max(holding, default=(0, None))[1]
+
+
+def owner_directory(root: Path) -> Path:
+    return root / f"underfed-{os.getuid()}"
+
+
+def make_private(directory: Path) -> Path:
+    """Create a directory that only this user can enter, or accept it as it is when it is already so.
+
+    Raises:
+        RunDirectoryError: it belongs to someone else, is a link, or cannot be created.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.lstat()
+    except OSError as error:
+        raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise RunDirectoryError(f"{directory} is not a private directory of user {os.getuid()}")
+    return directory
+
+
+def make_run_directory(root: Path, run_id: str) -> Path:
+    return make_private(make_private(owner_directory(root)) / run_id)
+
+
+def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path:
+    """A new one for this incarnation. A leaving collector may remove the run's directory in between: once more then.
+
+    Raises:
+        RunDirectoryError: it cannot be created, or would not be private.
+    """
+    incarnation = next_incarnation(make_private(owner_directory(root)), now_ms)
+    for is_last in (False, True):
+        directory = rank_directory(make_run_directory(root, run_id), rank, incarnation)
+        try:
+            directory.mkdir(mode=0o700)
+        except OSError as error:
+            if is_last:
+                raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
+        else:
+            return directory
+    raise AssertionError("the last attempt returns or raises")
+
+
+def next_incarnation(owner: Path, now_ms: int) -> int:
+    """Milliseconds of the wall clock, and more than any before on this host, also when the clock was set back."""
+    path = owner / NEWEST
+    try:
+        newest = int(path.read_text())
+    except (OSError, ValueError):
+        newest = 0
+    incarnation = max(now_ms, newest + 1)
+    with suppress(OSError):
+        write_atomically(path, str(incarnation))
+    return incarnation
+
+
+def rank_directory(run_directory: Path, rank: int, incarnation: int) -> Path:
+    return run_directory / f"rank-{rank}-{incarnation}"
+
+
+def rank_directories(run_directory: Path) -> Iterator[Path]:
+    """Those whose rank has begun to record."""
+    for directory in sorted(run_directory.glob("rank-*")):
+        if (directory / RUN).is_file():
+            yield directory
+
+
+def step_ring(directory: Path, loader: int) -> Path:
+    return directory / f"loader-{loader}.steps"
+
+
+def batch_rings(directory: Path, loader: int, iterator: int) -> str:
+    """Beginning of the paths of all workers' rings of one iterator; a worker adds its number with ``batch_ring``."""
+    return str(directory / f"loader-{loader}.{iterator}")
+
+
+def batch_ring(prefix: str, worker: int) -> str:
+    return f"{prefix}.{worker}.batches"
+
+
+def loader_facts_file(directory: Path, loader: int) -> Path:
+    return directory / f"loader-{loader}.json"
+
+
+def ring_name(file_name: str) -> RingName | None:
+    """The inverse of ``step_ring`` and ``batch_ring``; ``None`` for any other file."""
+    if steps := re.fullmatch(r"loader-(\d+)\.steps", file_name):
+        return RingName(int(steps[1]))
+    if batches := re.fullmatch(r"loader-(\d+)\.(\d+)\.(\d+)\.batches", file_name):
+        return RingName(int(batches[1]), int(batches[2]), int(batches[3]))
+    return None
+
+
+def remove_batch_rings(directory: Path, loader: int, iterator: int) -> None:
+    """Rings that a collector should have drained long ago: files stay bounded even where there is none."""
+    for path in directory.glob(f"loader-{loader}.{iterator}.*.batches"):
+        path.unlink(missing_ok=True)

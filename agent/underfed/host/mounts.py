@@ -1,0 +1,147 @@
+"""Where a path lies: its mount, the file system there, and the kind of device below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed.host import disks
+
+NETWORK = frozenset((
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "ceph", "gpfs", "beegfs", "glusterfs", "afs", "orangefs",
+    "pvfs2", "panfs", "wekafs", "gfs2", "ocfs2", "coda", "davfs", "9p", "virtiofs", "vboxsf", "vmhgfs", "prl_fs",
+))  # fmt: skip
+"""Types as the kernel names them. Folders that a hypervisor shares are as far away as a server."""
+
+NETWORK_FUSE = frozenset((
+    "s3fs", "gcsfuse", "goofys", "geesefs", "rclone", "mount-s3", "mountpoint-s3", "blobfuse", "blobfuse2",
+    "sshfs", "juicefs", "glusterfs", "ceph", "ceph-fuse", "cvmfs2", "seaweedfs", "weed", "alluxio-fuse",
+    "dfuse", "objectivefs", "fuse_dfs", "mfs", "moosefs", "lizardfs", "quobyte", "davfs", "vmhgfs-fuse",
+))  # fmt: skip
+"""Programs behind ``fuse.NAME``, or behind plain ``fuse`` with their name as its source."""
+
+MEMORY = frozenset(("tmpfs", "ramfs", "devtmpfs", "hugetlbfs"))
+OVERLAY = frozenset(("overlay", "aufs", "fuse.fuse-overlayfs"))
+
+LISTED_DISKS = 4
+NESTED = 4
+"""Images in images on overlays: deeper is a circle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A line of /proc/PID/mountinfo, see proc_pid_mountinfo(5)."""
+
+    point: str
+    root: str
+    """What of the file system is mounted there."""
+    number: str
+    """``major:minor``; major 0 is no block device."""
+    file_system: str
+    source: str
+    options: str
+    """Of the file system, not of this mount of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """As the wire's Storage has it: ``device`` ``None`` where there is none, or none to be seen."""
+
+    mount: str
+    file_system: str
+    device: str | None
+    kind: str
+
+
+def read_mounts(pid: int | str = "self") -> list[Mount]:
+    """What this process sees mounted, in that order. Empty where the system does not tell.
+
+    Raises:
+        PermissionError: it may not be looked into.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [_parse(line) for line in lines]
+
+
+def locate(mount: Mount, mounts: Sequence[Mount]) -> Location:
+    """What is below it. ``mounts`` are all there are: an image or an overlay lies on another one."""
+    device, kind = _below(mount, mounts, NESTED)
+    return Location(mount.point, mount.file_system, device, kind)
+
+
+def holding(path: str, mounts: Iterable[Mount]) -> Mount | None:
+    """The mount that an absolute path without links lies on: the deepest, and of several on one point the newest.
+
+    ``None``: nothing known is mounted above it.
+    """
+    found = None
+    for mount in mounts:
+        is_above = path == mount.point or path.startswith(mount.point.rstrip("/") + "/")
+        if is_above and (found is None or len(mount.point) >= len(found.point)):
+            found = mount
+    return found
+
+
+def _below(mount: Mount, mounts: Sequence[Mount], depth: int) -> tuple[str | None, str]:
+    """``(device, kind)``."""
+    kind = mount.file_system
+    if is_network(mount):
+        return None, "network"
+    if kind in MEMORY:
+        return None, "memory"
+    if kind in OVERLAY:
+        return _below_path(_option(mount, "upperdir"), mounts, depth) or (None, "overlay")
+    number = mount.number if not mount.number.startswith("0:") else _number_of_source(mount.source)
+    found = [_disk(disk, mounts, depth) for disk in (disks.disks_below(number) if number else [])]
+    names = dict.fromkeys(name for name, _kind in found)
+    return "+".join(list(names)[:LISTED_DISKS]) or None, disks.slowest(each for _name, each in found)
+
+
+def is_network(mount: Mount) -> bool:
+    if mount.file_system in NETWORK:
+        return True
+    program = mount.file_system.removeprefix("fuse.")
+    if mount.file_system == "fuse":
+        program = mount.source.partition(":")[0].rpartition("/")[2]
+    return mount.file_system.startswith("fuse") and program.lower() in NETWORK_FUSE
+
+
+def _disk(disk: Path, mounts: Sequence[Mount], depth: int) -> tuple[str, str]:
+    """``(name, kind)``. An image lies where its file does."""
+    below = _below_path(disks.backing_file(disk), mounts, depth)
+    return (below[0] or disk.name, below[1]) if below is not None else (disk.name, disks.kind_of(disk))
+
+
+def _below_path(path: str | None, mounts: Sequence[Mount], depth: int) -> tuple[str | None, str] | None:
+    """A container does not see the paths that its runtime mounted."""
+    if path is None or not depth or not Path(path).exists():
+        return None
+    mount = holding(path, mounts)
+    return _below(mount, mounts, depth - 1) if mount is not None else None
+
+
+def _number_of_source(source: str) -> str | None:
+    """btrfs and others that span disks have a number of their own, and a first device as their source."""
+    return disks.number_of(source.partition(":")[0]) if source.startswith("/dev/") else None
+
+
+def _option(mount: Mount, name: str) -> str | None:
+    found = re.search(rf"(?:^|,){name}=([^,]*)", mount.options)
+    return found[1] if found else None
+
+
+def _parse(line: str) -> Mount:
+    left, _, right = line.partition(" - ")
+    _id, _parent, number, root, point, *_ = map(_unescape, left.split(" "))
+    file_system, source, options, *_ = [*map(_unescape, right.split(" ")), ""]
+    return Mount(point, root, number, file_system, source, options)
+
+
+def _unescape(text: str) -> str:
+    r"""Blanks in paths are written as ``\040``."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

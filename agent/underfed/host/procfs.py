@@ -1,0 +1,208 @@
+"""Who a process is, whether it still runs, what it uses and what it waited for: Linux's /proc.
+
+Every function returns ``None`` where the system does not tell (macOS, a process that is gone, gVisor).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import signal
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PROC = Path("/proc")
+ONE_READ_BYTES = 4096
+"""A second read could tell of another moment."""
+
+SWAPS = PROC / "swaps"
+STATE, PARENT, USER_TICKS, SYSTEM_TICKS, THREADS, START_TICKS, RESIDENT_PAGES, EXIT_CODE = 0, 1, 11, 12, 17, 19, 21, 49
+"""Positions after the command name in /proc/PID/stat; proc_pid_stat(5) counts them from 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessUsage:
+    """Of one process, all its threads together, since it started."""
+
+    pid: int
+    start_ticks: int
+    cpu_us: int
+    """In ticks of 10 ms on most systems."""
+    threads: int
+    rss_bytes: int
+
+
+def boot_id() -> str | None:
+    """Differs after every start of the machine: with it, a pid and its start time name one process for ever."""
+    return _read(PROC / "sys/kernel/random/boot_id")
+
+
+def pid_namespace() -> str | None:
+    """Pids of another namespace (another container) say nothing about ours."""
+    try:
+        return str((PROC / "self/ns/pid").readlink())
+    except OSError:
+        return None
+
+
+def start_ticks(pid: int) -> int | None:
+    """Clock ticks after boot at which the process started."""
+    fields = _stat(pid)
+    return int(fields[START_TICKS]) if fields else None
+
+
+def parent(pid: int) -> int | None:
+    """Pid of the process that it is a child of; 0 for the first one."""
+    fields = _stat(pid)
+    return int(fields[PARENT]) if fields else None
+
+
+def environment(pid: int) -> dict[str, str] | None:
+    """The variables that it was started with. What it set since is not among them. Another user's are hidden."""
+    try:
+        content = (PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return None
+    pairs = (os.fsdecode(each).partition("=") for each in content.split(b"\0"))
+    return {name: value for name, equals, value in pairs if equals}
+
+
+def is_running(pid: int, started_ticks: int | None) -> bool:
+    """Whether this very process still runs. A zombie does not; neither does a later process with the same pid."""
+    if not is_here():
+        return _answers(pid)
+    fields = _stat(pid)
+    if not fields or fields[STATE] in ("Z", "X"):
+        return False
+    return started_ticks is None or int(fields[START_TICKS]) == started_ticks
+
+
+def exit_status(pid: int, started_ticks: int | None) -> int | None:
+    """Exit code of a process that its parent has not collected yet, negative for a signal, as in ``subprocess``."""
+    fields = _stat(pid)
+    if not fields or fields[STATE] != "Z" or (started_ticks is not None and int(fields[START_TICKS]) != started_ticks):
+        return None
+    try:
+        return os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))
+    except (IndexError, ValueError):
+        return None
+
+
+def describe_exit(status: int | None) -> str:
+    """Why a process that did not mark its end is gone, as far as is known."""
+    if status is None:
+        return "the process ended without a word: killed, or out of memory"
+    if status >= 0:
+        return f"the process ended without marking its end, exit code {status}"
+    try:
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"killed by signal {-status}"
+
+
+def usage(pid: int) -> ProcessUsage | None:
+    """``None`` also for a zombie, which uses nothing any more."""
+    fields = _stat(pid)
+    if not fields or fields[STATE] in ("Z", "X"):
+        return None
+    ticks = int(fields[USER_TICKS]) + int(fields[SYSTEM_TICKS])
+    return ProcessUsage(
+        pid=pid,
+        start_ticks=int(fields[START_TICKS]),
+        cpu_us=ticks * 1_000_000 // os.sysconf("SC_CLK_TCK"),
+        threads=int(fields[THREADS]),
+        rss_bytes=int(fields[RESIDENT_PAGES]) * os.sysconf("SC_PAGE_SIZE"),
+    )
+
+
+def pss_bytes(pid: int) -> int | None:
+    """Resident memory with each shared page divided among those that share it.
+
+    The kernel walks all its pages for that: 9 ms for a process that imported torch, and more for a larger one.
+    """
+    return _kilobytes("Pss", PROC / str(pid) / "smaps_rollup")
+
+
+def swap_bytes(pid: int) -> int | None:
+    """Of the process's own memory, how much is swapped out."""
+    return _kilobytes("VmSwap", PROC / str(pid) / "status")
+
+
+def is_swapping() -> bool | None:
+    """Whether any swap of this host is in use: if not, no process has a share of it."""
+    text = _read_once(str(SWAPS))
+    if text is None:
+        return None
+    return any(int(line.split()[3]) > 0 for line in text.splitlines()[1:])
+
+
+def open_files(pid: int) -> int | None:
+    """How many files the process has open. Another user's are hidden."""
+    directory = PROC / str(pid) / "fd"
+    try:
+        # Linux 6.2 and newer tells the number as the directory's size.
+        return directory.stat().st_size or len(list(directory.iterdir()))
+    except OSError:
+        return None
+
+
+def schedstat(pid: int) -> tuple[int, int] | None:
+    """``(on a CPU, ready but waiting for one)`` of the process's main thread, nanoseconds since it started."""
+    text = _read_once(f"{PROC}/{pid}/task/{pid}/schedstat")
+    if text is None:
+        return None
+    on_cpu, waiting, *_ = text.split()
+    return int(on_cpu), int(waiting)
+
+
+def cpu_model() -> str | None:
+    found = re.search(r"^model name\s*:\s*(.+)$", _read(PROC / "cpuinfo") or "", re.MULTILINE)
+    return found[1] if found else platform.processor() or None
+
+
+@cache
+def is_here() -> bool:
+    """Whether there is such a /proc."""
+    return (PROC / "self/stat").exists()
+
+
+def _stat(pid: int) -> list[str] | None:
+    text = _read_once(f"{PROC}/{pid}/stat")
+    # The command name may hold spaces and brackets: fields are counted from the last bracket.
+    return text[text.rindex(")") + 1 :].split() if text else None
+
+
+def _read_once(path: str) -> str | None:
+    """Of a file that is small and asked for every second: a third of what ``Path.read_text()`` costs."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            return os.read(file, ONE_READ_BYTES).decode(errors="replace")
+        finally:
+            os.close(file)
+    except OSError:
+        return None
+
+
+def _kilobytes(name: str, path: Path) -> int | None:
+    found = re.search(rf"^{name}:\s*(\d+) kB$", _read(path) or "", re.MULTILINE)
+    return int(found[1]) << 10 if found else None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _answers(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,60 @@
+"""What only the launcher can tell when a command has ended: that no loader was seen, or none to set anything of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from underfed.exchange import launch, run_files
+from underfed.exchange.config import Config
+from underfed.exchange.facts import End, write_facts
+from underfed.exchange.guard import Guard
+from underfed.exchange.rank import make_run_id, read_rank
+from underfed.host import procfs
+from underfed.launcher.command import StartedCommand
+from underfed.trainer.recording import Recording, make_directory, say
+from underfed.trainer.settings.overrides import NOT_YET
+
+
+def report_end(
+    config: Config, command: StartedCommand, status: int, reports: Mapping[str, list[str]], settings: str | None
+) -> None:
+    """``settings``: what ``--set`` said. An outer launcher learns of the run, too. Raises nothing."""
+    try:
+        begun = reports.get(launch.RECORDING)
+        if begun is None:
+            begun = [record_without_loader(config, command, status, launch.why_no_loader(reports))]
+        elif settings and launch.SETTLED not in reports:
+            launch.first_rank_only(os.environ, say)(f"--set {settings}: {NOT_YET}, so nothing was set")
+        # Where a full disk took the word but not what it says, it is still known that one began.
+        launch.report(os.environ, launch.RECORDING, *begun[:1])
+    except Exception as error:
+        Guard().failed("end of the command", error)
+
+
+def record_without_loader(config: Config, command: StartedCommand, status: int, reason: str) -> str:
+    """A run of who ran what, how it ended, and why nothing was measured; through a collector as any, and with one line
+    for the person who trains. Returns its id.
+
+    Raises:
+        OSError: there is no place to record it.
+    """
+    rank = read_rank(os.environ)
+    run_id = config.run_id or make_run_id(config.name, rank)
+    recording = Recording(config, rank, run_id, make_directory(config, rank, run_id), "run")
+    recording.origin = replace(recording.origin, started_at=command.started_at, origin_ns=command.origin_ns)
+    recording.facts = replace(recording.facts, command=command.words, script=None, not_measured={"loader": reason})
+    write_facts(recording.directory / run_files.RUN, origin=recording.origin, run=recording.facts)
+    launch.first_rank_only(os.environ, say)(f"run {config.name} at {config.url}/runs/{run_id}: {reason}")
+    recording.begin()
+    recording.end(end_of(status))
+    return run_id
+
+
+def end_of(status: int) -> End:
+    """From an exit status as in ``subprocess``."""
+    if status == 0:
+        return End("finished", None, 0)
+    reason = procfs.describe_exit(status) if status < 0 else f"the command ended with exit code {status}"
+    return End("crashed", reason, status)

@@ -1,0 +1,98 @@
+"""What the options of ``underfed run`` say, checked, as variables for the processes of the command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+
+from underfed.errors import ConfigError
+from underfed.exchange import launch
+from underfed.exchange.config import Value, read_config, read_tags
+from underfed.exchange.launch import first_rank_only
+from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings, parse_settings
+
+MOST_BATCHES = 10_000
+"""Of ``--replay``: they are kept in memory."""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Every option but ``--help`` takes one value: ``run.split`` relies on it."""
+    parser = argparse.ArgumentParser(
+        prog="underfed run",
+        usage="underfed run [OPTION …] -- COMMAND …",
+        description="Run a training command with every DataLoader in it and its children recorded, no line changed.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--name", help="what the run is called; default: the script's name")
+    parser.add_argument("--project", help="what it belongs to; runs of one project and name are compared")
+    parser.add_argument("--tag", metavar="KEY=VALUE", action="append", default=[], help="may be given several times")
+    parser.add_argument("--url", help="address of the service")
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=f"another setting for the loader that is trained from; NAME is one of {', '.join(NAMES)}",
+    )
+    parser.add_argument("--apply", metavar="RUN", help="take the settings from this run's advice; an id, or latest")
+    parser.add_argument(
+        "--replay",
+        metavar="N",
+        help="feed N batches a second time at once, tell what instant data would gain, and end the program there; "
+        "weights that it leaves were trained on the same batches twice, so do not keep them",
+    )
+    return parser
+
+
+def read_variables(options: argparse.Namespace) -> dict[str, str]:
+    """May ask the service, and says what it answers.
+
+    Raises:
+        ConfigError: naming the option that cannot be used.
+    """
+    given = {"UNDERFED_NAME": options.name, "UNDERFED_PROJECT": options.project, "UNDERFED_URL": options.url}
+    variables = {name: value for name, value in given.items() if value is not None}
+    if options.tag:
+        variables["UNDERFED_TAGS"] = with_tags(options.tag)
+    settings = parse_settings(options.set)
+    if options.apply is not None:
+        advice_of, advised = ask_for_advice(options.apply, {**os.environ, **variables})
+        variables[launch.ADVICE_OF] = advice_of
+        settings = {**advised, **settings}
+    check_settings(settings)
+    if settings:
+        variables[launch.SET] = format_settings(settings)
+    if options.replay is not None:
+        variables[launch.REPLAY] = str(read_batches(options.replay))
+    return variables
+
+
+def ask_for_advice(wanted: str, environ: Mapping[str, str]) -> tuple[str, dict[str, Value]]:
+    """The run, and the settings advised for it."""
+    from underfed.launcher.advice import Service, take_advice
+    from underfed.trainer.recording import say
+
+    service = Service(read_config(environ).url, environ.get("UNDERFED_TOKEN"))
+    project, name = (environ.get(variable) or None for variable in ("UNDERFED_PROJECT", "UNDERFED_NAME"))
+    advised = take_advice(service, wanted, project, name)
+    gain = f", predicted to be {advised.speedup:.2f} times as fast" if advised.speedup else ""
+    settings = format_settings(advised.settings).replace(",", ", ")
+    first_rank_only(environ, say)(f"run {advised.run_id} advises {settings}{gain}")
+    return advised.run_id, advised.settings
+
+
+def with_tags(pairs: Sequence[str]) -> str:
+    """Those of the environment, and these. A comma would be read as the end of one."""
+    for pair in pairs:
+        key, equals, _ = pair.partition("=")
+        if not equals or not key.strip() or "," in pair:
+            raise ConfigError(f"--tag {pair}: expected KEY=VALUE without a comma")
+    tags = read_tags(os.environ.get("UNDERFED_TAGS", "")) | read_tags(",".join(pairs))
+    return ",".join(f"{key}={value}" for key, value in tags.items())
+
+
+def read_batches(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_BATCHES):
+        raise ConfigError(f"--replay {text}: expected a whole number from 1 to {MOST_BATCHES}")
+    return int(text)

@@ -1,0 +1,146 @@
+"""``underfed run -- COMMAND``: any command, with every DataLoader in it and its children recorded, no line changed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from underfed.errors import ConfigError, RunDirectoryError
+from underfed.exchange import launch, run_files
+from underfed.exchange.config import Config, is_disabled, read_config
+from underfed.host import procfs
+from underfed.launcher.command import begin, name_of
+from underfed.launcher.options import make_parser, read_variables
+from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
+from underfed.trainer.collector_process import package_paths
+
+USAGE = 2
+LAUNCHES = "launch-"
+
+SITE = Path(__file__).with_name("site")
+"""First on PYTHONPATH. Only our ``sitecustomize`` is in it."""
+
+
+def run_in_our_place(arguments: Sequence[str]) -> int:
+    """``underfed run``. Returns the command's exit code, or dies of the signal that the command died of."""
+    own, words = split(arguments)
+    parser = make_parser()
+    options = parser.parse_args(own)
+    if not words:
+        parser.error("there is no command to run")
+    try:
+        if is_disabled(os.environ):
+            replace_us(words)
+        return exit_like(run_recorded(read_variables(options), words))
+    except ConfigError as error:
+        print(f"underfed run: {error}", file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        print(f"underfed run: {why_not_started(words[0], error)}", file=sys.stderr)
+        return exit_code_of(error)
+
+
+def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our own options, and the command. Without ``--`` it begins at the first word that is no option and no value."""
+    words = list(arguments)
+    index = 0
+    while index < len(words):
+        word = words[index]
+        if word == "--":
+            return words[:index], words[index + 1 :]
+        if not word.startswith("-") or word == "-":
+            break
+        index += 1 if "=" in word or word in ("-h", "--help") else 2
+    return words[:index], words[index:]
+
+
+def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
+    """The command's exit status as in ``subprocess``.
+
+    Raises:
+        ConfigError: a variable cannot be used. The command was not started.
+        OSError: the command cannot be started.
+    """
+    environ = {**os.environ, **variables}
+    config = read_config(environ, name=environ.get("UNDERFED_NAME") or name_of(words))
+    directory = make_launch_directory(config)
+    from underfed.host.calibration import calibrate_once
+
+    calibrate_once(config.data_directory)
+    command = begin(words)
+    try:
+        status = run_command(words, {**environ, **variables_below(environ, directory)})
+        if directory.exists():
+            # Not before: what tells of the end would delay the beginning by a tenth of a second.
+            from underfed.launcher.command_end import report_end
+
+            report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return status
+
+
+def make_launch_directory(config: Config) -> Path:
+    """Where the processes of the command leave word: a path that is not there, where there is no place for it."""
+    name = f"{LAUNCHES}{os.getpid()}-{procfs.start_ticks(os.getpid()) or 0}"
+    reason: Exception | None = None
+    for root in run_files.find_roots(os.environ, config.data_directory):
+        own = run_files.owner_directory(root)
+        try:
+            clear_away(run_files.make_private(own))
+            return occupy(run_files.make_private(own / f".{name}"), own / name)
+        except (RunDirectoryError, OSError) as error:
+            reason = error
+    from underfed.trainer.recording import say
+
+    say(f"nothing is recorded: {reason}")
+    return own / name
+
+
+def occupy(fresh: Path, directory: Path) -> Path:
+    """Lock it for as long as this process lives, then give it the name by which others find it."""
+    # Never closed here, and not handed down to the command.
+    fcntl.flock(os.open(fresh, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
+    return fresh.rename(directory)
+
+
+def clear_away(own: Path) -> None:
+    """What launchers left that were killed. Whose pid tells nothing: it may be of another container on this host."""
+    for path in own.glob(f"{LAUNCHES}*"):
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        except OSError:
+            pass  # its launcher lives
+        finally:
+            os.close(file)
+
+
+def variables_below(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """Variables that make every Python of the command ours to reach, and that keep it what it would be without us."""
+    path = environ.get("PYTHONPATH", "")
+    others = [place for place in path.split(os.pathsep) if place != str(SITE)] if path else []
+    variables = {
+        "PYTHONPATH": os.pathsep.join([str(SITE), *others]),
+        launch.LAUNCH: str(directory),
+        launch.COLLECTOR: launch.collector_variable(package_paths()),
+    }
+    if environ.get("JPY_PARENT_PID") == str(os.getppid()):
+        # A notebook's kernel ends when its parent is another than it was told.
+        variables["JPY_PARENT_PID"] = str(os.getpid())
+    return variables
+
+
+def why_not_started(word: str, error: OSError) -> str:
+    hint = f"; to run a Python file: underfed run -- python {word}" if word.endswith(".py") else ""
+    if isinstance(error, FileNotFoundError):
+        return f"{word}: there is no such command{hint}"
+    return f"{word}: {error.strerror or error}{hint}"

@@ -1,0 +1,33 @@
+"""Runs when a Python below ``underfed run`` starts: arms ``autoload``, then gives way to the sitecustomize behind it.
+
+Every Python of the command comes by here, so it is written for all of them, 2.7 included, and imports nothing.
+"""
+
+# ruff: noqa: PTH118, PTH120, PTH123
+
+import os
+import sys
+
+HERE = os.path.dirname(__file__)
+LAUNCH = os.environ.get("UNDERFED_LAUNCH")
+
+if LAUNCH and os.environ.get("UNDERFED_DISABLED", "") in ("", "0"):
+    try:
+        if sys.version_info >= (3, 10):  # noqa: UP036
+            # By its path, as this file was loaded: importing the package would cost every helper process 10 ms.
+            autoload = type(sys)("underfed.launcher.autoload")
+            autoload.__file__ = os.path.join(os.path.dirname(HERE), "autoload.py")
+            type(__loader__)(autoload.__name__, autoload.__file__).exec_module(autoload)  # type: ignore[name-defined]
+            autoload.arm(LAUNCH)
+        else:
+            with open(os.path.join(LAUNCH, "old-python"), "a") as reports:
+                reports.write("%d.%d\n" % sys.version_info[:2])  # noqa: UP031
+    except Exception:
+        # Nobody asked for us here, and what is wrong shows in the run: no loader was seen.
+        pass
+
+if HERE in sys.path:
+    # As if we had never been there. What this raises, a missing module above all, `site` treats as it would have.
+    sys.path.remove(HERE)
+    sys.modules.pop("sitecustomize", None)
+    import sitecustomize  # type: ignore[import-not-found]  # noqa: F401

@@ -1,0 +1,178 @@
+"""What a batch is made of: measured, or pinned, moved and handed over part by part, with its shape kept.
+
+Goes into mappings, lists, tuples, named tuples and dataclasses. An object with ``pin_memory()``, ``to()`` or
+``record_stream()`` of its own is asked for it, as torch's pin thread does and PyG's and Hugging Face's batches expect.
+Whatever else is in a batch stays as it is.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.trainer.device.device_clock import Stream
+
+DEPTH = 8
+ITEMS = 10_000
+"""A few milliseconds of looking, once a loader; a batch of more pieces is not measured."""
+
+Change = Callable[[Any], Any]
+
+PLAIN = (str, bytes, int, float, complex, type(None))
+"""Hold no tensors."""
+
+NOTHING: tuple[Any, ...] = ()
+
+
+@cache
+def tensor_type() -> type[Any]:
+    from torch import Tensor
+
+    return Tensor
+
+
+def measure_batch(batch: Any) -> tuple[int, int]:
+    """``(tensors, bytes)``, found without touching their data. Twice ``NOT_MEASURED`` for a batch too deep or large."""
+    found = size = seen = 0
+    waiting = [(batch, 0)]
+    while waiting:
+        item, depth = waiting.pop()
+        seen += 1
+        if seen + len(waiting) > ITEMS or depth > DEPTH:
+            return NOT_MEASURED, NOT_MEASURED
+        if isinstance(item, tensor_type()):
+            found += 1
+            size += item.numel() * item.element_size()
+        else:
+            waiting += [(part, depth + 1) for part in islice(parts(item), ITEMS)]
+    return found, size
+
+
+def pinned(item: Any) -> Any:
+    """With its tensors in page-locked memory. A tensor that is there already, or cannot be, is not copied."""
+    if isinstance(item, tensor_type()):
+        return _pinned_tensor(item)
+    own = _own(item, "pin_memory")
+    if own is None:
+        return _rebuilt(item, pinned)
+    try:
+        return own()
+    except RuntimeError:
+        return item  # as for tensors; or it is on the device already
+
+
+def moved(item: Any, device: Any, non_blocking: bool) -> Any:
+    """With its tensors on ``device``, copied in the current stream."""
+    if isinstance(item, tensor_type()):
+        return item.to(device, non_blocking=non_blocking)
+    own = _own(item, "to")
+    if own is None:
+        return _rebuilt(item, lambda part: moved(part, device, non_blocking))
+    try:
+        return own(device, non_blocking=non_blocking)
+    except TypeError:
+        return own(device)  # its ``to()`` takes a device and no more
+
+
+def tensors(item: Any) -> Iterator[Any]:
+    """All that can be seen of its tensors."""
+    if isinstance(item, tensor_type()):
+        yield item
+    else:
+        for part in parts(item):
+            yield from tensors(part)
+
+
+def hand_over(item: Any, stream: Stream, is_foreign: bool) -> bool:
+    """Record for the allocator that ``stream`` uses this memory too. Returns whether all of it could be reached.
+
+    ``is_foreign``: a transform has built the batch, so any object in it may hold tensors.
+    """
+    if isinstance(item, tensor_type()) and item.device.type == "cpu":
+        return True
+    own = _own(item, "record_stream")
+    if own is not None:
+        return _record(own, stream)
+    inside = parts(item)
+    if inside is NOTHING:
+        return isinstance(item, PLAIN) or not (is_foreign or _own(item, "to") is not None)
+    reached = [hand_over(part, stream, is_foreign) for part in inside]
+    return all(reached)
+
+
+def _own(item: Any, name: str) -> Callable[..., Any] | None:
+    own = getattr(item, name, None)
+    return own if callable(own) and not isinstance(item, type) else None
+
+
+def _record(record_stream: Callable[..., Any], stream: Stream) -> bool:
+    try:
+        record_stream(stream)
+    except RuntimeError:
+        return False  # a sparse tensor has none
+    return True
+
+
+def _pinned_tensor(tensor: Any) -> Any:
+    if tensor.device.type != "cpu" or tensor.is_pinned():
+        return tensor
+    try:
+        copied = tensor.pin_memory()
+    except RuntimeError:
+        return tensor  # expanded, or no memory left to lock: copied from where it is, while the host waits
+    # Some subclasses come back as plain tensors (torchvision's tv_tensors); ``to()`` keeps them what they are.
+    return copied if type(copied) is type(tensor) else tensor
+
+
+def parts(item: Any) -> Iterable[Any]:
+    """What a container holds; ``NOTHING`` for anything else."""
+    if isinstance(item, Mapping):
+        return item.values()
+    if isinstance(item, (list, tuple)):
+        return item
+    if is_dataclass(item) and not isinstance(item, type):
+        return [getattr(item, each.name) for each in fields(item) if hasattr(item, each.name)]
+    return NOTHING
+
+
+def _rebuilt(item: Any, change: Change) -> Any:
+    """One of the same type, with its parts changed."""
+    if isinstance(item, Mapping):
+        return _rebuilt_mapping(item, {key: change(part) for key, part in item.items()})
+    if isinstance(item, tuple):
+        make = getattr(item, "_make", type(item))  # a named tuple's constructor takes its parts one by one
+        return make([change(part) for part in item])
+    if isinstance(item, list):
+        rebuilt = copy.copy(item)
+        rebuilt[:] = [change(part) for part in item]
+        return rebuilt
+    if is_dataclass(item) and not isinstance(item, type):
+        return _rebuilt_dataclass(item, change)
+    return item
+
+
+def _rebuilt_mapping(item: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
+    if type(item) is dict:
+        return parts
+    try:
+        if not isinstance(item, MutableMapping):
+            return type(item)(parts)  # type: ignore[call-arg]
+        rebuilt = copy.copy(item)  # it may hold more than its items
+        rebuilt.update(parts)
+    except TypeError:
+        return parts
+    return rebuilt
+
+
+def _rebuilt_dataclass(item: Any, change: Change) -> Any:
+    """Not by its constructor, which may take other arguments than its fields, and do more than keep them."""
+    rebuilt = copy.copy(item)
+    for each in fields(item):
+        if hasattr(item, each.name):
+            object.__setattr__(rebuilt, each.name, change(getattr(item, each.name)))
+    return rebuilt

@@ -1,0 +1,142 @@
+"""Starts a run's collector so that the training process neither waits for it nor owns it.
+
+It is no child of the trainer (a user's ``os.wait()`` must not see it), in a session of its own (Ctrl-C and a
+closed terminal do not reach it), holds none of the trainer's files (whoever reads the trainer's pipes must see
+them close), and imports nothing from the user's directories.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from underfed.exchange import run_files
+from underfed.exchange.guard import Guard
+from underfed.exchange.launch import collector_words
+from underfed.host.clock import now_ns
+from underfed.host.lock import is_held
+
+DETACH = '"$@" </dev/null >/dev/null 2>>"$0" &'
+"""The shell ends at once, so the collector belongs to init. In the background it ignores Ctrl-C."""
+
+START = (
+    "import sys; sys.path += sys.argv[2:]; from underfed.collector.__main__ import main; sys.exit(main(sys.argv[1]))"
+)
+"""With ``-I -S``: no current directory, no PYTHONPATH, no site, no .pth file of anyone. The places of our own
+packages are given instead."""
+
+PACKAGES = ("underfed", "psutil", "pynvml")
+
+STARTING_S = 5.0
+"""A collector that does not hold its lock by then has failed to start."""
+
+LOOK_S = 1.0
+"""Between two looks whether it is there: one costs 10 µs, and an epoch may be as short as that."""
+
+PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
+"""Between two starts, twice as long each time: where none stays, they must not take 5 ms of the training each time."""
+
+STAYED_S = 60.0
+"""One that served so long did not fail at its start."""
+
+
+@dataclass(slots=True)
+class Attempts:
+    """When this process looked for the collector of a run, and when it started one."""
+
+    started_ns: int = 0
+    look_ns: int = 0
+    """Not again before."""
+    has_served: bool = False
+    """The one started last has."""
+    starts: int = 0
+    """Since one stayed."""
+
+    def is_starting(self, now: int) -> bool:
+        return not self.has_served and now - self.started_ns < STARTING_S * 1e9
+
+    def found(self, now: int) -> None:
+        self.has_served = True
+        if now - self.started_ns > STAYED_S * 1e9:
+            self.starts = 0
+
+    def may_start(self, now: int, is_end: bool) -> bool:
+        pause_s = min(LONGEST_PAUSE_S, PAUSE_S * 2.0 ** (min(self.starts, 16) - 1))
+        return not self.is_starting(now) if is_end else now - self.started_ns > pause_s * 1e9
+
+    def start(self, now: int, run_directory: Path, guard: Guard) -> None:
+        self.started_ns, self.has_served = now, False
+        self.starts += 1
+        try:
+            start_process(run_directory)
+        except OSError as error:
+            guard.failed("collector start", error)
+
+
+_attempts: dict[Path, Attempts] = {}
+"""By run directory: a process may record one run after another."""
+
+
+def start_collector(run_directory: Path, guard: Guard) -> None:
+    """At the beginning of a recording. A collector that serves another rank of the run serves this one too. One that
+    cannot be started is counted as a failure."""
+    _attempts[run_directory] = Attempts()
+    ensure_collector(run_directory, guard)
+
+
+def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) -> None:
+    """Start another collector where this run's was killed. Where one serves the run this takes about 10 µs, and
+    nothing within ``LOOK_S`` after the last look.
+
+    ``is_end``: there is no later occasion, so it is looked for in any case.
+    """
+    attempts, now = _attempts.setdefault(run_directory, Attempts()), now_ns()
+    if now < attempts.look_ns and not is_end:
+        return
+    attempts.look_ns = now + int(LOOK_S * 1e9)
+    if is_held(run_directory):
+        attempts.found(now)
+    # Where somebody removed the rings, what they hold is read by whoever has them open.
+    elif run_directory.exists() and attempts.may_start(now, is_end):
+        attempts.start(now, run_directory, guard)
+
+
+def is_served(run_directory: Path) -> bool:
+    """Whether a collector reads this run's rings, or was started so lately by this process that it may yet."""
+    attempts = _attempts.get(run_directory)
+    return (attempts is not None and attempts.is_starting(now_ns())) or is_held(run_directory)
+
+
+def start_process(run_directory: Path) -> None:
+    """Takes about 5 ms.
+
+    Raises:
+        OSError: it could not be started.
+    """
+    import subprocess
+
+    if not sys.executable:
+        raise OSError("an embedded Python does not know its interpreter")
+    interpreter, *places = collector_words() or [sys.executable, *package_paths()]
+    command = [interpreter, "-I", "-S", "-c", START, str(run_directory), *places]
+    subprocess.run(
+        ["/bin/sh", "-c", DETACH, str(run_directory / run_files.LOG), *command],
+        cwd="/",
+        env={**os.environ, "UNDERFED_DISABLED": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        close_fds=True,
+        start_new_session=True,
+        check=False,
+    )
+
+
+def package_paths() -> list[str]:
+    """Directories that the collector's packages are imported from, found without importing them."""
+    origins = [Path(spec.origin) for name in PACKAGES if (spec := find_spec(name)) is not None and spec.origin]
+    homes = [origin.parents[1] if origin.stem == "__init__" else origin.parent for origin in origins]
+    return list(dict.fromkeys(str(home) for home in homes))

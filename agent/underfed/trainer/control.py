@@ -1,0 +1,274 @@
+"""``watch``, ``init`` and ``finish``: which recording goes on in this process, and what stops one from starting."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from multiprocessing import current_process
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from underfed import Run
+from underfed.errors import ConfigError, NotWatchableError, RunDirectoryError, TorchMissingError
+from underfed.exchange import launch
+from underfed.exchange.config import Config, Value, check_name, is_disabled, read_config
+from underfed.exchange.facts import End
+from underfed.exchange.guard import Guard
+from underfed.trainer.call_sites import iterating_line, watching_line
+from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
+from underfed.trainer.hooks.install import FREE_THREADED, STEP_FACTS, WORKER_FACTS, Hooks
+from underfed.trainer.hooks.iterable import is_stand_in, stand_in
+from underfed.trainer.hooks.session import Session, open_session
+from underfed.trainer.recording import Recording, open_recording, say
+
+if TYPE_CHECKING:
+    from underfed.trainer.replay import Replay
+    from underfed.trainer.settings.overrides import Overrides
+
+INNER = ("base_dataloader", "_dataloader")
+
+
+class _State:
+    """Of this process; a forked child starts with a new one."""
+
+    def __init__(self) -> None:
+        self.watches_all = False
+        """Started by ``underfed run``: nobody names the loaders."""
+        self.overrides: Overrides | None = None
+        self.replay: Replay | None = None
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        self.lock = threading.RLock()
+        self.recording: Recording | None = None
+        self.hooks: Hooks | None = None
+        self.has_failed = False
+        """There was no place to record: reported once, not tried again."""
+
+
+_state = _State()
+
+
+def watch(loader: Any, name: str | None) -> Any:
+    if is_disabled(os.environ) or is_worker():
+        return loader
+    check_loader(loader)
+    check_name(name)
+    recording = _running_recording(lambda: read_config(os.environ))
+    if recording is None:
+        return loader
+    try:
+        return _watch(recording, loader, name, watching_line())
+    except Exception as error:
+        recording.guard.failed("watch", error)
+        return loader
+
+
+def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> Any:
+    if not any(map(_is_dataloader, with_inner(loader))):
+        if is_stand_in(loader):
+            return loader
+        watched = stand_in(loader, recording.open_plain)
+        return watched if recording.watch_iterable(watched, loader, name, site) else loader
+    hooks = _installed_hooks()
+    for each in with_inner(loader):
+        hooks.splice_modules_of(each)
+        watched = recording.watch(each, name, site, hooks.reasons(each))
+        if watched is not None and hooks.adopt(each):
+            watched.lacks(dict.fromkeys(WORKER_FACTS, "its workers were started before watch()"))
+    return loader
+
+
+def watch_all() -> None:
+    """Record every DataLoader of this process from its first iterator on: what ``underfed run`` does.
+
+    Raises nothing; called right after ``torch.utils.data.dataloader`` was imported.
+    """
+    if is_disabled(os.environ) or is_worker():
+        return
+    with _state.lock:
+        _state.watches_all = True
+        try:
+            _read_launcher_options()
+            if not _installed_hooks().is_installed:
+                launch.report(os.environ, launch.UNHOOKED, FREE_THREADED)
+        except Exception as error:
+            launch.report(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
+            Guard().failed("watch all", error)
+
+
+def _read_launcher_options() -> None:
+    """``--set``, ``--apply`` and ``--replay`` of the launcher."""
+    from underfed.trainer.replay import read_replay
+    from underfed.trainer.settings.overrides import read_overrides
+
+    _state.replay = read_replay(os.environ, say)
+    _state.overrides = read_overrides(os.environ, say)
+    if _state.overrides is not None:
+        _state.overrides.changed = _report_overrides
+    if _state.replay is not None:
+        _state.replay.ended = _report_replay
+
+
+def _report_overrides() -> None:
+    """The first settings may be applied before the recording begins: then again when it does."""
+    if _state.overrides is not None and _state.recording is not None:
+        _state.recording.note_overrides(_state.overrides.applied, _state.overrides.refused)
+
+
+def _report_replay() -> None:
+    if _state.replay is not None and _state.replay.result is not None and _state.recording is not None:
+        _state.recording.note_replay(_state.replay.result)
+
+
+def watch_module(module: ModuleType) -> None:
+    """After ``watch_all()``: record the iterator classes that this module defines, too."""
+    if _state.hooks is not None and _state.watches_all:
+        _state.hooks.splice_module(module)
+
+
+def init(
+    *,
+    project: str | None,
+    name: str | None,
+    tags: Mapping[str, str] | None,
+    config: Mapping[str, Value] | None,
+) -> Run:
+    if is_disabled(os.environ):
+        return Run(None, None)
+    wanted = read_config(os.environ, project=project, name=name, tags=tags, config=config)
+    with _state.lock:
+        if _state.recording is not None:
+            raise ConfigError("init() comes before the first watch(), and once: a run has begun; finish() ends it")
+        recording = _running_recording(lambda: wanted)
+    if recording is None:
+        return Run(None, None)
+    return Run(recording.run_id, f"{recording.config.url}/runs/{recording.run_id}")
+
+
+def finish() -> None:
+    with _state.lock:
+        recording, _state.recording = _state.recording, None
+        hooks, _state.hooks = _state.hooks, None
+        _state.has_failed = False
+    if hooks is not None:
+        hooks.remove()
+    if recording is not None:
+        recording.end(End("finished"))
+
+
+def check_loader(loader: Any) -> None:
+    """Before anything is started.
+
+    Raises:
+        TorchMissingError: ``loader`` may be a DataLoader, and PyTorch cannot be imported.
+        NotWatchableError: it is no iterable.
+    """
+    try:
+        import torch.utils.data  # noqa: F401
+    except ImportError as error:
+        raise TorchMissingError(f"watch() measures PyTorch's DataLoader, and PyTorch is missing: {error}") from error
+    if not hasattr(type(loader), "__iter__") or isinstance(loader, (str, bytes)):
+        kind = f"{type(loader).__module__}.{type(loader).__qualname__}"
+        raise NotWatchableError(f"watch() takes a torch.utils.data.DataLoader or another iterable, got {kind}")
+
+
+def with_inner(loader: Any) -> list[Any]:
+    """The loader, or the one inside that creates the iterators, as adapters of Accelerate and Lightning Fabric have."""
+    attributes = getattr(loader, "__dict__", {})
+    inner = next((attributes[name] for name in INNER if _is_dataloader(attributes.get(name))), None)
+    return [loader] if inner is None else [inner]
+
+
+def _is_dataloader(loader: Any) -> bool:
+    from torch.utils.data import DataLoader
+
+    return isinstance(loader, DataLoader)
+
+
+def is_worker() -> bool:
+    """In a process that loads batches, or that imports the main module to do so, nobody trains.
+
+    A spawned process imports the main module before it knows its task. What ``watch()`` is called on there, at
+    module level, is not recorded even if that task is training.
+    """
+    torch_worker = sys.modules.get("torch.utils.data._utils.worker")
+    in_worker = torch_worker is not None and torch_worker.get_worker_info() is not None
+    return in_worker or getattr(current_process(), "_inheriting", False)
+
+
+def _running_recording(config: Callable[[], Config]) -> Recording | None:
+    """The one that goes on, else a new one. ``None`` where there is no place for one: training goes on without."""
+    with _state.lock:
+        if _state.recording is None and not _state.has_failed:
+            wanted = config()
+            try:
+                _state.recording = open_recording(wanted)
+                _report_overrides()
+            except Exception as error:
+                _state.has_failed = True
+                say(f"nothing is recorded: {error}")
+                if not isinstance(error, RunDirectoryError):
+                    Guard().failed("start", error)
+        return _state.recording
+
+
+def _installed_hooks() -> Hooks:
+    with _state.lock:
+        if _state.hooks is None:
+            _state.hooks = Hooks(_open_session, _state.overrides, _state.replay)
+        if not _state.hooks.is_installed:
+            _state.hooks.install()
+        return _state.hooks
+
+
+def _open_session(loader: Any) -> Session | None:
+    """For an iterator of this loader under construction: what it records, if it does. Raises nothing.
+
+    Under ``underfed run`` this is where a recording starts, and where the loader begins to be watched.
+    """
+    recording, hooks = _state.recording, _state.hooks
+    if hooks is None or (recording is None and not _state.watches_all):
+        return None
+    try:
+        if recording is None:
+            recording = None if is_worker() else _running_recording(lambda: read_config(os.environ))
+        if recording is None:
+            return None
+        watched = recording.registry.find(loader)
+        if watched is None and _state.watches_all and not is_worker():
+            # Its iterator is torch's: whatever the loader's class overrides, this one is measured.
+            watched = recording.watch(loader, None, iterating_line(), hooks.not_measured)
+        if watched is None:
+            return None
+        if _state.overrides is not None:
+            watched.note_settings(loader, _state.overrides.threads_for(loader))
+        reason = why_no_steps(loader)
+        if reason is not None:
+            watched.lacks(dict.fromkeys(STEP_FACTS, reason))
+        hooks.keep_worker_loop()
+        return open_session(watched, fetches_ahead(loader))
+    except Exception as error:
+        (recording.guard if recording is not None else Guard()).failed("iterator start", error)
+        return None
+
+
+def _forget() -> None:
+    """In a forked child: the parent's run goes on there, not here. Nothing is closed, unlinked or written.
+
+    Under ``underfed run`` the child may train itself, and then begins a recording of its own.
+    """
+    hooks, watches_all = _state.hooks, _state.watches_all
+    _state.begin_anew()  # also the lock, which another thread may have held
+    if hooks is None:
+        return
+    if watches_all:
+        hooks.forget()
+        _state.hooks = hooks
+    else:
+        hooks.remove()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,1 @@
+"""The device's own clock, by CUDA events."""

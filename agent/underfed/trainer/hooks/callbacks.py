@@ -1,0 +1,169 @@
+"""What runs where torch constructs and resets an iterator, samples indices, receives batches and pins them.
+
+Each method is called from within torch's own function (see ``splice``). None raises, and none runs the user's code.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from underfed.exchange import ring_format
+from underfed.host.clock import now_ns
+from underfed.trainer.hooks.session import KEY, PINNING, Session, stop_recording
+from underfed.trainer.loading.worker import WorkerPlan, is_no_batch, planned
+
+if TYPE_CHECKING:
+    from underfed.trainer.replay import Replay
+    from underfed.trainer.settings.overrides import Overrides
+
+Result = TypeVar("Result")
+
+Construction = tuple["Session | None", "WorkerPlan | None"]
+"""The session of an iterator under construction, and the worker plan that was in force before."""
+
+OpenSession = Callable[[Any], "Session | None"]
+"""Called with a loader whose iterator is under construction. ``None``: it is not recorded."""
+
+
+@dataclass(slots=True, eq=False)
+class Callbacks:
+    """The object whose methods are spliced into torch, but for ``__next__`` (``requests``)."""
+
+    open_session: OpenSession
+    overrides: Overrides | None
+    replay: Replay | None
+    sees_arrivals: bool = True
+    """Without them nobody knows how many of the batches that came are waiting: then there is no queue depth."""
+    recorded: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    """Iterators that were given a session."""
+
+    # DataLoader.__iter__
+
+    def iterating(self, loader: Any) -> None:
+        if self.overrides is not None:
+            self.overrides.before_iter(loader)
+        if self.replay is not None:
+            self.replay.before_iter(loader)
+
+    # __init__ of an iterator class. Those of its bases run within: the outermost counts.
+
+    def constructing(self, iterator: Any, loader: Any) -> Construction | None:
+        if KEY in iterator.__dict__:
+            return None
+        session, before = self.give_session(iterator, loader), planned.plan
+        if session is None and before is None:
+            return None
+        # A sampler may itself iterate another loader: its workers are not this loader's.
+        planned.plan = session.worker_plan() if session is not None else None
+        return session, before
+
+    def constructed(self, token: Construction, iterator: Any, loader: Any, result: Result) -> Result:
+        session, planned.plan = token
+        try:
+            if session is not None:
+                session.constructed(iterator, self.sees_arrivals)
+                if self.replay is not None:
+                    self.replay.adopt(iterator, loader)
+        except Exception as error:
+            stop_recording(iterator, "iterator", error)
+        return result
+
+    def not_constructed(self, token: Construction, iterator: Any, loader: Any) -> None:
+        planned.plan = token[1]
+
+    def give_session(self, iterator: Any, loader: Any) -> Session | None:
+        """Put a session into the iterator, if its loader is recorded."""
+        session = self.open_session(loader)
+        if session is not None:
+            iterator.__dict__[KEY] = session
+            self.recorded.add(iterator)
+        return session
+
+    def adopt(self, iterator: Any, loader: Any) -> None:
+        """Record an iterator that was there before its loader was watched."""
+        session = self.give_session(iterator, loader)
+        if session is not None:
+            session.adopt(iterator, self.sees_arrivals)
+
+    def forget(self) -> None:
+        """Live iterators are recorded no more."""
+        for iterator in list(self.recorded):
+            iterator.__dict__.pop(KEY, None)
+            for part in (getattr(iterator, name, None) for name in ("_worker_result_queue", "_dataset_fetcher")):
+                getattr(part, "__dict__", {}).pop(PINNING, None)
+
+    # _reset, which a persistent iterator's loader calls at each new epoch
+
+    def resetting(self, iterator: Any) -> Session | None:
+        session: Session | None = iterator.__dict__.get(KEY)
+        if session is None or not session.is_constructed:
+            return None
+        session.resetting()
+        return session
+
+    def reset(self, session: Session, iterator: Any, result: Result) -> Result:
+        try:
+            session.reset()
+        except Exception as error:
+            stop_recording(iterator, "reset", error)
+        return result
+
+    def not_reset(self, session: Session, iterator: Any) -> None:
+        session.is_constructed = True
+
+    # _next_index: a map-style loader's sampler
+
+    def sampler_entered(self, iterator: Any) -> int | None:
+        return now_ns() if KEY in iterator.__dict__ else None
+
+    def sampler_left(self, started_ns: int, iterator: Any, result: Result) -> Result:
+        session: Session | None = iterator.__dict__.get(KEY)
+        if session is not None:
+            session.sampler_ns += now_ns() - started_ns
+        return result
+
+    def sampler_raised(self, started_ns: int, iterator: Any) -> None:
+        self.sampler_left(started_ns, iterator, None)
+
+    # _get_data: when which batch came. Mostly the awaited one, whose time goes into its step
+
+    def receiving(self, iterator: Any) -> Session | None:
+        session: Session | None = iterator.__dict__.get(KEY)
+        return session if session is not None and session.is_constructed else None
+
+    def received(self, session: Session, iterator: Any, result: Any) -> Any:
+        received_ns = now_ns()
+        try:
+            index, batch = result
+            if index == iterator._rcvd_idx or not session.in_order:
+                session.received_ns = received_ns
+                session.batch_index = index
+            else:
+                session.ring.write(ring_format.head(ring_format.ARRIVAL, session.epoch), index, received_ns)
+            if session.is_map or not is_no_batch(batch):
+                session.arrived += 1
+        except Exception as error:
+            stop_recording(iterator, "arrival", error)
+        return result
+
+    # The copy into page-locked memory: in a thread beside workers, in next() without
+
+    def pinning(self, queue: Any, batch_index: int) -> tuple[Session, int, int] | None:
+        session: Session | None = queue.__dict__.get(PINNING)
+        return (session, batch_index, now_ns()) if session is not None and session.is_constructed else None
+
+    def pinning_here(self, iterator: Any) -> tuple[Session, int, int] | None:
+        session: Session | None = iterator.__dict__.get(KEY)
+        return (session, iterator._num_yielded, now_ns()) if session is not None else None
+
+    def pinned(self, token: tuple[Session, int, int] | None, batch: Result) -> Result:
+        if token is not None:
+            session, batch_index, started_ns = token
+            try:
+                session.pinned(batch_index, started_ns)
+            except Exception as error:
+                session.loader.guard.failed("pin", error)
+        return batch

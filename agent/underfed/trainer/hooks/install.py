@@ -1,0 +1,231 @@
+"""The changes to torch's DataLoader: installed as far as this torch has what they change, and undone."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from underfed.trainer.hooks.callbacks import Callbacks, OpenSession
+from underfed.trainer.hooks.requests import Requests
+from underfed.trainer.hooks.session import KEY
+from underfed.trainer.hooks.watched_loader import COPY_FACTS, DEVICE_FACTS
+from underfed.trainer.loading.collate import splice_fetchers
+from underfed.trainer.loading.worker import ARGUMENTS, WorkerEntry, parameter_names
+from underfed.trainer.splice import Around, AtCall, Spliced, splice
+
+if TYPE_CHECKING:
+    from underfed.trainer.replay import Replay
+    from underfed.trainer.settings.overrides import Overrides
+
+STEP_FACTS = ("data_wait_us", "step_us")
+PROC_FACTS = ("runqueue_us", "blocked_us", "asked_bytes", "read_bytes")
+WORKER_FACTS = ("load_us", "cpu_us", *PROC_FACTS, "samples", "collate_us")
+LOADING_FACTS = (*WORKER_FACTS, "queue_depth", "received_us", "sampler_us", "pin_us")
+"""What is recorded of a batch before the training loop has it."""
+
+FREE_THREADED = (
+    "this Python is a free-threaded build: another thread may run torch's functions while they are changed, "
+    "and our counters rely on the interpreter lock"
+)
+
+NEXT = Around(("self",), "entered", "left", "stopped")
+INIT = Around(("self", "loader"), "constructing", "constructed", "not_constructed")
+RESET = Around(("self",), "resetting", "reset", "not_reset")
+RECEIVE = Around(("self",), "receiving", "received")
+SAMPLE = Around(("self",), "sampler_entered", "sampler_left", "sampler_raised")
+ITERATE = Around(("self",), "iterating")
+PIN_HERE = AtCall("_utils.pin_memory.pin_memory", ("self",), "pinning_here", "pinned")
+PIN_THREAD = AtCall("pin_memory", ("in_queue", "idx"), "pinning", "pinned")
+
+WITH_ITERATOR: tuple[tuple[str, str, Around | AtCall, tuple[str, ...]], ...] = (
+    ("_BaseDataLoaderIter", "__next__", NEXT, STEP_FACTS),
+    ("_BaseDataLoaderIter", "_next_index", SAMPLE, ("sampler_us",)),
+    ("_SingleProcessDataLoaderIter", "__init__", INIT, STEP_FACTS),
+    ("_SingleProcessDataLoaderIter", "_next_data", PIN_HERE, ("pin_us",)),
+    ("_MultiProcessingDataLoaderIter", "__init__", INIT, STEP_FACTS),
+    ("_MultiProcessingDataLoaderIter", "_reset", RESET, ("epochs",)),
+    ("_MultiProcessingDataLoaderIter", "_get_data", RECEIVE, ("received_us", "queue_depth")),
+)
+"""Class in torch.utils.data.dataloader, its method, the seam, and the facts that are not measured without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A module's attribute with ours in its place, until ``undo()``."""
+
+    owner: ModuleType
+    name: str
+    original: Any
+    replacement: Any
+
+    def undo(self) -> None:
+        """Not where someone has put theirs on top of ours: ours below it passes through."""
+        if vars(self.owner).get(self.name) is self.replacement:
+            setattr(self.owner, self.name, self.original)
+
+
+class Hooks:
+    """Changes torch while anything may be recorded. An iterator has a session if ``open_session`` returns one for its
+    loader."""
+
+    def __init__(self, open_session: OpenSession, overrides: Overrides | None, replay: Replay | None) -> None:
+        self.not_measured: dict[str, str] = {}
+        """What cannot be measured with this torch or on this system, with the reason."""
+        self.is_installed = False
+        self._callbacks = Callbacks(open_session, overrides, replay)
+        self._requests = Requests(replay)
+        self._changes_loaders = overrides is not None or replay is not None
+        self._next = NEXT if replay is None else replace(NEXT, instead="instead")
+        self._changes: list[Spliced | Replaced] = []
+        self._spliced_modules: set[str] = set()
+
+    def install(self) -> None:
+        """Change nothing on a free-threaded build. Raises nothing where torch lacks something: ``not_measured`` has the
+        reason for both.
+        """
+        from torch.utils.data import dataloader
+        from torch.utils.data._utils import pin_memory, worker
+
+        self.not_measured = system_limits()
+        if is_free_threaded():
+            self.not_measured |= dict.fromkeys((*STEP_FACTS, *LOADING_FACTS, *DEVICE_FACTS, *COPY_FACTS), FREE_THREADED)
+            return
+        self.is_installed = True
+        self._spliced_modules.add(dataloader.__name__)
+        for kind, method, seam, facts in WITH_ITERATOR:
+            self._splice(getattr(dataloader, kind, None), method, self._next if seam is NEXT else seam, facts)
+        self._callbacks.sees_arrivals = "received_us" not in self.not_measured
+        self._splice(pin_memory, "_pin_memory_loop", PIN_THREAD, ("pin_us",))
+        fetchers = splice_fetchers()
+        self._changes += fetchers
+        if len(fetchers) < 2:
+            self._lacks("its fetchers", ("collate_us", "samples"))
+        if not self._replace_loop(worker):
+            self._lacks("_worker_loop", WORKER_FACTS)
+        if self._changes_loaders:
+            self._splice(dataloader.DataLoader, "__iter__", ITERATE, ("overrides",))
+
+    def splice_module(self, module: ModuleType) -> None:
+        """Another package's own iterators, such as torchdata's: classes of this module that derive from torch's."""
+        if not self.is_installed or module.__name__ in self._spliced_modules:
+            return
+        self._spliced_modules.add(module.__name__)
+        for kind in list(vars(module).values()):
+            if not isinstance(kind, type) or kind.__module__ != module.__name__:
+                continue
+            for method, seam in seams_of(kind, self._changes_loaders):
+                if method in vars(kind):
+                    self._splice(kind, method, seam, ())
+        if "_worker_loop" in vars(module):
+            self._replace_loop(module)
+
+    def splice_modules_of(self, loader: Any) -> None:
+        """The modules in which the loader's own classes are defined."""
+        for kind in type(loader).__mro__:
+            if issubclass(kind, _torch("DataLoader")) and not kind.__module__.startswith("torch."):
+                module = sys.modules.get(kind.__module__)
+                if module is not None and module.__name__ != "__main__":
+                    self.splice_module(module)
+
+    def reasons(self, loader: Any) -> dict[str, str]:
+        """What will not be measured of this loader, and why."""
+        kind = type(loader)
+        maker = getattr(kind, "_get_iterator", None)
+        is_known = (
+            maker is _torch("DataLoader")._get_iterator or getattr(maker, "__module__", "") in self._spliced_modules
+        )
+        foreign = f"{kind.__name__} may create iterators that are not torch's own"
+        return {**self.not_measured, **({} if is_known else dict.fromkeys(STEP_FACTS, foreign))}
+
+    def adopt(self, loader: Any) -> bool:
+        """Record the iterators that the loader keeps already, from now on. Whether it has some with workers."""
+        if not self.is_installed:
+            return False
+        kept = [each for each in vars(loader).values() if isinstance(each, _torch("_BaseDataLoaderIter"))]
+        unknown = [iterator for iterator in kept if KEY not in iterator.__dict__]
+        for iterator in unknown:
+            self._callbacks.adopt(iterator, loader)
+        return any(KEY in iterator.__dict__ and iterator._num_workers > 0 for iterator in unknown)
+
+    def remove(self) -> None:
+        """Undo every change; live iterators continue unrecorded."""
+        for change in reversed(self._changes):
+            change.undo()
+        self._changes.clear()
+        self._spliced_modules.clear()
+        self.is_installed = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Live iterators are recorded no more."""
+        self._callbacks.forget()
+
+    def keep_worker_loop(self) -> None:
+        """litdata puts a loop of its own into torch's module whenever it constructs an iterator: ours goes around
+        it."""
+        from torch.utils.data._utils import worker
+
+        if self.is_installed and not isinstance(vars(worker).get("_worker_loop"), WorkerEntry):
+            self._replace_loop(worker)
+
+    def _splice(self, owner: Any, name: str, seam: Around | AtCall, facts: tuple[str, ...]) -> None:
+        function = vars(owner).get(name) if owner is not None else None
+        spliced = splice(function, seam, self._requests if name == "__next__" else self._callbacks)
+        if spliced is not None:
+            self._changes.append(spliced)
+        elif facts:
+            self._lacks(name, facts)
+
+    def _replace_loop(self, module: ModuleType) -> bool:
+        original = vars(module).get("_worker_loop")
+        if not callable(original) or not set(ARGUMENTS) <= set(parameter_names(original)):
+            return False
+        entry = original if isinstance(original, WorkerEntry) else WorkerEntry(original)
+        module._worker_loop = entry  # type: ignore[attr-defined]
+        self._changes.append(Replaced(module, "_worker_loop", original, entry))
+        return True
+
+    def _lacks(self, name: str, facts: tuple[str, ...]) -> None:
+        import torch
+
+        self.not_measured |= dict.fromkeys(facts, f"torch {torch.__version__} has no {name} as we know it")
+
+
+def seams_of(kind: type, changes_loaders: bool) -> Iterator[tuple[str, Around | AtCall]]:
+    """Which methods are spliced of a class that another package derived from torch's."""
+    if issubclass(kind, _torch("_BaseDataLoaderIter")):
+        # In its __init__ litdata replaces torch's worker loop: where torch's __init__ follows, ours runs after that.
+        if not issubclass(kind, (_torch("_SingleProcessDataLoaderIter"), _torch("_MultiProcessingDataLoaderIter"))):
+            yield "__init__", INIT
+        yield "_reset", RESET
+        yield "_get_data", RECEIVE
+        yield "_next_data", PIN_HERE
+    elif issubclass(kind, _torch("DataLoader")) and changes_loaders:
+        yield "__iter__", ITERATE
+
+
+def is_free_threaded() -> bool:
+    """Whether this Python was built so, even if its interpreter lock is on for the time being."""
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+def system_limits() -> dict[str, str]:
+    """What cannot be measured on this operating system, whatever torch has."""
+    limits: dict[str, str] = {}
+    if not Path("/proc/thread-self/schedstat").exists():
+        limits |= dict.fromkeys(PROC_FACTS, f"{platform.system()} has no /proc to read it from")
+    if platform.system() == "Darwin":
+        limits["queue_depth"] = "macOS cannot count the items of a queue"
+    return limits
+
+
+def _torch(name: str) -> Any:
+    from torch.utils.data import dataloader
+
+    return getattr(dataloader, name)

@@ -1,0 +1,275 @@
+"""What one iterator of a watched loader records: the state behind the hot path, and everything beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from mmap import mmap
+from typing import Any
+
+from underfed.exchange import ring_format, run_files
+from underfed.exchange.ring import RingWriter
+from underfed.exchange.ring_format import NOT_MEASURED, head, pack_request
+from underfed.host.clock import now_ns
+from underfed.trainer.batch import measure_batch
+from underfed.trainer.device.device_clock import DeviceClock
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.loading.collate import KEY as COLLATE
+from underfed.trainer.loading.collate import CollateTimer
+from underfed.trainer.loading.probe import BatchUsage, Probe, write_batch, write_batch_detail
+from underfed.trainer.loading.worker import WorkerPlan
+
+STEP_CAPACITY = 4096
+"""256 KB a loader: a second of steps of 250 µs, where the collector drains four times a second."""
+
+KEPT_ITERATORS = 4
+"""Rings of workers of older iterators are removed, drained or not: files stay bounded without a collector."""
+
+EARLY_STEPS = 32
+"""A loader's first steps are all measured closely, so that a short run has evidence too."""
+
+MEASURING_SHARE = 500
+"""Later at most one part in so many of the training's time goes into measuring how batches are loaded. One batch
+takes from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
+
+SAMPLED_OVERHEAD = 61
+"""Of the steps that are not measured closely, in every 61st our own time on the training thread is measured. A prime
+number: else it would always, or never, be a step in which the device is timed too."""
+
+TIMED_SHARE = 0.6
+"""This share of our own time in a step is between the readings of the clock. The rest is the calls from torch's code
+into ours, and what we do when an index is sampled and when a batch arrives: about as much with workers as without
+(``benchmarks/overhead``). All of what the device clock costs is between the readings."""
+
+NEVER_NS = 1 << 62
+LONG_WAIT_NS = 50_000
+"""A request that is answered within this time need not be timed on the device each time."""
+
+
+PINNING = "_underfed"
+"""The session's place in the ``__dict__`` of the queue that the pin thread reads."""
+
+KEY = "_underfed"
+"""The session's place in the iterator's ``__dict__``: one dictionary look-up, and it goes with the iterator."""
+
+
+def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
+    """For a new iterator of the loader. Creates the step ring for the first."""
+    if loader.ring is None:
+        loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
+    session = Session(loader, loader.ring, loader.iterators, fetches_ahead)
+    loader.iterators += 1
+    if session.iterator >= KEPT_ITERATORS:
+        run_files.remove_batch_rings(loader.directory, loader.index, session.iterator - KEPT_ITERATORS)
+    return session
+
+
+def stop_recording(iterator: Any, where: str, error: Exception) -> None:
+    """This iterator is recorded no more; the training goes on."""
+    session: Session | None = iterator.__dict__.pop(KEY, None)
+    if session is not None:
+        session.loader.guard.failed(where, error)
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """Kept in its iterator's ``__dict__``, and ends with it."""
+
+    loader: WatchedLoader
+    ring: RingWriter
+    iterator: int
+    """Its number among the loader's iterators."""
+    fetches_ahead: bool
+    """Its consumer asks for the batch after the one that it hands out."""
+    pass_index: int = -1
+    epoch: int = 0
+    step_head: int = 0
+    started_ns: int = field(default_factory=now_ns)
+    is_constructed: bool = False
+    """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
+    is_passive: bool = False
+    """``underfed.prefetch`` records the steps: this loader's requests are not its consumer's."""
+    is_inspected: bool = True
+    """The next step is measured closely: it is the first, one of a sample, or its batch is to be measured."""
+    has_waited: bool = True
+    """The last request took long enough for the device to run dry. Known where there is a device."""
+    is_probing: bool = False
+    """How this step's batch is loaded is being measured. Only without workers."""
+    due_ns: int = NEVER_NS
+    """From then on another batch may be measured."""
+    began_ns: int = 0
+    sampler_ns: int = 0
+    """Sampler time that is in no record yet."""
+    qsize: Callable[[], int] | None = None
+    in_order: bool = True
+    is_map: bool = False
+    arrived: int = 0
+    """Batches of this pass that reached the training process."""
+    received_ns: int = 0
+    batch_index: int = NOT_MEASURED
+    probe: Probe | None = None
+    collate: CollateTimer | None = None
+    device: DeviceClock | None = None
+    memory: mmap = field(init=False)
+    mask: int = field(init=False)
+    pack: Callable[..., None] = field(init=False)
+    next_number: Callable[[], int] = field(init=False)
+    """These four are the ring's, for the one place where a call of ``write`` would cost too much."""
+
+    def __post_init__(self) -> None:
+        ring = self.ring
+        self.memory, self.mask, self.pack, self.next_number = ring.memory, ring.mask, ring.pack, ring.next_number
+        self._begin_pass()
+
+    def _begin_pass(self) -> None:
+        self.epoch = self.loader.epochs
+        self.loader.epochs += 1
+        self.pass_index += 1
+        self.step_head = head(ring_format.STEP, self.epoch)
+        self.arrived = self.received_ns = 0
+        self.batch_index = NOT_MEASURED
+        self.loader.began_epoch()
+        self.device = self.loader.device_clock()
+
+    def constructed(self, iterator: Any, sees_arrivals: bool = True) -> None:
+        """The iterator is complete and its workers are started."""
+        constructed_ns = now_ns()
+        self._read(iterator, sees_arrivals)
+        self._write_epoch(constructed_ns)
+
+    def adopt(self, iterator: Any, sees_arrivals: bool) -> None:
+        """The iterator was there before its loader was watched: its next request is a first step."""
+        self._read(iterator, sees_arrivals)
+        self._write_epoch(NOT_MEASURED)
+
+    def begin_plain(self) -> None:
+        """For an iterator that is not torch's."""
+        self.is_constructed = True
+        self._write_epoch(now_ns())
+        self.sampler_ns = NOT_MEASURED
+
+    def resetting(self) -> None:
+        """A persistent iterator begins another pass, with the workers it has. What comes while it does so belongs to
+        the pass before, and torch throws it away."""
+        self.started_ns = now_ns()
+        self.is_constructed = False
+        self.sampler_ns = 0
+
+    def reset(self) -> None:
+        self._begin_pass()
+        self.is_constructed = True
+        self._write_epoch(NOT_MEASURED)
+
+    def begin_probing(self) -> None:
+        """Before the request of a step whose batch is to be measured."""
+        if self.probe is not None and self.collate is not None:
+            self.is_probing = True
+            self.collate.restart()
+            self.probe.begin()
+
+    def end_inspection(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
+        """After that request: record how the batch was loaded, if that happened here, and what the agent cost."""
+        self.loader.ensure_collector()
+        if self.device is None and not self.is_passive:
+            self.device = self.loader.device_clock()
+        self.is_inspected = self.loader.steps < EARLY_STEPS
+        if not self.loader.shape_is_known:
+            self.loader.shape_is_known = True
+            self._write(ring_format.BATCH_SHAPE, *measure_batch(batch))
+        if self.is_probing and self.probe is not None and self.collate is not None:
+            self.is_probing = False
+            self._write_batch(self.probe.end(), self.collate, index, entered_ns, left_ns)
+        else:
+            timed_ns = (entered_ns - self.began_ns) + (done_ns - left_ns)
+            self._write(ring_format.OVERHEAD, timed_ns if self.device is not None else round(timed_ns / TIMED_SHARE))
+
+    def handed_out(
+        self, index: int, entered_ns: int, left_ns: int, depth: int, device: DeviceClock | None, is_timed: bool
+    ) -> int:
+        """Record a step that torch's own ``next()`` did not give, and return its index. ``depth``: of the queue."""
+        step = self.loader.steps
+        self.loader.steps = step + 1
+        is_timed = is_timed and device is not None and device.left()
+        request = pack_request(depth, is_timed, self.sampler_ns)
+        self.ring.write(self.step_head, entered_ns, left_ns, request, index, step, 0)
+        self.sampler_ns = min(self.sampler_ns, 0)
+        if device is not None:
+            device.poll()
+        return step
+
+    def stopped(self, iterator: Any, is_over: bool, entered_ns: int, left_ns: int) -> None:
+        """``next()`` raised: there are no more batches, or something failed."""
+        if not self.is_passive:
+            self.ended(is_over, entered_ns, left_ns)
+        self.is_inspected, self.is_probing = True, False
+        self.sampler_ns = min(self.sampler_ns, 0)
+        if not is_over and self.qsize is not None:
+            # A failed batch arrived and was not handed out: count again what waits.
+            self.arrived = _arrived(iterator)
+
+    def ended(self, is_over: bool, entered_ns: int, left_ns: int) -> None:
+        self._write(ring_format.EXHAUSTED if is_over else ring_format.FAILED, entered_ns, left_ns)
+
+    def pinned(self, batch_index: int, started_ns: int) -> None:
+        """Also called by the thread that pins."""
+        self._write(ring_format.PIN, batch_index, started_ns, now_ns())
+
+    def worker_plan(self) -> WorkerPlan:
+        return WorkerPlan(
+            rings=run_files.batch_rings(self.loader.directory, self.loader.index, self.iterator),
+            failures=str(self.loader.directory / run_files.FAILURES),
+            threads=self.loader.threads_per_worker,
+        )
+
+    def _write(self, kind: int, *values: int) -> None:
+        self.ring.write(head(kind, self.epoch), *values)
+
+    def _write_epoch(self, constructed_ns: int) -> None:
+        sampler_ns, self.sampler_ns = self.sampler_ns, min(self.sampler_ns, 0)
+        last = sampler_ns << 1 | self.fetches_ahead
+        steps = self.loader.steps
+        self._write(ring_format.EPOCH, self.iterator, self.pass_index, self.started_ns, constructed_ns, steps, last)
+
+    def _write_batch(self, usage: BatchUsage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
+        collate.is_on = False
+        write_batch(self.ring, self.epoch, index, entered_ns, left_ns, usage, collate.elapsed_ns)
+        own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
+        write_batch_detail(self.ring, self.epoch, index, usage, collate.samples, own_ns)
+        if self.loader.steps >= EARLY_STEPS:
+            pause_ns = own_ns * MEASURING_SHARE
+            # A batch that takes as long to load pays for measuring the next: then each is measured.
+            self.is_inspected = pause_ns <= left_ns - entered_ns
+            self.due_ns = 0 if self.is_inspected else left_ns + pause_ns
+
+    def _read(self, iterator: Any, sees_arrivals: bool) -> None:
+        """What the complete iterator has: a fetcher of its own, or queues and workers."""
+        self.is_constructed = True
+        if iterator._num_workers > 0:
+            self._read_queues(iterator, sees_arrivals)
+            return
+        self.due_ns = 0
+        self.probe = Probe()
+        self.collate = CollateTimer()
+        iterator._dataset_fetcher.__dict__[COLLATE] = self.collate
+
+    def _read_queues(self, iterator: Any, sees_arrivals: bool) -> None:
+        self.in_order = getattr(iterator, "_in_order", True)
+        self.is_map = iterator._dataset_kind == 0
+        self.arrived = _arrived(iterator)
+        waiting, finished = iterator._data_queue.qsize, iterator._worker_result_queue.qsize
+        is_pinning = iterator._data_queue is not iterator._worker_result_queue
+        if is_pinning:
+            iterator._worker_result_queue.__dict__[PINNING] = self
+        try:
+            finished()
+        except NotImplementedError:
+            return  # macOS has no way to count a queue
+        if sees_arrivals:
+            # Batches that wait to be pinned are finished too.
+            self.qsize = (lambda: waiting() + finished()) if is_pinning else waiting
+
+
+def _arrived(iterator: Any) -> int:
+    """Batches of this pass that reached the training process: handed out, or come early and waiting."""
+    handed_out: int = iterator._num_yielded
+    return handed_out + sum(len(task) == 2 for task in iterator._task_info.values())

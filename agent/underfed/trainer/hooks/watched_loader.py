@@ -1,0 +1,84 @@
+"""One watched loader: its numbering, its step ring, its device clock, and what is reported of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from underfed.exchange import run_files
+from underfed.exchange.facts import LoaderFacts, write_facts
+from underfed.exchange.guard import Guard
+from underfed.exchange.ring import RingWriter
+from underfed.exchange.ring_format import COPY, DEVICE, LATER_COLUMNS
+from underfed.trainer.collector_process import ensure_collector
+from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
+from underfed.trainer.settings.loader_facts import with_settings
+
+DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
+NOT_PREFETCHED = "copies are timed where underfed.prefetch does them"
+
+
+@dataclass(slots=True, eq=False)
+class WatchedLoader:
+    """Shared by all iterators of the loader, and by loaders that continue where it ended. Changed only on the training
+    thread."""
+
+    index: int
+    name: str
+    directory: Path
+    guard: Guard
+    note_versions: Callable[[], None]
+    """Called when an epoch begins or a device comes into use."""
+    ring: RingWriter | None = None
+    clock: DeviceClock | None = None
+    facts: LoaderFacts | None = None
+    steps: int = 0
+    epochs: int = 0
+    iterators: int = 0
+    shape_is_known: bool = False
+    is_prefetched: bool = False
+    """By ``underfed.prefetch``."""
+    threads_per_worker: int | None = None
+    """As ``--set threads_per_worker`` asked."""
+
+    def report(self, facts: LoaderFacts) -> None:
+        """Write the loader's facts where the collector finds them."""
+        self.facts = facts
+        write_facts(run_files.loader_facts_file(self.directory, self.index), loader=facts)
+
+    def lacks(self, reasons: Mapping[str, str | None]) -> None:
+        """These facts are not measured, for these reasons; ``None``: they are now."""
+        if self.facts is None:
+            return
+        merged = {**self.facts.not_measured, **reasons}
+        not_measured = {name: reason for name, reason in merged.items() if reason is not None}
+        if not_measured != self.facts.not_measured:
+            self.report(replace(self.facts, not_measured=not_measured))
+
+    def note_settings(self, loader: Any, threads: int | None) -> None:
+        """``--set`` may have changed the loader since it was watched. ``threads``: for each of its workers."""
+        self.threads_per_worker = threads
+        if self.facts is not None and (now := with_settings(self.facts, loader, threads)) != self.facts:
+            self.report(now)
+
+    def began_epoch(self) -> None:
+        self.note_versions()
+        self.ensure_collector()
+
+    def ensure_collector(self) -> None:
+        """Start another one where this run's was killed; looks at most once a second."""
+        ensure_collector(self.directory.parent, self.guard)
+
+    def device_clock(self) -> DeviceClock | None:
+        """Once the loader's device is in use; until then, and after an error of the device, the reason is reported."""
+        reason = device_reason() if self.clock is None else self.clock.reason
+        no_copies = NOT_PREFETCHED if reason is None and not self.is_prefetched else reason
+        self.lacks({**dict.fromkeys(DEVICE_FACTS, reason), **dict.fromkeys(COPY_FACTS, no_copies)})
+        if reason is not None:
+            return None
+        if self.clock is None and self.ring is not None and (clock := open_device_clock(self.ring)) is not None:
+            self.clock = clock
+            self.note_versions()
+        return self.clock

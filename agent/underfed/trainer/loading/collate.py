@@ -1,0 +1,93 @@
+"""Times the collate function and counts the samples it is given, in a worker and with ``num_workers=0`` alike.
+
+Torch's fetchers call ``begin`` and ``end`` around it (see ``splice``); the user's function is not touched.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from underfed.host.clock import now_ns
+from underfed.trainer.splice import AtCall, Spliced, splice
+
+Batch = TypeVar("Batch")
+Token = tuple["CollateTimer", int]
+
+KEY = "_underfed"
+"""The timer's place in its fetcher's ``__dict__``."""
+
+SEAM = AtCall("self.collate_fn", ("self", "data"), "begin", "end")
+
+
+class CollateTimer:
+    """What collating took since ``restart()``. Off until then."""
+
+    __slots__ = ("elapsed_ns", "is_on", "samples")
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.elapsed_ns = 0
+        self.samples = 0
+
+    def restart(self) -> None:
+        self.is_on = True
+        self.elapsed_ns = self.samples = 0
+
+
+class Awaited(threading.local):
+    """In a worker: the timer for the fetcher that torch's loop is about to create, known by its collate function."""
+
+    timer: CollateTimer | None = None
+    collate: Callable[[Any], Any] | None = None
+    dataset_type: type | None = None
+
+
+awaited = Awaited()
+
+
+class Fetcher(Protocol):
+    """What is used of torch's fetchers."""
+
+    collate_fn: Callable[[Any], Any]
+    dataset: Any
+
+
+def begin(fetcher: Fetcher, samples: Any) -> Token | None:
+    timer: CollateTimer | None = fetcher.__dict__.get(KEY)
+    if timer is None and awaited.timer is not None:
+        timer = _adopt(fetcher)
+    if timer is None or not timer.is_on:
+        return None
+    timer.samples += len(samples) if isinstance(samples, list) else 1
+    return timer, now_ns()
+
+
+def end(token: Token | None, batch: Batch) -> Batch:
+    if token is not None:
+        timer, started_ns = token
+        timer.elapsed_ns += now_ns() - started_ns
+    return batch
+
+
+def splice_fetchers() -> list[Spliced]:
+    """Empty where this torch's fetchers are not as we know them."""
+    import sys
+
+    from torch.utils.data._utils import fetch
+
+    ours = sys.modules[__name__]
+    kinds = [getattr(fetch, name, None) for name in ("_MapDatasetFetcher", "_IterableDatasetFetcher")]
+    spliced = [splice(vars(kind).get("fetch"), SEAM, ours) for kind in kinds if kind is not None]
+    return [each for each in spliced if each is not None]
+
+
+def _adopt(fetcher: Fetcher) -> CollateTimer | None:
+    """A data set may itself iterate a loader: only the fetcher of the worker's own data set gets the timer."""
+    if fetcher.collate_fn is not awaited.collate or type(fetcher.dataset) is not awaited.dataset_type:
+        return None
+    timer, awaited.timer = awaited.timer, None
+    if timer is not None:
+        fetcher.__dict__[KEY] = timer
+    return timer

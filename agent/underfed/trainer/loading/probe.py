@@ -1,0 +1,112 @@
+"""What loading one batch takes of the calling thread and its process: CPU time, waiting for a CPU, bytes read."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import NamedTuple
+
+from underfed.exchange.ring import RingWriter
+from underfed.exchange.ring_format import BATCH, BATCH_DETAIL, NOT_MEASURED, head
+
+ASKED, READ = 1, 9
+"""Positions of the values of ``rchar`` and ``read_bytes`` in /proc/PID/io (proc_pid_io(5))."""
+
+
+class BatchUsage(NamedTuple):
+    """A difference of two readings."""
+
+    cpu_ns: int
+    runqueue_ns: int
+    process_cpu_ns: int
+    asked_bytes: int
+    read_bytes: int
+
+
+class Probe:
+    """Measures the stretch between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux).
+
+    Holds two file descriptors as long as it lives. What /proc does not say is ``NOT_MEASURED``.
+    """
+
+    __slots__ = ("_at_begin", "_io", "_own_bytes", "_schedstat", "_thread")
+
+    def __init__(self) -> None:
+        self._io = _open("/proc/self/io")
+        self._schedstat = -1
+        self._thread = -1
+        self._own_bytes = 0
+        self._at_begin = (0, 0, 0, 0, 0)
+
+    def begin(self) -> None:
+        thread = threading.get_native_id()
+        if thread != self._thread:
+            # The file stays bound to the thread that opened it.
+            _close(self._schedstat)
+            self._schedstat, self._thread = _open("/proc/thread-self/schedstat"), thread
+        runqueue = self._runqueue_ns()
+        asked, read = self._bytes()
+        self._at_begin = (time.thread_time_ns(), runqueue, time.process_time_ns(), asked, read)
+
+    def end(self) -> BatchUsage:
+        """In the reverse order, so that our own reading of /proc stays outside, but for the one of ``io``."""
+        process_cpu, cpu = time.process_time_ns(), time.thread_time_ns()
+        own_bytes = self._own_bytes
+        asked, read = self._bytes()
+        runqueue = self._runqueue_ns()
+        cpu_0, runqueue_0, process_cpu_0, asked_0, read_0 = self._at_begin
+        return BatchUsage(
+            cpu - cpu_0,
+            NOT_MEASURED if runqueue < 0 else runqueue - runqueue_0,
+            process_cpu - process_cpu_0,
+            NOT_MEASURED if asked < 0 else max(0, asked - asked_0 - own_bytes),
+            NOT_MEASURED if read < 0 else read - read_0,
+        )
+
+    def __del__(self) -> None:
+        _close(self._io)
+        _close(self._schedstat)
+
+    def _bytes(self) -> tuple[int, int]:
+        if self._io < 0:
+            return NOT_MEASURED, NOT_MEASURED
+        try:
+            content = os.pread(self._io, 512, 0)
+        except PermissionError:  # a process that may not be looked into, such as one with raised privileges
+            _close(self._io)
+            self._io = -1
+            return NOT_MEASURED, NOT_MEASURED
+        self._own_bytes = len(content)
+        words = content.split()
+        return int(words[ASKED]), int(words[READ])
+
+    def _runqueue_ns(self) -> int:
+        if self._schedstat < 0:
+            return NOT_MEASURED
+        return int(os.pread(self._schedstat, 64, 0).split()[1])
+
+
+def write_batch(
+    ring: RingWriter, epoch: int, index: int, start_ns: int, end_ns: int, usage: BatchUsage, collate_ns: int
+) -> None:
+    """The first of the two records of a loaded batch."""
+    ring.write(head(BATCH, epoch), index, start_ns, end_ns, usage.cpu_ns, usage.runqueue_ns, collate_ns)
+
+
+def write_batch_detail(ring: RingWriter, epoch: int, index: int, usage: BatchUsage, samples: int, last_ns: int) -> None:
+    """The second one, right after it. ``last_ns``: see ``ring_format.BATCH_DETAIL``."""
+    bytes_read = usage.asked_bytes, usage.read_bytes
+    ring.write(head(BATCH_DETAIL, epoch), index, usage.process_cpu_ns, *bytes_read, samples, last_ns)
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _close(file: int) -> None:
+    if file >= 0:
+        os.close(file)

@@ -1,0 +1,247 @@
+"""In a worker: times its own queues and collate function, then runs torch's loop unchanged.
+
+A spawned worker imports this module before anything else, so it imports nothing heavy. Records go to a ring
+of the worker's own: nothing is added to batches or queues, and a kill -9 leaves what was written.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from underfed.exchange.guard import Guard
+from underfed.exchange.ring import RingWriter
+from underfed.exchange.ring_format import WORKER_END, WORKER_START, head
+from underfed.exchange.run_files import batch_ring
+from underfed.host.clock import now_ns
+from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
+from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
+
+Loop = Callable[..., None]
+
+ARGUMENTS = ("index_queue", "data_queue", "collate_fn", "worker_id")
+"""Parameters of torch's worker loop that we rely on, by name: unchanged from torch 2.1 to 2.15."""
+
+NO_BATCHES = ("_IterableDatasetStopIteration", "ExceptionWrapper")
+"""What a worker puts into its queue instead of a batch."""
+
+CAPACITY = 512
+"""32 KB a worker: over a minute of batches, or two full drains even at 1 ms a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """Where the workers of one iterator record, and with how many threads they shall load: all that crosses the
+    process boundary."""
+
+    rings: str
+    failures: str
+    threads: int | None = None
+    """``None``: as the program has it."""
+
+
+class _Planned(threading.local):
+    plan: WorkerPlan | None = None
+
+
+planned = _Planned()
+"""Set while an iterator is being constructed. A forked child still runs the constructing thread, so it sees it too."""
+
+
+class WorkerEntry:
+    """Stands in for ``torch.utils.data._utils.worker._worker_loop``, for watched and other loaders alike.
+
+    The plan is taken when a worker starts: in a forked child by ``__call__``, for a spawned one by ``__reduce__``,
+    which runs within ``Process.start()``.
+    """
+
+    def __init__(self, original: Loop) -> None:
+        self.original = original
+        self.names = parameter_names(original)
+        self.__name__ = getattr(original, "__name__", "_worker_loop")
+        self.__qualname__ = getattr(original, "__qualname__", self.__name__)
+        self.__doc__ = original.__doc__
+        self.__wrapped__ = original
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        run_worker(self.original, self.names, planned.plan, arguments, named)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        is_torchs = getattr(self.original, "__module__", None) == "torch.utils.data._utils.worker"
+        return SpawnedEntry, (planned.plan, None if is_torchs else self.original)
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnedEntry:
+    """What a spawned worker gets in place of torch's loop, which it looks up by itself."""
+
+    plan: WorkerPlan | None
+    loop: Loop | None
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        loop = self.loop or _torch_loop()
+        run_worker(loop, parameter_names(loop), self.plan, arguments, named)
+
+
+def run_worker(
+    loop: Loop, names: Sequence[str], plan: WorkerPlan | None, arguments: tuple[Any, ...], named: Mapping[str, Any]
+) -> None:
+    """Run ``loop`` as torch meant it, with its queues timed where there is a plan."""
+    bound = {**dict(zip(names, arguments, strict=False)), **named}
+    ring = None
+    if plan is not None and all(name in bound for name in ARGUMENTS):
+        guard = Guard(plan.failures)
+        try:
+            ring = _instrument(plan, guard, bound)
+        except Exception as error:
+            guard.failed("worker start", error)
+    has_raised = True
+    try:
+        loop(*arguments, **named)
+        has_raised = False
+    finally:
+        if ring is not None:
+            ring.write(head(WORKER_END, 0), now_ns(), has_raised)
+
+
+def parameter_names(loop: Loop) -> list[str]:
+    """Empty for a callable without a readable signature."""
+    try:
+        return list(inspect.signature(loop).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+@dataclass(slots=True, eq=False)
+class BatchTimer:
+    """One worker's measurement: from taking a task to putting its batch."""
+
+    ring: RingWriter
+    collate: CollateTimer
+    probe: Probe = field(default_factory=Probe)
+    pass_index: int = 0
+    """A persistent worker gets ``_ResumeIteration`` when the iterator begins another pass."""
+    is_loading: bool = False
+    batch_index: int = 0
+    started_ns: int = 0
+
+    def taken(self, task: Any) -> None:
+        if isinstance(task, tuple):
+            self.batch_index = task[0]
+            self.collate.restart()
+            self.is_loading = True
+            self.probe.begin()
+            self.started_ns = now_ns()
+            return
+        self.is_loading = False
+        if type(task).__name__ == "_ResumeIteration":
+            self.pass_index += 1
+            awaited.timer = self.collate  # torch's loop creates a new fetcher for each pass
+
+    def loaded(self, item: Any) -> bool:
+        """Whether this was a batch."""
+        if not self.is_loading:
+            return False
+        ended_ns = now_ns()
+        usage = self.probe.end()
+        self.is_loading = False
+        if is_no_batch(item[1]):
+            return False
+        ring, epoch, index, collate = self.ring, self.pass_index, self.batch_index, self.collate
+        write_batch(ring, epoch, index, self.started_ns, ended_ns, usage, collate.elapsed_ns)
+        write_batch_detail(ring, epoch, index, usage, collate.samples, time.process_time_ns())
+        return True
+
+
+def is_no_batch(item: Any) -> bool:
+    """What a worker sends instead of a batch. torchdata's workers send ``(item, worker, state)``."""
+    item = item[0] if type(item) is tuple and item else item
+    return type(item).__name__ in NO_BATCHES
+
+
+def may_repeat(bound: Mapping[str, Any]) -> bool:
+    """Whether another worker could load the same batches: each has a copy of an iterable data set (kind 1)."""
+    return bound.get("dataset_kind") == 1 and bound.get("num_workers", 0) > 1
+
+
+def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> RingWriter:
+    """Give this process's own queue objects timed ``get`` and ``put``, and time the collate function."""
+    ring = RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY)
+    ring.write(head(WORKER_START, 0), now_ns())
+    collate = _await_fetcher(bound)
+    timer = BatchTimer(ring, collate)
+    first_batches = None
+    if may_repeat(bound):
+        from underfed.trainer.loading.first_batches import FirstBatches
+
+        first_batches = FirstBatches(ring, bound["worker_id"])
+    tasks, batches = bound["index_queue"], bound["data_queue"]
+    get, put = tasks.get, batches.put
+    threads = plan.threads
+
+    def stop(where: str, error: Exception) -> None:
+        del tasks.get, batches.put
+        collate.is_on = False
+        guard.failed(where, error)
+
+    def timed_get(*arguments: Any, **named: Any) -> Any:
+        nonlocal threads
+        task = get(*arguments, **named)
+        try:
+            if threads is not None:  # not earlier: torch's loop sets one thread, and then the user's init function runs
+                apply_threads(threads)
+                threads = None
+            timer.taken(task)
+        except Exception as error:
+            stop("worker task", error)
+        return task
+
+    def timed_put(item: Any, *arguments: Any, **named: Any) -> None:
+        try:
+            is_batch = timer.loaded(item)
+            # What comes again in another pass was not given twice.
+            if first_batches is not None and is_batch and not timer.pass_index:
+                first_batches.note(item[1])
+        except Exception as error:
+            stop("worker batch", error)
+        put(item, *arguments, **named)
+
+    tasks.get, batches.put = timed_get, timed_put
+    return ring
+
+
+def apply_threads(count: int) -> None:
+    """In a worker, once its libraries are loaded: at its first batch."""
+    import torch
+
+    torch.set_num_threads(count)
+    if (cv2 := sys.modules.get("cv2")) is not None:
+        cv2.setNumThreads(count)
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return
+    threadpool_limits(count)
+
+
+def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
+    """Torch's loop is about to create its fetcher. The class is spliced again: in a worker it is as torch has it."""
+    timer = CollateTimer()
+    splice_fetchers()
+    holder = bound.get("dataset_holder")  # torch 2.15: a list of one, which the loop empties
+    dataset = holder[0] if holder else bound.get("dataset")
+    awaited.timer, awaited.collate, awaited.dataset_type = timer, bound["collate_fn"], type(dataset)
+    return timer
+
+
+def _torch_loop() -> Loop:
+    """In a spawned worker that watches loaders itself (its main module does so), torch's loop is already ours."""
+    from torch.utils.data._utils import worker
+
+    loop: Loop = worker._worker_loop
+    return loop.original if isinstance(loop, WorkerEntry) else loop

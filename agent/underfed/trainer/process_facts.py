@@ -1,0 +1,103 @@
+"""The facts of this process: who it is, what it runs, and how it ended."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import sys
+import traceback
+from pathlib import Path
+
+from underfed.exchange import launch
+from underfed.exchange.config import Config, script_path
+from underfed.exchange.facts import End, Origin, RunFacts
+from underfed.exchange.rank import Rank
+from underfed.host import procfs
+from underfed.host.clock import now_ns, wall_clock
+
+TEXT_LENGTH = 2000
+"""Of a word of the command line, and of the reason for an end."""
+
+
+def make_origin(config: Config, rank: Rank, run_id: str, directory: Path) -> Origin:
+    return Origin(
+        run_id=run_id,
+        rank=rank.rank,
+        incarnation=int(directory.name.rpartition("-")[2]),
+        pid=os.getpid(),
+        start_ticks=procfs.start_ticks(os.getpid()),
+        boot_id=procfs.boot_id(),
+        pid_namespace=procfs.pid_namespace(),
+        hostname=platform.node(),
+        started_at=wall_clock(),
+        origin_ns=now_ns(),
+        url=config.url,
+        data_directory=str(config.data_directory),
+        visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+        device_order=os.environ.get("CUDA_DEVICE_ORDER"),
+    )
+
+
+def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
+    from underfed import __version__
+
+    return RunFacts(
+        project=config.project,
+        name=config.name,
+        job=f"{config.project}/{config.name}",
+        user=user_name(),
+        hostname=platform.node(),
+        command=[word[:TEXT_LENGTH] for word in sys.orig_argv[:200]],
+        script=script_path(),
+        pid=os.getpid(),
+        rank=rank.rank,
+        local_rank=rank.local_rank,
+        node_rank=rank.node_rank,
+        world_size=rank.world_size,
+        agent_version=__version__,
+        python_version=platform.python_version(),
+        torch_version=None,
+        started_by=started_by,
+        tags=dict(config.tags),
+        config=dict(config.config),
+        launcher=rank.launcher,
+        restart_count=rank.restart_count,
+        advice_of=launch.advice_of(os.environ),
+        not_measured={} if rank.why_apart is None else {"other_hosts": rank.why_apart},
+    )
+
+
+def how_it_ended() -> End:
+    """From what the interpreter still knows of the exception that ended it, if one did."""
+    error = sys.exc_info()[1] or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if isinstance(error, SystemExit):
+        return exit_end(error)
+    if error is None or is_interactive():
+        return End("finished")
+    return End("crashed", last_words(error), 130 if isinstance(error, KeyboardInterrupt) else 1)
+
+
+def exit_end(error: SystemExit) -> End:
+    """``sys.exit()`` in a child of multiprocessing; torch's ``spawn`` ends so after the child's own exception."""
+    if error.code in (None, 0):
+        return End("finished")
+    code = error.code if isinstance(error.code, int) else 1
+    return End("crashed", last_words(error.__context__ or error), code)
+
+
+def last_words(error: BaseException) -> str:
+    """``Type: message``, as the end of a traceback has it."""
+    return traceback.format_exception_only(type(error), error)[-1].strip()[:TEXT_LENGTH]
+
+
+def is_interactive() -> bool:
+    """In a notebook or prompt, where an earlier uncaught exception says nothing about how the run ends."""
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or "PYTHONINSPECT" in os.environ
+
+
+def user_name() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return None  # a container's user without a name

@@ -1,0 +1,218 @@
+"""This process's part in a run: its directory, its watched loaders, and its end.
+
+At most one at a time. A forked child forgets it: the rings are its parent's.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing import parent_process, util
+from pathlib import Path
+from typing import Any
+
+from underfed.errors import RunDirectoryError
+from underfed.exchange import launch, run_files
+from underfed.exchange.config import Config, Value
+from underfed.exchange.facts import End, Replayed, RunFacts, write_facts
+from underfed.exchange.guard import Guard
+from underfed.exchange.rank import Rank, make_run_id, read_rank
+from underfed.host.clock import wall_clock_ms
+from underfed.host.lock import is_held
+from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
+from underfed.trainer.device.versions import with_versions
+from underfed.trainer.hooks.install import LOADING_FACTS
+from underfed.trainer.hooks.iterable import NO_DATALOADER
+from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
+from underfed.trainer.hooks.session import Session, open_session
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.process_facts import how_it_ended, make_origin, make_run_facts
+from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
+
+DRAIN_S = 1.0
+"""A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
+
+POLL_S = 0.01
+LAST_POLLS = 8
+"""At the end the device has mostly done its work: each poll reads the events of two requests."""
+
+
+class Recording:
+    """The run as its training process knows it."""
+
+    def __init__(self, config: Config, rank: Rank, run_id: str, directory: Path, started_by: str) -> None:
+        self.config = config
+        self.run_id = run_id
+        self.directory = directory
+        self.pid = os.getpid()
+        self.guard = Guard(str(directory / run_files.FAILURES))
+        self.registry = Registry()
+        self.origin = make_origin(config, rank, run_id, directory)
+        self.facts = make_run_facts(config, rank, started_by)
+        self.has_ended = False
+        self._write()
+
+    def begin(self) -> None:
+        """Start the collector, and register what marks the end."""
+        start_collector(self.directory.parent, self.guard)
+        # A child of multiprocessing ends without atexit, but runs these.
+        if parent_process() is not None:
+            util.Finalize(None, self.end_as_seen, exitpriority=0)
+        else:
+            atexit.register(self.end_as_seen)
+
+    def watch(self, loader: Any, name: str | None, site: str, reasons: Mapping[str, str]) -> WatchedLoader | None:
+        """Record this DataLoader from its next iterator on. ``reasons``: what cannot be measured of it."""
+        watched = self._watch(loader, name, site)
+        if watched is not None:
+            watched.report(loader_facts(loader, watched.name, site, reasons))
+        return watched
+
+    def watch_iterable(self, stand_in: Any, iterable: Any, name: str | None, site: str) -> bool:
+        """Any other iterable: only wait and step are measured. Returns whether it is recorded."""
+        watched = self._watch(stand_in, name, site)
+        if watched is not None:
+            watched.report(iterable_facts(iterable, watched.name, site, dict.fromkeys(LOADING_FACTS, NO_DATALOADER)))
+        return watched is not None
+
+    def open_plain(self, stand_in: Any) -> Session | None:
+        """For a pass over what is no DataLoader."""
+        watched = self.registry.find(stand_in)
+        if watched is None or self.has_ended or os.getpid() != self.pid:
+            return None
+        try:
+            session = open_session(watched)
+            session.begin_plain()
+        except Exception as error:
+            self.guard.failed("iterator start", error)
+            return None
+        return session
+
+    def _watch(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
+        watched = self.registry.watch(
+            loader,
+            name,
+            site,
+            lambda index, name: WatchedLoader(index, name, self.directory, self.guard, self.note_versions),
+        )
+        if watched is None:
+            excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
+            self.guard.note("watch", excess)
+        return watched
+
+    def note_overrides(self, applied: Mapping[str, Value], refused: Mapping[str, str]) -> None:
+        """What ``--set`` and ``--apply`` changed, and what they could not."""
+        reasons = {f"set:{name}": reason for name, reason in refused.items()}
+        others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
+        self._report(replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons}))
+
+    def note_replay(self, result: Replayed) -> None:
+        self._report(replace(self.facts, replay=result))
+
+    def note_versions(self) -> None:
+        """Again while a device may yet be used: a program may do so for the first time in the middle of an epoch."""
+        import torch
+
+        self._report(with_versions(self.facts, torch))
+
+    def end_as_seen(self) -> None:
+        """At the end of the process."""
+        self.end(how_it_ended())
+
+    def end(self, end: End) -> None:
+        """Mark the end, and wait at most ``DRAIN_S`` until the collector has read the records."""
+        if self.has_ended or os.getpid() != self.pid:
+            return
+        self.has_ended = True
+        atexit.unregister(self.end_as_seen)
+        try:
+            for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
+                for _ in range(LAST_POLLS):
+                    clock.poll()
+            write_facts(self.directory / run_files.END, end=end)
+            ensure_collector(self.directory.parent, self.guard, is_end=True)
+            self._say_what_is_left()
+        except Exception as error:
+            self.guard.failed("end", error)
+
+    def _say_what_is_left(self) -> None:
+        drained = self._wait_until_drained()
+        unsent = (drained or {}).get("unsent")
+        if unsent:
+            say(
+                f"windows of run {self.run_id} left to send: {unsent}, kept in {self.config.data_directory}; "
+                f"{self.config.url} did not take them, `underfed push` sends them"
+            )
+        elif drained is None and not is_held(self.directory.parent):
+            say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `underfed push` sends it")
+
+    def _wait_until_drained(self) -> Mapping[str, Any] | None:
+        """What the collector reported when it had read everything; ``None`` when it did not in time."""
+        deadline = time.monotonic() + DRAIN_S
+        while time.monotonic() < deadline:
+            try:
+                drained: Mapping[str, Any] = json.loads((self.directory / run_files.DRAINED).read_text())
+                (self.directory / run_files.DRAINED).unlink()
+            except FileNotFoundError:
+                if not self.directory.exists():
+                    return {}
+            else:
+                return drained
+            if not is_served(self.directory.parent):
+                return None
+            time.sleep(POLL_S)
+        return None
+
+    def _report(self, facts: RunFacts) -> None:
+        """Write the run's facts where the collector finds them, if they have changed."""
+        if facts != self.facts:
+            self.facts = facts
+            self._write()
+
+    def _write(self) -> None:
+        write_facts(self.directory / run_files.RUN, origin=self.origin, run=self.facts)
+
+
+def open_recording(config: Config) -> Recording:
+    """Create this process's directory and begin.
+
+    Raises:
+        RunDirectoryError: there is no safe place for the rings.
+    """
+    rank = read_rank(os.environ)
+    run_id = config.run_id or make_run_id(config.name, rank)
+    directory = make_directory(config, rank, run_id)
+    try:
+        recording = Recording(config, rank, run_id, directory, launch.started_by(os.environ))
+    except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
+    recording.begin()
+    launch.report(os.environ, launch.RECORDING, run_id)
+    if rank.rank == 0:
+        say(f"run {config.name} at {config.url}/runs/{run_id}")
+    return recording
+
+
+def make_directory(config: Config, rank: Rank, run_id: str) -> Path:
+    """This incarnation's, at the first root that is safe: in /dev/shm others may have been before us."""
+    *earlier, last = run_files.find_roots(os.environ, config.data_directory)
+    for root in earlier:
+        with suppress(RunDirectoryError):
+            return run_files.make_rank_directory(root, run_id, rank.rank, wall_clock_ms())
+    return run_files.make_rank_directory(last, run_id, rank.rank, wall_clock_ms())
+
+
+def say(line: str) -> None:
+    """One line for the person who trains. A closed stderr is no reason to fail."""
+    try:
+        print(f"underfed: {line}", file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        return

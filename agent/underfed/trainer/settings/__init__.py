@@ -1,0 +1,1 @@
+"""A loader's settings: read as facts, and set from outside (``--set``)."""

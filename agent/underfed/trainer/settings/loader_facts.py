@@ -1,0 +1,227 @@
+"""The facts of a DataLoader, read once when it is watched, without running the data set's own code where possible."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from underfed.exchange.config import LARGEST, Value
+from underfed.exchange.facts import LoaderFacts
+from underfed.trainer.settings.loader_parts import attributes_of
+
+NESTED_DATASETS = 4
+"""``Subset(Subset(…))``: so deep a data set's transforms are looked for."""
+
+LISTED_TRANSFORMS = 32
+NAME_LENGTH, REASON_LENGTH = 100, 200
+PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
+NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
+NO_LENGTH = "an iterable data set is not asked for its length: torch would remember that and warn by it"
+
+
+def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
+    """``not_measured`` holds the reasons known beforehand, for batch facts that no hook delivers.
+
+    A length that raises is "not measured", with what it raised as the reason. ``len()`` of an iterable data set
+    is not taken.
+    """
+    reasons = dict(not_measured)
+    kind = _dataset_kind(loader)
+    lengths: dict[str, int | None] = {"dataset_length": None, "batches_per_epoch": None}
+    if kind == "map":
+        lengths["dataset_length"] = _length(lambda: len(loader.dataset), "dataset_length", reasons)
+        lengths["batches_per_epoch"] = _length(lambda: len(loader), "batches_per_epoch", reasons)
+    else:
+        reasons |= dict.fromkeys(lengths, NO_LENGTH)
+    if not loader.num_workers:
+        reasons["queue_depth"] = NO_QUEUE
+    shards, why_unsharded = _sharding(loader, reasons) if kind == "iterable" else (None, None)
+    return LoaderFacts(
+        loader=name,
+        settings=_settings(loader),
+        dataset_type=type(loader.dataset).__name__,
+        dataset_kind=kind,
+        sampler_type=_sampler_type(loader),
+        collate_type=_name(loader.collate_fn),
+        transforms=_transforms(loader.dataset),
+        watched_at=watched_at,
+        shards=shards,
+        why_unsharded=why_unsharded,
+        not_measured=reasons,
+        paths=data_paths(loader.dataset),
+        dataset_length=lengths["dataset_length"],
+        batches_per_epoch=lengths["batches_per_epoch"],
+    )
+
+
+def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> LoaderFacts:
+    """The facts with the loader's settings as they are now. ``threads``: of each worker; ``None``: as torch has it."""
+    settings = _settings(loader) | ({} if threads is None else {"threads_per_worker": threads})
+    reasons = {name: why for name, why in facts.not_measured.items() if why != NO_QUEUE}
+    if not loader.num_workers:
+        reasons["queue_depth"] = NO_QUEUE
+    return replace(facts, settings=settings, not_measured=reasons)
+
+
+def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
+    """Of what is no DataLoader: its type stands where the data set's would."""
+    return LoaderFacts(
+        loader=name,
+        settings={},
+        dataset_type=type(iterable).__name__,
+        dataset_kind=None,
+        dataset_length=None,
+        batches_per_epoch=None,
+        sampler_type=None,
+        collate_type=None,
+        transforms=None,
+        watched_at=watched_at,
+        not_measured=dict(not_measured),
+    )
+
+
+def data_paths(dataset: Any) -> list[str]:
+    """Files or directories that the data set's own attributes name, by torchvision's conventions and the like.
+
+    Only instance dictionaries are read, and of a list of samples the first.
+    """
+    found: dict[str, None] = {}
+    for _ in range(NESTED_DATASETS):
+        attributes = attributes_of(dataset)
+        for value in list(attributes.values())[:PATH_ATTRIBUTES]:
+            path = _first_path(value)
+            if path is not None:
+                found[path] = None
+        dataset = attributes.get("dataset")
+    return list(found)[:LISTED_PATHS]
+
+
+def _first_path(value: Any) -> str | None:
+    for _ in range(2):  # [path, …] and [(path, label), …]
+        value = value[0] if isinstance(value, (list, tuple)) and value else value
+    if not isinstance(value, (str, os.PathLike)) or len(os.fspath(value)) > PATH_LENGTH:
+        return None
+    path = Path(os.fsdecode(value))
+    try:
+        return str(path.absolute()) if len(path.parts) > 1 and path.exists() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _settings(loader: Any) -> dict[str, Value]:
+    return {
+        "num_workers": loader.num_workers,
+        "prefetch_factor": loader.prefetch_factor,
+        "batch_size": _batch_size(loader),
+        "pin_memory": bool(loader.pin_memory),
+        "persistent_workers": bool(loader.persistent_workers),
+        "in_order": bool(getattr(loader, "in_order", True)),
+        "drop_last": bool(loader.drop_last),
+        "timeout_s": float(loader.timeout),
+        "multiprocessing_context": _start_method(loader),
+        **_sharing_strategy(),
+    }
+
+
+def _batch_size(loader: Any) -> int | None:
+    """A custom ``batch_sampler`` may have one; without batching there is none."""
+    size = loader.batch_size
+    if size is None:
+        size = vars(loader.batch_sampler).get("batch_size") if hasattr(loader.batch_sampler, "__dict__") else None
+    return size if isinstance(size, int) else None
+
+
+def _start_method(loader: Any) -> str | None:
+    """Asking for the default must not fix it, as ``get_start_method()`` would."""
+    if not loader.num_workers:
+        return None
+    context = loader.multiprocessing_context
+    chosen = context.get_start_method() if context is not None else multiprocessing.get_start_method(allow_none=True)
+    return chosen or multiprocessing.get_all_start_methods()[0]
+
+
+def _sharing_strategy() -> dict[str, Value]:
+    """How tensors of workers are handed over, which is one for all loaders."""
+    module = sys.modules.get("torch.multiprocessing")
+    return {"sharing_strategy": module.get_sharing_strategy()} if module is not None else {}
+
+
+def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | None]:
+    """As ``shards_itself``; a reason why it is not known goes to ``reasons``."""
+    from underfed.trainer.settings.sharding import shards_itself
+
+    try:
+        shards, why = shards_itself(loader)
+    except Exception as error:
+        # The data set's classes may be of a kind that cannot be looked at.
+        shards, why = None, f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+    if shards is None and why is not None:
+        reasons["shards"] = why
+    return shards, why if shards is False else None
+
+
+def _dataset_kind(loader: Any) -> str:
+    from torch.utils.data import IterableDataset
+
+    return "iterable" if isinstance(loader.dataset, IterableDataset) else "map"
+
+
+def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> int | None:
+    try:
+        length = measure()
+    except Exception as error:
+        # The user's own __len__: what it raises is a fact about the data set, not a failure of ours.
+        reasons[name] = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+        return None
+    if length > LARGEST:
+        reasons[name] = "endless: longer than 2^53"
+        return None
+    return length
+
+
+def _sampler_type(loader: Any) -> str | None:
+    if type(loader.batch_sampler).__name__ not in ("BatchSampler", "NoneType"):
+        return type(loader.batch_sampler).__name__
+    return type(loader.sampler).__name__ if _dataset_kind(loader) == "map" else None
+
+
+def _transforms(dataset: Any) -> list[str] | None:
+    """Class names of what torchvision's convention calls transforms; ``None`` where a data set has none there.
+
+    Only instance dictionaries are read: a ``__getattr__`` of the user's would be user code.
+    """
+    for _ in range(NESTED_DATASETS):
+        attributes = attributes_of(dataset)
+        found = [attributes[name] for name in ("transform", "transforms") if attributes.get(name) is not None]
+        if found:
+            names = [name for transform in found[:1] for name in _listed(transform)]
+            return names[:LISTED_TRANSFORMS]
+        dataset = attributes.get("dataset")
+    return None
+
+
+def _listed(transform: Any) -> Iterator[str]:
+    """The members of a ``Compose`` or ``Sequential``, else the transform itself."""
+    attributes = attributes_of(transform)
+    members = attributes.get("transforms") or attributes.get("_modules")
+    if isinstance(transform, (list, tuple)):
+        members = transform
+    if isinstance(members, Mapping):
+        members = list(members.values())
+    if isinstance(members, (list, tuple)):
+        yield from (_name(member) for member in members[:LISTED_TRANSFORMS])
+    else:
+        yield _name(transform)
+
+
+def _name(thing: Any) -> str:
+    if isinstance(thing, partial):
+        return _name(thing.func)
+    own = getattr(thing, "__qualname__", None) if callable(thing) and hasattr(thing, "__code__") else None
+    return str(own or type(thing).__name__)[:NAME_LENGTH]

@@ -1,0 +1,29 @@
+"""What a loader is built of, read from instance dictionaries: ``getattr`` could run the program's own code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+NESTED_SAMPLERS = 4
+"""A shard of a batch sampler of a distributed sampler of a sampler: so deep frameworks go."""
+
+
+def attributes_of(thing: Any) -> Mapping[str, Any]:
+    """Its own ones. An adapter or a stand-in would answer ``getattr`` for the loader inside it."""
+    try:
+        attributes = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return {}
+    return attributes if isinstance(attributes, dict) else {}
+
+
+def samplers_of(loader: Any) -> Iterator[Any]:
+    """Its batch sampler, else its sampler, and those inside, the outermost first."""
+    inside = loader
+    for _ in range(NESTED_SAMPLERS):
+        attributes = attributes_of(inside)
+        inside = attributes.get("sampler") if (outer := attributes.get("batch_sampler")) is None else outer
+        if inside is None:
+            return
+        yield inside

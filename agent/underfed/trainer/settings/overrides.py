@@ -1,0 +1,199 @@
+"""``--set``: other settings for the loader that a program trains from, put in as it begins to iterate."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from underfed.exchange import launch
+from underfed.exchange.config import Value
+from underfed.exchange.guard import Guard
+from underfed.exchange.launch import Say, first_rank_only
+from underfed.trainer.settings.sharding import why_unsharded
+from underfed.trainer.settings.training_loaders import TrainingLoaders
+from underfed.trainer.settings.tunable import NAMES, format_value, needs_workers, parse_settings
+
+PREFETCH_FACTOR = 2
+"""What ``DataLoader.__init__`` takes where none is given, with workers."""
+
+NOT_YET = "no training loader was iterated"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of each setting at one loader."""
+
+    accepted: dict[str, Value] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    """Of the loader, as ``DataLoader.__init__`` would have set them."""
+
+
+class Overrides:
+    """For one process. Called on the training thread, before a loader creates or resets an iterator."""
+
+    def __init__(self, settings: Mapping[str, Value], say: Say) -> None:
+        self.applied: dict[str, Value] = {}
+        self.refused: dict[str, str] = dict.fromkeys(settings, NOT_YET)
+        self.changed: Callable[[], None] | None = None
+        """Called when ``applied`` or ``refused`` are another than before."""
+        self._settings = dict(settings)
+        self._say = say
+        self._said: set[str] = set()
+        self._training = TrainingLoaders()
+        self._settled: dict[int, tuple[weakref.ref[Any], Decision | None]] = {}
+
+    def before_iter(self, loader: Any) -> None:
+        """Once for each loader, before its first iterator; what comes later finds it as it is. Raises nothing."""
+        settled = self._settled.get(id(loader))
+        is_known = settled is not None and settled[0]() is loader
+        if settled is not None and is_known and settled[1] is not None:
+            return
+        try:
+            is_training = self._training.has(loader)
+            decision = self._settle(loader, was_iterated=is_known) if is_training else None
+            self._settled[id(loader)] = weakref.ref(loader), decision
+        except Exception as error:
+            decision = Decision(refused=dict.fromkeys(self._settings, f"{type(error).__name__}: {error}"))
+            self._note(loader, decision, {})
+            self._settings.clear()
+
+    def threads_for(self, loader: Any) -> int | None:
+        """How many threads each worker of this loader may use; ``None``: what torch gives it."""
+        settled = self._settled.get(id(loader))
+        decision = settled[1] if settled is not None and settled[0]() is loader else None
+        count = decision.accepted.get("threads_per_worker") if decision is not None else None
+        return count if isinstance(count, int) else None
+
+    def _settle(self, loader: Any, *, was_iterated: bool) -> Decision:
+        decision = decide(loader, self._settings, was_iterated=was_iterated)
+        before = {name: vars(loader).get(name) for name in decision.attributes}
+        vars(loader).update(decision.attributes)
+        self._note(loader, decision, before)
+        return decision
+
+    def _note(self, loader: Any, decision: Decision, before: Mapping[str, Value]) -> None:
+        known = dict(self.applied), self.refused
+        self.applied |= decision.accepted
+        self.refused = {name: why for name, why in self.refused.items() if why != NOT_YET} | decision.refused
+        for name, why in decision.refused.items():
+            self._say_once(f"--set {name}={format_value(self._settings[name])} is refused: {why}")
+        accepted = decision.accepted.items()
+        changes = [f"{name} {_was(before, name, value)}{format_value(value)}" for name, value in accepted]
+        if changes:
+            self._say_once(f"the loader of {type(loader.dataset).__name__} trains with {', '.join(changes)}")
+        launch.report(os.environ, launch.SETTLED)
+        if self.changed is not None and known != (self.applied, self.refused):
+            try:
+                self.changed()
+            except Exception as error:
+                Guard().failed("overrides", error)
+
+    def _say_once(self, line: str) -> None:
+        """A program may create its loader again for each epoch."""
+        if line not in self._said:
+            self._said.add(line)
+            self._say(line)
+
+
+def read_overrides(environ: Mapping[str, str], say: Say) -> Overrides | None:
+    """What the launcher found to be right; ``None`` where nothing is to be set."""
+    words = environ.get(launch.SET)
+    return Overrides(parse_settings(words.split(",")), first_rank_only(environ, say)) if words else None
+
+
+def decide(loader: Any, settings: Mapping[str, Value], *, was_iterated: bool) -> Decision:
+    """For a loader that is trained from. Changes nothing."""
+    kept = why_kept(loader, was_iterated=was_iterated)
+    if kept is not None:
+        return Decision(refused=dict.fromkeys(settings, kept))
+    decision = Decision()
+    workers = loader.num_workers
+    # The number of workers first: the others depend on what became of it.
+    for name in sorted(settings, key=NAMES.index):
+        value = settings[name]
+        why = why_refused(loader, name, value, workers)
+        if why is not None:
+            decision.refused[name] = why
+            continue
+        decision.accepted[name] = value
+        if name == "num_workers":
+            workers = value
+        if name != "threads_per_worker":
+            decision.attributes[name] = value
+    if "num_workers" in decision.accepted:
+        decision.attributes.update(with_workers(loader, decision.attributes) if workers else without_workers(loader))
+    return decision
+
+
+def with_workers(loader: Any, attributes: Mapping[str, Value]) -> dict[str, Value]:
+    return {"prefetch_factor": attributes.get("prefetch_factor") or loader.prefetch_factor or PREFETCH_FACTOR}
+
+
+def without_workers(loader: Any) -> dict[str, Value]:
+    """A start method without anything to start would be refused where a framework creates the loader again."""
+    contexts = [name for name in vars(loader) if name.endswith("__multiprocessing_context")]
+    return {"prefetch_factor": None, "persistent_workers": False, **dict.fromkeys(contexts)}
+
+
+def why_kept(loader: Any, *, was_iterated: bool) -> str | None:
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    if any(isinstance(value, _BaseDataLoaderIter) for value in vars(loader).values()):
+        return f"this {type(loader).__name__} keeps an iterator that was made before"
+    return "the loader was iterated before, without gradients" if was_iterated else None
+
+
+def why_refused(loader: Any, name: str, value: Any, workers: int) -> str | None:
+    """``workers``: as many as the loader will have."""
+    if isinstance(getattr(type(loader), name, None), property):
+        return f"{type(loader).__name__} computes it itself"
+    if name == "num_workers":
+        return why_not_so_many(loader, value)
+    if not workers and needs_workers(name, value):
+        return "the loader has no workers"
+    if name == "in_order" and not hasattr(loader, "in_order"):
+        return f"torch {_torch().__version__} has no in_order, 2.6 has"
+    if name == "pin_memory" and value and not has_accelerator():
+        return "there is no accelerator to copy to"
+    return None
+
+
+def why_not_so_many(loader: Any, workers: int) -> str | None:
+    from torch.utils.data import IterableDataset
+
+    if not workers:
+        return "its timeout needs workers" if loader.timeout else None
+    if not loader.num_workers and _is_daemon():
+        return "this process may not start others"
+    # One worker loads the same as none.
+    if workers > max(loader.num_workers, 1) and isinstance(loader.dataset, IterableDataset):
+        return why_unsharded(loader, workers)
+    return None
+
+
+def has_accelerator() -> bool:
+    """As torch's iterators ask before they pin."""
+    torch = _torch()
+    accelerator = getattr(torch, "accelerator", None)
+    return bool(accelerator.is_available() if accelerator is not None else torch.cuda.is_available())
+
+
+def _was(before: Mapping[str, Value], name: str, value: Value) -> str:
+    was = before.get(name)
+    return f"{format_value(was)} → " if name in before and was != value else ""
+
+
+def _is_daemon() -> bool:
+    process = sys.modules.get("multiprocessing.process")
+    return bool(process.current_process().daemon) if process is not None else False
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch

@@ -1,0 +1,31 @@
+"""The form in which a change is declared: one file in ``catalogue/`` for each, with one ``CHANGE``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from underfed_server.advice.case import Case
+from underfed_server.advice.proof.traits import Sign
+from underfed_server.model import Advice, Refusal
+
+Outcomes = Sequence[Advice | Refusal]
+"""Nothing: the change does not apply to the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Its name is that of its file. Which causes it cures is said by the causes."""
+
+    label: str
+    """What people read, in the page and the terminal."""
+    about: str
+    """Its line in docs/causes.md."""
+    consider: Callable[[Case], Outcomes]
+    sign: Sign | None = None
+    """By what a later run shows that it carries the change, where no setting of the loader says so. A change of code
+    that leaves no sign is never said to be carried."""
+    alters: str | None = None
+    """The trait besides settings that it alters, and may."""
+    is_between_epochs: bool = False
+    """What it gains is gained between epochs: runs are compared by whole ones only (CONTRACT)."""

@@ -1,0 +1,193 @@
+"""What handing a batch from a worker to the training loop takes: as seen in the run, else as measured on its host.
+
+With ``file_descriptor`` sharing each tensor costs a handshake with the worker that created it. A worker that is in the
+middle of the next load has to be interrupted for each turn of the handshake, up to the interpreter's switch interval of
+5 ms, so the same batch is received in 1.3 ms from an idle worker and in 5–15 ms from one that computes in Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from underfed_server.advice.prediction.simulate import Handover
+from underfed_server.diagnosis.measures import mean
+from underfed_server.facts.record import HostShare, LoaderFacts, Mask, RankFacts
+from underfed_server.measurements import Column
+from underfed_server.model import HandoverCosts
+
+FEED_US = 250.0
+FEED_WAIT_US = 200.0
+EARLY_US = 200.0
+PAUSE_US = 300.0
+"""Own study. A calibration of so few microseconds would not be worth its time."""
+
+UNCALIBRATED = HandoverCosts(
+    receive_us=500.0,
+    receive_wait_us=500.0,
+    tensor_us=130.0,
+    tensor_wait_us=110.0,
+    write_tensor_us=50.0,
+    write_mb_us=700.0,
+    free_mb_us=150.0,
+)
+"""Own study: torch 2.13, file_descriptor sharing, two virtual cores of an EPYC."""
+
+INTERRUPTED_US = 3_000.0
+"""More, of a worker that computes: between none (its libraries release the interpreter) and three turns of 5 ms."""
+
+FEW = 8
+"""Requests of a kind from which their wait is taken as seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """Of one batch, in microseconds of CPU."""
+
+    write_us: float
+    """In the worker: new pages are faulted in and filled."""
+    free_us: float
+    """In the training process: the pages are given back."""
+
+
+def read_handover(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> tuple[Handover, SharedMemory]:
+    usual, shared = usual_handover(loader, host.handover or UNCALIBRATED)
+    if not loader.num_workers:
+        return usual, shared
+    pin_us = mean(rank.batches.pin_us)
+    if pin_us is not None:
+        return _through_pin_thread(rank, usual, pin_us), shared
+    idle, busy, early = _ready_waits(rank, usual)
+    awaited = _awaited_us(rank)
+    idle_us, busy_us = _mean_of(idle), _mean_of(busy)
+    if idle_us is None and busy_us is None and awaited is not None:
+        received = max(0.0, awaited - usual.feed_us - usual.feed_wait_us)
+        idle_us, busy_us = (received, None) if (loader.prefetch_factor or 2) == 1 else (None, received)
+    if busy_us is None:
+        busy_us = (idle_us if idle_us is not None else usual.receive_us + usual.receive_wait_us) + interrupted_us(rank)
+    if idle_us is None:
+        idle_us = min(busy_us, usual.receive_us + usual.receive_wait_us)
+    cpu_us = min(usual.receive_us, 0.6 * idle_us)
+    return (
+        Handover(
+            feed_us=_feed_us(rank, usual),
+            feed_wait_us=usual.feed_wait_us,
+            receive_us=cpu_us,
+            receive_wait_us=idle_us - cpu_us,
+            busy_wait_us=max(busy_us, idle_us) - cpu_us,
+            early_us=_mean_of(early) or usual.early_us,
+            pause_us=_pause_us(rank, usual),
+        ),
+        shared,
+    )
+
+
+def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Handover:
+    """That thread receives, and the loop waits for a ready batch no longer than a queue between threads takes."""
+    waits = rank.steps.data_wait_us - np.nan_to_num(rank.steps.sampler_us)
+    ready = waits[rank.steps.queue_depth >= 1]
+    taken_us = float(np.median(ready)) if len(ready) >= FEW else usual.early_us
+    return replace(
+        usual,
+        feed_us=_feed_us(rank, usual),
+        early_us=min(taken_us, usual.early_us),
+        pause_us=_pause_us(rank, usual),
+        pin_us=pin_us,
+    )
+
+
+def usual_handover(loader: LoaderFacts, costs: HandoverCosts) -> tuple[Handover, SharedMemory]:
+    """Of a batch of this loader's size, where no worker was seen."""
+    tensors, megabytes = loader.batch_tensors or 2, (loader.batch_bytes or 0) / 1e6
+    wait_us = costs.receive_wait_us + tensors * costs.tensor_wait_us
+    handover = Handover(
+        feed_us=FEED_US + tensors * costs.tensor_us / 2,
+        feed_wait_us=FEED_WAIT_US,
+        receive_us=costs.receive_us + tensors * costs.tensor_us,
+        receive_wait_us=wait_us,
+        busy_wait_us=wait_us + INTERRUPTED_US,
+        early_us=EARLY_US,
+        pause_us=PAUSE_US,
+    )
+    written_us = costs.write_mb_us * megabytes + costs.write_tensor_us * tensors
+    return handover, SharedMemory(written_us, costs.free_mb_us * megabytes)
+
+
+def interrupted_us(rank: RankFacts) -> float:
+    """Beside a worker that computes a part of its load, how much longer receiving takes on average."""
+    load, cpu = float(np.nansum(rank.batches.load_us)), float(np.nansum(rank.batches.cpu_us))
+    return INTERRUPTED_US * (min(1.0, cpu / load) if load > 0 else 1.0)
+
+
+def _ready_waits(rank: RankFacts, usual: Handover) -> tuple[Column, Column, Column]:
+    """Waits for ready batches: of an idle worker, of one that loads its next, and for those received early."""
+    steps = rank.steps
+    ready = steps.queue_depth >= 1
+    early = ready & (
+        steps.data_wait_us - np.nan_to_num(steps.sampler_us) < 0.5 * (usual.receive_us + usual.receive_wait_us)
+    )
+    busy = _owner_loads(rank)
+    waits = np.maximum(0.0, steps.data_wait_us - np.nan_to_num(steps.sampler_us))
+    return waits[ready & ~early & ~busy], waits[ready & ~early & busy], waits[early]
+
+
+def _owner_loads(rank: RankFacts) -> Mask:
+    """Whether the worker that loaded the batch of each step was loading another one when the step asked for it."""
+    steps, batches = rank.steps, rank.batches
+    owner = dict(zip(zip(batches.epoch_index, batches.batch_index, strict=True), batches.worker, strict=True))
+    loading = np.zeros(len(steps), dtype=bool)
+    spans = {worker: _spans(rank, worker) for worker in np.unique(batches.worker)}
+    for position, key in enumerate(zip(steps.epoch_index, steps.batch_index, strict=True)):
+        if key in owner:
+            starts, ends = spans[owner[key]]
+            last = int(np.searchsorted(starts, steps.start_us[position], side="right")) - 1
+            loading[position] = last >= 0 and ends[last] > steps.start_us[position]
+    return loading
+
+
+def _spans(rank: RankFacts, worker: int) -> tuple[Column, Column]:
+    mine = rank.batches.worker == worker
+    order = np.argsort(rank.batches.start_us[mine])
+    starts = rank.batches.start_us[mine][order]
+    return starts, starts + rank.batches.load_us[mine][order]
+
+
+def _awaited_us(rank: RankFacts) -> float | None:
+    """Median time from a worker finishing a batch that the loop waited for until the loop has it."""
+    steps, batches = rank.steps, rank.batches
+    keys = zip(batches.epoch_index, batches.batch_index, strict=True)
+    ready = dict(zip(keys, batches.start_us + batches.load_us, strict=True))
+    late = []
+    for position, key in enumerate(zip(steps.epoch_index, steps.batch_index, strict=True)):
+        got = steps.start_us[position] + steps.data_wait_us[position] - np.nan_to_num(steps.sampler_us[position])
+        if key in ready and steps.start_us[position] < ready[key] <= got:
+            late.append(got - ready[key])
+    return float(np.median(late)) if len(late) >= FEW else None
+
+
+def _mean_of(waits: Column) -> float | None:
+    """Mean without the slowest twentieth, which other things delay."""
+    if len(waits) < FEW:
+        return None
+    return float(np.mean(waits[waits <= np.quantile(waits, 0.95)]))
+
+
+def _feed_us(rank: RankFacts, usual: Handover) -> float:
+    """CPU of the worker's other threads, a batch: they hand over, and answer handshakes."""
+    beside = rank.batches.process_cpu_us - rank.batches.cpu_us
+    beside = beside[np.isfinite(beside)]
+    return max(0.0, float(np.median(beside))) if len(beside) >= FEW else usual.feed_us
+
+
+def _pause_us(rank: RankFacts, usual: Handover) -> float:
+    """Between two loads of a worker that had the next index already: the shortest quarter of the pauses."""
+    pauses = []
+    for worker in np.unique(rank.batches.worker):
+        starts, ends = _spans(rank, worker)
+        pauses.append(starts[1:] - ends[:-1])
+    together = np.concatenate(pauses) if pauses else np.empty(0)
+    together = together[together >= 0]
+    if len(together) < FEW:
+        return usual.pause_us
+    return min(float(np.quantile(together, 0.1)), 3 * usual.pause_us)

@@ -1,0 +1,122 @@
+"""Speed-up of a run under another loader setting, with an interval: the simulator, asked several ways."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from underfed_server.advice.prediction.altered import changed
+from underfed_server.advice.prediction.margin import Margin, read_margin
+from underfed_server.advice.prediction.readings import readings
+from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting, simulate
+from underfed_server.advice.prediction.startup import Epochs, read_epochs
+from underfed_server.advice.prediction.workload import Workload, read_workload
+from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
+
+Item = TypeVar("Item")
+
+UNKNOWN = Outcome(0.0, 0.0)
+"""Until the recorded setting was simulated."""
+
+BLOCKS = 8
+"""Blocks of consecutive steps left out in turn, to see how much the figure hangs on a part of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Of one setting against the recorded one."""
+
+    setting: SimulatedSetting
+    speedup: float
+    low: float
+    high: float
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Predictor:
+    """Answers for one rank of one run. The recorded setting is simulated too: errors of the model cancel."""
+
+    workload: Workload
+    rank: RankFacts
+    host: HostShare
+    epochs: Epochs
+    recorded: Outcome
+    ceiling: float
+    """Speed-up with no data wait at all."""
+    margin: Margin
+
+    @property
+    def recorded_setting(self) -> SimulatedSetting:
+        return self.workload.setting
+
+    def quick(self, setting: SimulatedSetting) -> float:
+        """The speed-up alone, for searching.
+
+        Raises:
+            PredictionError: see :meth:`predict`.
+        """
+        return min(self.ceiling, self.recorded.step_us / self._outcome(self.workload, setting).step_us)
+
+    def predict(self, setting: SimulatedSetting) -> Prediction:
+        """The speed-up with its interval, about two hundred milliseconds of work.
+
+        Raises:
+            PredictionError: what the change does to loading was not measured in this run; the message is the reason.
+        """
+        outcome = self._outcome(self.workload, setting)
+        speedup = self.recorded.step_us / outcome.step_us
+        others = [self._under(reading, setting) for reading in self._readings(setting)]
+        margin = self.margin.of(self.workload, setting, outcome)
+        low = min([speedup, *others]) * math.exp(-margin)
+        high = max([speedup, *others]) * math.exp(margin)
+        speedup, low, high = (min(self.ceiling, each) for each in (speedup, low, high))
+        return Prediction(setting, speedup, low, high, outcome)
+
+    def _readings(self, setting: SimulatedSetting) -> list[Workload]:
+        blocks = [_without_block(self.workload, block) for block in range(BLOCKS)]
+        return [*blocks, *readings(self.workload, self.rank, self.host, setting)]
+
+    def _under(self, reading: Workload, setting: SimulatedSetting) -> float:
+        return self._outcome(reading, reading.setting).step_us / self._outcome(reading, setting).step_us
+
+    def _outcome(self, workload: Workload, setting: SimulatedSetting) -> Outcome:
+        """Of the mean step, the beginnings of epochs included."""
+        inputs = changed(workload, self.rank, setting).inputs(setting)
+        steady, start_us = simulate(inputs, setting), self.epochs.a_step_us(setting)
+        return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)
+
+
+def make_predictor(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Predictor:
+    """Raises:
+    PredictionError: see :func:`read_workload`.
+    """
+    workload = read_workload(rank, loader, host)
+    epochs = read_epochs(rank, workload.setting, workload.handover)
+    predictor = Predictor(
+        workload=workload,
+        rank=rank,
+        host=host,
+        epochs=epochs,
+        recorded=UNKNOWN,
+        ceiling=rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0),
+        margin=Margin(0.0, 0.0, UNKNOWN),
+    )
+    recorded = predictor._outcome(workload, workload.setting)
+    return replace(predictor, recorded=recorded, margin=read_margin(rank, loader, recorded))
+
+
+def _without_block(whole: Workload, block: int) -> Workload:
+    return replace(
+        whole,
+        batches=_leave_out(whole.batches, block),
+        alone=_leave_out(whole.alone, block),
+        works=_leave_out(whole.works, block),
+        works_alone=_leave_out(whole.works_alone, block),
+    )
+
+
+def _leave_out(items: tuple[Item, ...], block: int) -> tuple[Item, ...]:
+    size = len(items) // BLOCKS
+    return items if size == 0 else items[: block * size] + items[(block + 1) * size :]

@@ -1,0 +1,274 @@
+"""A model of torch's DataLoader that runs measured batches and steps under another setting.
+
+The model: ``prefetch_factor × num_workers`` batches outstanding, dispatched round robin, delivered in order; a worker
+loads and begins the next load while a thread of its own hands the batch over; the training process receives (and keeps
+early batches), then works on the step. CPU-bound parts share the usable cores, blocked parts do not. Without workers,
+load and step alternate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from underfed_server.advice.prediction.processor import Compute, Processor, Queue, Request, Sleep, Slowdown, Take, Task
+
+DISPATCH_US = 40.0
+"""CPU of handing one index to a worker's queue (own study, 30–40 µs)."""
+
+SLICES = 4
+"""Pieces in which a load alternates between blocking and computing, as a batch of several samples does."""
+
+STEPS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What loading one batch takes when nothing else runs, in microseconds."""
+
+    cpu_us: float
+    blocked_us: float
+    helpers_us: float = 0.0
+    """CPU that other threads of the loading process spend on the same batch, beside the loading thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """How a batch comes from a worker to the training loop, in microseconds."""
+
+    feed_us: float = 0.0
+    """CPU in the worker's own thread, beside the next load: serialising."""
+    feed_wait_us: float = 0.0
+    """Until that thread runs, and the batch is through the pipe."""
+    receive_us: float = 0.0
+    """CPU in the training process to take a batch out of the pipe."""
+    receive_wait_us: float = 0.0
+    """Waiting in the training process meanwhile: one handshake a tensor, answered by the worker that sent it."""
+    busy_wait_us: float = 0.0
+    """The same where that worker is loading, and its interpreter has to be interrupted."""
+    early_us: float = 0.0
+    """Taking a batch that was received before its turn."""
+    pause_us: float = 0.0
+    """In a worker between two loads."""
+    pin_us: float | None = None
+    """Copying the batch into page-locked memory, in a thread that also receives; ``None``: there is no such thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The rest of one step: what the training thread computes, and what it waits for (device, locks, sleep)."""
+
+    cpu_us: float
+    other_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedSetting:
+    """What a prediction is asked for. Defaults are torch's."""
+
+    num_workers: int
+    prefetch_factor: int = 2
+    persistent_workers: bool = False
+    in_order: bool = True
+    is_in_memory: bool = False
+    """The data set lies in memory: no read waits for storage."""
+    shares_by_name: bool = False
+    """``sharing_strategy="file_system"``: no handshake for each tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Cores that this run may use, how busy ones slow each other down, and the tasks of others that share them."""
+
+    usable: float
+    slowdown: Slowdown
+    others: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Mean of the simulated steps, start left out."""
+
+    step_us: float
+    data_wait_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoopInputs:
+    """Measured batches and steps, cycled through, and what handing over takes."""
+
+    batches: Sequence[Batch]
+    works: Sequence[Work]
+    handover: Handover
+    cores: Cores
+    sampler_us: float = 0.0
+    """CPU of the training process for the sampler, a batch, while the loop waits."""
+
+
+@dataclass(slots=True)
+class _Loop:
+    """When the training loop asked for each batch, and when it got it."""
+
+    asked: list[float] = field(default_factory=list)
+    got: list[float] = field(default_factory=list)
+
+    def outcome(self, skip: int) -> Outcome:
+        asked, got = self.asked[skip:], self.got[skip:]
+        steps = len(asked) - 1
+        waits = sum(late - early for early, late in zip(asked[:steps], got[:steps], strict=True))
+        return Outcome(step_us=(asked[-1] - asked[0]) / steps, data_wait_us=waits / steps)
+
+
+def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) -> Outcome:
+    """Mean step and wait of ``steps`` steps under ``setting``.
+
+    Raises:
+        ValueError: there is no batch or no step to run.
+    """
+    if not inputs.batches or not inputs.works:
+        raise ValueError("nothing to simulate: no measured batch or no measured step")
+    skip = min(steps // 2, 2 * setting.num_workers * setting.prefetch_factor + 4)
+    loop = _Loop()
+    cores = inputs.cores
+    processor = Processor(cores.usable, cores.slowdown, cores.others)
+    if setting.num_workers == 0:
+        processor.start(_train_alone(processor, loop, inputs))
+    else:
+        _Workers(processor, loop, inputs, setting).start()
+    processor.run(lambda: len(loop.asked) > steps + skip)
+    return loop.outcome(skip)
+
+
+def _load(processor: Processor, batch: Batch) -> Iterator[Request]:
+    for _ in range(SLICES):
+        yield Sleep(batch.blocked_us / SLICES)
+        if batch.helpers_us > 0:
+            processor.start(_help(batch.helpers_us / SLICES))
+        yield Compute(batch.cpu_us / SLICES)
+
+
+def _help(cpu_us: float) -> Task:
+    yield Compute(cpu_us)
+
+
+def _work(work: Work) -> Iterator[Request]:
+    yield Compute(work.cpu_us)
+    yield Sleep(work.other_us)
+
+
+def _train_alone(processor: Processor, loop: _Loop, inputs: LoopInputs) -> Task:
+    batches, works = inputs.batches, inputs.works
+    step = 0
+    while True:
+        loop.asked.append(processor.now)
+        yield Compute(inputs.sampler_us)
+        yield from _load(processor, batches[step % len(batches)])
+        loop.got.append(processor.now)
+        yield from _work(works[step % len(works)])
+        step += 1
+
+
+@dataclass(slots=True)
+class _Workers:
+    """The processes and threads of one iterator. Batches are known by their index, workers by their number."""
+
+    processor: Processor
+    loop: _Loop
+    inputs: LoopInputs
+    setting: SimulatedSetting
+    indices: list[Queue] = field(default_factory=list)
+    pipe: Queue = field(default_factory=Queue)
+    pinned: Queue = field(default_factory=Queue)
+    owner: dict[int, int] = field(default_factory=dict)
+    """Which worker was given which batch."""
+    is_loading: list[bool] = field(default_factory=list)
+    given: list[int] = field(default_factory=list)
+    """How many batches each worker has outstanding."""
+    sent: int = 0
+    turn: int = 0
+
+    def start(self) -> None:
+        count = self.setting.num_workers
+        self.indices = [Queue() for _ in range(count)]
+        self.is_loading = [False] * count
+        self.given = [0] * count
+        for worker in range(count):
+            self.processor.start(self._worker(worker))
+        if self.inputs.handover.pin_us is not None:
+            self.processor.start(self._pin(self.inputs.handover.pin_us))
+        self.processor.start(self._train())
+
+    def _worker(self, worker: int) -> Task:
+        batches, handover = self.inputs.batches, self.inputs.handover
+        while True:
+            index = yield Take(self.indices[worker])
+            self.is_loading[worker] = True
+            yield from _load(self.processor, batches[index % len(batches)])
+            self.is_loading[worker] = False
+            self.processor.start(self._feed(index))
+            yield Sleep(handover.pause_us)
+
+    def _feed(self, index: int) -> Task:
+        handover = self.inputs.handover
+        yield Compute(handover.feed_us)
+        yield Sleep(handover.feed_wait_us)
+        self.processor.put(self.pipe, index)
+
+    def _receive(self, index: int) -> Iterator[Request]:
+        handover = self.inputs.handover
+        yield Compute(handover.receive_us)
+        is_busy = self.is_loading[self.owner[index]]
+        yield Sleep(handover.busy_wait_us if is_busy else handover.receive_wait_us)
+
+    def _pin(self, pin_us: float) -> Task:
+        while True:
+            index = yield Take(self.pipe)
+            yield from self._receive(index)
+            yield Compute(pin_us)
+            self.processor.put(self.pinned, index)
+
+    def _train(self) -> Task:
+        works = self.inputs.works
+        for _ in range(self.setting.num_workers * self.setting.prefetch_factor):
+            self._send()
+        step = 0
+        early: set[int] = set()
+        while True:
+            self.loop.asked.append(self.processor.now)
+            index = yield from self._next(step, early)
+            self.given[self.owner[index]] -= 1
+            yield Compute(DISPATCH_US + self.inputs.sampler_us)
+            self._send()
+            self.loop.got.append(self.processor.now)
+            yield from _work(works[step % len(works)])
+            step += 1
+
+    def _next(self, step: int, early: set[int]) -> Generator[Request, int, int]:
+        """The index of the batch that the loop gets: by its turn, or, out of order, the first to arrive."""
+        if step in early:
+            early.discard(step)
+            yield Sleep(self.inputs.handover.early_us)
+            return step
+        source = self.pinned if self.inputs.handover.pin_us is not None else self.pipe
+        while True:
+            index = yield Take(source)
+            if source is self.pipe:
+                yield from self._receive(index)
+            else:
+                yield Sleep(self.inputs.handover.early_us)
+            if index == step or not self.setting.in_order:
+                return index
+            early.add(index)
+
+    def _send(self) -> None:
+        """To the worker whose turn it is; out of order, to the next one that has not its full share."""
+        count, share = self.setting.num_workers, self.setting.prefetch_factor
+        worker = self.turn % count
+        while not self.setting.in_order and self.given[worker] >= share:
+            self.turn += 1
+            worker = self.turn % count
+        self.turn += 1
+        self.owner[self.sent] = worker
+        self.given[worker] += 1
+        self.processor.put(self.indices[worker], self.sent)
+        self.sent += 1

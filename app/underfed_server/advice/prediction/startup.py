@@ -1,0 +1,70 @@
+"""What the beginning and the end of an epoch cost beside its steps: starting workers, the first load, stopping them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from underfed_server.advice.prediction.simulate import Handover, SimulatedSetting
+from underfed_server.diagnosis.measures import mean
+from underfed_server.facts.record import RankFacts, epoch_starts
+
+START_US = 38_000.0
+START_WORKER_US = 15_000.0
+"""Starting and stopping forked workers: once, and for each (own study, a process with torch imported)."""
+
+RESUME_US = 4_000.0
+RESUME_WORKER_US = 1_500.0
+"""Telling kept workers that another epoch begins, and waiting for their answers: once, and for each (own study)."""
+
+FEWEST_EPOCHS = 3
+"""Beginnings among the judged steps from which more epochs are expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epochs:
+    """``steps``: of the mean epoch; ``None``: too few epochs begin in the judged steps."""
+
+    steps: float | None
+    start_us: float
+    """Beside the steady step that the first one also is: of the recorded setting."""
+    first_load_us: float
+    """Of it, the load that every beginning waits for."""
+    recorded: SimulatedSetting
+
+    def a_step_us(self, setting: SimulatedSetting) -> float:
+        """What ``setting`` adds to the mean step."""
+        return 0.0 if self.steps is None else self._start_us(setting) / self.steps
+
+    def _start_us(self, setting: SimulatedSetting) -> float:
+        if setting.num_workers == 0:
+            return 0.0
+        if setting.persistent_workers:
+            resumed = RESUME_US + RESUME_WORKER_US * setting.num_workers
+            known = self.start_us if self.recorded.persistent_workers else np.inf
+            return float(min(self.first_load_us + resumed, known))
+        return self.first_load_us + _started_us(setting.num_workers) * self._pace()
+
+    def _pace(self) -> float:
+        """Starting workers in this run against our study: a large process is forked slowly, spawning takes seconds."""
+        if self.recorded.num_workers == 0 or self.recorded.persistent_workers:
+            return 1.0
+        return max(0.0, self.start_us - self.first_load_us) / _started_us(self.recorded.num_workers)
+
+
+def read_epochs(rank: RankFacts, recorded: SimulatedSetting, handover: Handover) -> Epochs:
+    steps = rank.steps
+    first = epoch_starts(steps)
+    if np.count_nonzero(first) < FEWEST_EPOCHS:
+        return Epochs(None, 0.0, 0.0, recorded)
+    lengths = [epoch.steps for epoch in rank.epochs if epoch.steps and epoch.ended == "exhausted"]
+    mean_length = float(np.mean(lengths)) if lengths else len(steps) / np.count_nonzero(first)
+    # The median: a machine that is asked for other things starts a process late now and then.
+    started_us = float(np.median(steps.data_wait_us[first])) - float(np.mean(steps.data_wait_us[~first]))
+    load_us = (mean(rank.batches.load_us) or 0.0) + handover.receive_us + handover.receive_wait_us
+    return Epochs(mean_length, max(0.0, started_us), min(load_us, max(0.0, started_us)), recorded)
+
+
+def _started_us(workers: int) -> float:
+    return START_US + START_WORKER_US * workers

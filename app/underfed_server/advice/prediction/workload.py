@@ -1,0 +1,199 @@
+"""What the simulator runs, read from what was measured: batches, steps, handing over, and the cores that are free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from underfed_server.advice.prediction.handover import read_handover
+from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
+from underfed_server.advice.prediction.slowdown import LIKELY_FULL, WORST_FULL, assumed_curve, curve_through
+from underfed_server.diagnosis.measures import mean, other_cores, own_cores
+from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, chosen, epoch_starts
+from underfed_server.measurements import Column, StepRows
+
+MANY_THREADS_CORES = 1.3
+"""A training process that uses more than this has a thread team (OpenMP, MKL): beyond one thread and the
+autograd thread's overlap. A team spins at barriers, so a contended run does not show how fast it is alone."""
+
+MOST_SIMULATED = 400
+"""Batches and steps, used in turn: enough for a 1 % tail to appear, few enough to simulate in milliseconds."""
+
+HELPERS_FRACTION = 0.25
+"""Of the loading thread's CPU, from which other threads of a worker are taken to load too, not only to hand over."""
+
+
+class PredictionError(Exception):
+    """The gain cannot be computed from this run; the message is the reason, for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One way to read the run."""
+
+    batches: tuple[Batch, ...]
+    """As a worker loads them."""
+    alone: tuple[Batch, ...]
+    """As the training process loads them itself: nothing is written to shared memory."""
+    works: tuple[Work, ...]
+    """Beside workers: the shared memory of each batch has to be released."""
+    works_alone: tuple[Work, ...]
+    handover: Handover
+    sampler_us: float
+    cores: Cores
+    setting: SimulatedSetting
+    batch_tensors: int
+    saw_workers: bool
+    slowdown_measured: bool
+    handover_measured: bool
+    """Handing over was seen in the run, or measured on its host."""
+
+    def inputs(self, setting: SimulatedSetting) -> LoopInputs:
+        if setting.num_workers == 0:
+            return LoopInputs(self.alone, self.works_alone, self.handover, self.cores, self.sampler_us)
+        return LoopInputs(self.batches, self.works, self.handover, self.cores, self.sampler_us)
+
+    def with_cores(self, cores: Cores) -> Workload:
+        return replace(self, cores=cores)
+
+    def with_handover(self, handover: Handover) -> Workload:
+        return replace(self, handover=handover)
+
+
+def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Workload:
+    """Raises:
+    PredictionError: a term that decides the result was not measured or cannot be.
+    """
+    if loader.num_workers is None:
+        raise PredictionError("the loader's num_workers is not known")
+    if not host.usable_cores:
+        raise PredictionError("the number of cores this run may use is not known")
+    _refuse_thread_teams(rank)
+    rank = replace(rank, steps=steady(rank.steps))
+    handover, shared = read_handover(rank, loader, host)
+    batches = _batches(rank)
+    works = _works(rank, loader, handover)
+    if loader.num_workers:
+        alone = tuple(
+            replace(batch, cpu_us=max(0.3 * batch.cpu_us, batch.cpu_us - shared.write_us)) for batch in batches
+        )
+        works_alone = tuple(replace(work, cpu_us=max(0.0, work.cpu_us - shared.free_us)) for work in works)
+    else:
+        alone, works_alone = batches, works
+        batches = tuple(replace(batch, cpu_us=batch.cpu_us + shared.write_us) for batch in batches)
+        works = tuple(replace(work, cpu_us=work.cpu_us + shared.free_us) for work in works)
+    return Workload(
+        batches=batches,
+        alone=alone,
+        works=works,
+        works_alone=works_alone,
+        handover=handover,
+        sampler_us=mean(rank.steps.sampler_us) or 0.0,
+        cores=likely_cores(rank.process, host),
+        setting=recorded_setting(loader),
+        batch_tensors=loader.batch_tensors or 2,
+        saw_workers=loader.num_workers > 0,
+        slowdown_measured=host.cpu_slowdown is not None,
+        handover_measured=loader.num_workers > 0 or host.handover is not None,
+    )
+
+
+def steady(steps: StepRows) -> StepRows:
+    """Without the first of each epoch, in which workers are started."""
+    keep = ~epoch_starts(steps)
+    return chosen(steps, keep) if keep.any() else steps
+
+
+def recorded_setting(loader: LoaderFacts) -> SimulatedSetting:
+    return SimulatedSetting(
+        loader.num_workers or 0,
+        loader.prefetch_factor or 2,
+        persistent_workers=loader.settings.get("persistent_workers") is True,
+        in_order=loader.settings.get("in_order") is not False,
+    )
+
+
+def likely_cores(process: ProcessShare, host: HostShare) -> Cores:
+    return _cores(process, host, LIKELY_FULL)
+
+
+def best_cores(process: ProcessShare, host: HostShare) -> Cores:
+    """As :func:`likely_cores`, but where the slow-down was never measured there is none."""
+    return _cores(process, host, 1.0)
+
+
+def worst_cores(process: ProcessShare, host: HostShare) -> Cores:
+    """As :func:`likely_cores`, but where the slow-down was never measured it is that of hyperthreads."""
+    return _cores(process, host, WORST_FULL)
+
+
+def _cores(process: ProcessShare, host: HostShare, assumed_full: float) -> Cores:
+    usable, others = host.usable_cores or 1.0, other_cores(process) or 0.0
+    recorded = max(1.0, own_cores(process), process.host_busy_cores or 0.0)
+    if host.cpu_slowdown:
+        return Cores(usable, curve_through(host.cpu_slowdown, recorded), others)
+    return Cores(usable, assumed_curve(usable, assumed_full, recorded), others)
+
+
+def _refuse_thread_teams(rank: RankFacts) -> None:
+    used = rank.process.process_cores
+    if used is not None and used > MANY_THREADS_CORES:
+        raise PredictionError(
+            f"the training process itself uses {used:.1f} cores: CPU work by a team of threads cannot be predicted "
+            "for other settings, only tried"
+        )
+
+
+def _batches(rank: RankFacts) -> tuple[Batch, ...]:
+    table = rank.batches
+    known = np.isfinite(table.load_us) & np.isfinite(table.cpu_us) & np.isfinite(table.blocked_us)
+    if not known.any():
+        raise PredictionError("CPU and blocked time of loading were not measured")
+    cpu, blocked = table.cpu_us[known], table.blocked_us[known]
+    helpers = _helpers_us(rank)
+    return tuple(
+        Batch(float(one), float(other), helpers)
+        for one, other in zip(cpu[-MOST_SIMULATED:], blocked[-MOST_SIMULATED:], strict=True)
+    )
+
+
+def _helpers_us(rank: RankFacts) -> float:
+    """CPU of threads that load beside the loading one; 0 where they do no more than hand over."""
+    cpu, process = mean(rank.batches.cpu_us), mean(rank.batches.process_cpu_us)
+    if cpu is None or process is None or process - cpu < HELPERS_FRACTION * cpu:
+        return 0.0
+    return process - cpu if process - cpu > FEEDING_US else 0.0
+
+
+FEEDING_US = 5_000.0
+"""More CPU than handing a batch over takes, but for batches of hundreds of tensors."""
+
+
+def _works(rank: RankFacts, loader: LoaderFacts, handover: Handover) -> tuple[Work, ...]:
+    rest = rank.steps.step_us - rank.steps.data_wait_us
+    rest = rest[np.isfinite(rest)][-MOST_SIMULATED:]
+    if not len(rest):
+        raise PredictionError("no complete step was measured")
+    cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
+    return tuple(Work(float(us) * cpu_share, float(us) * max(0.0, 1.0 - cpu_share - queued_share)) for us in rest)
+
+
+def _host_shares(rank: RankFacts, loader: LoaderFacts, handover: Handover, rest: Column) -> tuple[float, float]:
+    """Shares of a step outside the wait that the training process computed, and that it queued for a CPU."""
+    process, mean_step, mean_rest = rank.process, float(np.nanmean(rank.steps.step_us)), float(np.mean(rest))
+    if process.process_cores is None or mean_rest <= 0:
+        # Unknown: a device does the work where there is one, else the CPU does.
+        return (0.0, 0.0) if rank.uses_gpu else (1.0, 0.0)
+    cpu = process.process_cores * mean_step
+    queued = (process.main_runqueue_fraction or 0.0) * mean_step
+    sampler_us = mean(rank.steps.sampler_us) or 0.0
+    if loader.num_workers:
+        # Of the time in the run queue each part has its share by what it computes.
+        own = max(0.0, cpu - handover.receive_us - sampler_us)
+        cpu, queued = own, queued * own / max(cpu, 1.0)
+    else:
+        cpu -= sampler_us + (mean(rank.batches.cpu_us) or 0.0)
+        queued -= mean(rank.batches.runqueue_us) or 0.0
+    cpu_share = min(1.0, max(0.0, cpu / mean_rest))
+    return cpu_share, min(1.0 - cpu_share, max(0.0, queued / mean_rest))

@@ -1,0 +1,1 @@
+"""What an advised change gained in a later run that carries it."""

@@ -1,0 +1,95 @@
+"""What a run was set up with, as far as it can be seen: what two runs of a job may differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from underfed_server.advice.settings import normalised
+from underfed_server.diagnosis.measures import mean
+from underfed_server.diagnosis.ranks import judged_rank
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Setting
+
+Traits = Mapping[str, Setting]
+"""By name: loader settings, where the data lies, what it ran on, and what was measured. ``None``: not known."""
+
+Sign = Callable[[Traits, Traits], bool]
+"""Of the earlier and the later run: shows that a change came between them."""
+
+HALF = 0.5
+"""What a change of code must at least have taken away to be seen by its effect: noise and luck do not halve it."""
+
+NAMES: Mapping[str, str] = {
+    "dataset_type": "the data set",
+    "storage": "where the data lies",
+    "batch_tensors": "the tensors in a batch",
+    "world_size": "the number of ranks",
+    "usable_cores": "the usable cores",
+    "cpu_model": "the processor",
+    "gpu_name": "the GPU",
+}
+"""Of the traits besides settings that two runs must have in common to be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a run ran on."""
+
+    world_size: int = 1
+    cpu_model: str | None = None
+    gpu_name: str | None = None
+
+
+def traits_of(facts: RunFacts, machine: Machine, *, has_straggler: bool) -> Traits:
+    """Of the judged loader."""
+    loader, host = facts.loader, facts.host
+    settings = {**facts.overrides, **loader.settings} if loader else {}
+    return {
+        **normalised(settings),
+        "dataset_type": loader.dataset_type if loader else None,
+        "batch_tensors": loader.batch_tensors if loader else None,
+        "repeated_batches": loader.repeated_batches if loader else None,
+        "storage": _storage(facts),
+        "world_size": machine.world_size,
+        "cpu_model": machine.cpu_model,
+        "gpu_name": machine.gpu_name,
+        "usable_cores": host.usable_cores,
+        "shm_total_bytes": host.shm_total_bytes,
+        "has_straggler": has_straggler,
+        **_measured(facts),
+    }
+
+
+def _storage(facts: RunFacts) -> str | None:
+    """``"memory"``, ``"network, nvme"``; ``None``: no file of a known kind was seen."""
+    kinds = sorted({place.kind for place in facts.storage} - {"unknown"})
+    return ", ".join(kinds) or None
+
+
+def _measured(facts: RunFacts) -> dict[str, Setting]:
+    if not facts.judged_steps:
+        return {}
+    rank = judged_rank(facts)
+    return {"collate_us": mean(rank.batches.collate_us), "sampler_us": mean(rank.steps.sampler_us)}
+
+
+def halved(name: str) -> Sign:
+    return lambda earlier, later: _compare(
+        name, earlier, later, lambda before, after: before > 0 and after <= HALF * before
+    )
+
+
+def grown(name: str) -> Sign:
+    return lambda earlier, later: _compare(name, earlier, later, lambda before, after: after > before)
+
+
+def gone(name: str) -> Sign:
+    """Seen before, and looked for in vain afterwards."""
+    return lambda earlier, later: bool(earlier.get(name)) and later.get(name) in (False, 0)
+
+
+def _compare(name: str, earlier: Traits, later: Traits, holds: Callable[[float, float], bool]) -> bool:
+    before, after = earlier.get(name), later.get(name)
+    is_known = isinstance(before, (int, float)) and isinstance(after, (int, float))
+    return is_known and holds(float(before), float(after))  # type: ignore[arg-type]  # both are numbers then

@@ -1,0 +1,172 @@
+"""What routes are given: the store and who asks, found on the application they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends, Query, Request
+from pydantic import AwareDatetime, BeforeValidator
+
+from underfed_server.api.access import Access
+from underfed_server.api.event_streams import Events
+from underfed_server.api.rate_limits import RateLimits
+from underfed_server.api.scheduler import JudgementScheduler
+from underfed_server.counters import Counters
+from underfed_server.errors import ForbiddenError, InvalidError, NotFoundError, UnauthorisedError
+from underfed_server.ingest.asgi import PERMISSION
+from underfed_server.ingest.permission import NOTHING, Permission
+from underfed_server.model import Run
+from underfed_server.store.store import Store
+from underfed_server.store.team.retention_policy import RetentionPolicy
+
+READS = ("GET", "HEAD")
+LISTS = frozenset({"metric", "run_id", "topic"})
+"""Parameters that may be given more than once."""
+
+MOST_RANK = 10_000_000
+"""As on the wire; no database is asked for more than its columns can hold."""
+
+MOST = 2**53
+"""Steps and workers: every JSON reader has it exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the API is made from."""
+
+    store: Store
+    access: Access
+    limits: RateLimits
+    events: Events
+    scheduler: JudgementScheduler
+    counters: Counters
+    started_at: datetime
+    default_policy: RetentionPolicy
+    """How long rows are kept, where a project does not say otherwise."""
+
+
+def parts_of(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+def store_of(request: Request) -> Store:
+    return parts_of(request).store
+
+
+def permission_of(request: Request) -> Permission:
+    """What whoever asks may do: nothing, where nobody is known."""
+    return request.scope[PERMISSION] or NOTHING
+
+
+def require_access(request: Request) -> None:
+    """What every route asks for: reads the scope ``view``, all else ``admin``; a project's token sees its runs alone.
+
+    Raises:
+        UnauthorisedError: no token or session, or one that is not known.
+        ForbiddenError: it has not got the scope.
+        NotFoundError: it is not for the project of a run that is named, or of the project itself.
+    """
+    if request.scope[PERMISSION] is None:
+        raise UnauthorisedError("this service asks for an access token (UNDERFED_TOKEN)")
+    permission = permission_of(request)
+    permission.require("view" if request.method in READS else "admin")
+    if permission.project is not None:
+        named = [request.path_params.get("run_id"), *request.query_params.getlist("run_id")]
+        require_runs(store_of(request), permission, [run_id for run_id in named if run_id is not None])
+        if not permission.opens(request.path_params.get("project", permission.project)):
+            raise NotFoundError("there is no such project", field="project")
+
+
+def require_runs(store: Store, permission: Permission, run_ids: Iterable[str]) -> None:
+    """Raises:
+    NotFoundError: one of them does not exist, or is of a project that the permission does not open.
+    """
+    for run_id in run_ids if permission.project is not None else ():
+        if not permission.opens(store.project_of(run_id)):
+            raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
+
+
+def require_admin(request: Request) -> None:
+    """For what only administrators may even read.
+
+    Raises:
+        ForbiddenError: it has not got the scope.
+    """
+    permission_of(request).require("admin")
+
+
+def require_whole(request: Request) -> None:
+    """For what cannot be told of one project alone.
+
+    Raises:
+        ForbiddenError: the token is bound to a project.
+    """
+    if permission_of(request).project is not None:
+        raise ForbiddenError("this is of all projects, and the token is for one", field="project")
+
+
+def require_once(request: Request) -> None:
+    """Of two values for what can have one, neither is meant more than the other.
+
+    Raises:
+        InvalidError: a parameter that takes one value was given several.
+    """
+    seen: set[str] = set()
+    for name, _ in request.query_params.multi_items():
+        if name in seen and name not in LISTS:
+            raise InvalidError(f"{name}: give it once", field=name)
+        seen.add(name)
+
+
+def check_stretch(from_step: int, to_step: int | None) -> None:
+    """Raises:
+    InvalidError: no step can lie there.
+    """
+    if to_step is not None and to_step <= from_step:
+        raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
+
+
+class Choice(NamedTuple):
+    """What a question about recorded rows is about."""
+
+    run: Run
+    rank: int
+    loader: str | None
+    """``None``: no step was recorded yet."""
+
+
+def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> Choice:
+    """The rank and loader that were asked for, else the lowest rank and the loader that was judged.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    run = store.run(run_id)
+    return Choice(run, rank if rank is not None else min(run.ranks, default=0), loader or store.main_loader(run_id))
+
+
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+
+
+def _as_written(said: object) -> object:
+    """Pydantic would also take numbers, as seconds or milliseconds of Unix time, whichever seems likelier."""
+    if (isinstance(said, str) and not _RFC_3339.fullmatch(said)) or isinstance(said, (int, float)):
+        raise ValueError("an instant is written as 2026-11-21T10:00:00Z")
+    return said
+
+
+Instant = Annotated[AwareDatetime, BeforeValidator(_as_written)]
+PartsDep = Annotated[Parts, Depends(parts_of)]
+StoreDep = Annotated[Store, Depends(store_of)]
+PermissionDep = Annotated[Permission, Depends(permission_of)]
+RankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
+LoaderQuery = Annotated[str | None, Query(description="Default: the one that was judged")]
+FromStepQuery = Annotated[int, Query(ge=0, le=MOST)]
+ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")]
+ALLOWED = [Depends(require_access), Depends(require_once)]
+ALLOWED_WHOLE = [*ALLOWED, Depends(require_whole)]

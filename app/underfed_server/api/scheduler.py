@@ -1,0 +1,161 @@
+"""The thread that follows the runs: has each judged when its windows arrive, and tells the open pages."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from underfed_server.api.event_streams import Events
+from underfed_server.counters import Counters
+from underfed_server.errors import NotFoundError, TryLaterError
+from underfed_server.model import RunSummary
+from underfed_server.store.databases.trouble import tell
+from underfed_server.store.reading.spark import read_spark
+from underfed_server.store.store import Store
+
+log = logging.getLogger("underfed.scheduler")
+
+Judge = Callable[[Store, str], bool]
+"""Reads a run from the store and saves its diagnosis there. ``False``: it says the same as the last one."""
+
+APART_S = 1.0
+"""Between two judgements of one run: windows come once a second."""
+
+REST, BUSY_REST = 1.0, 4.0
+"""How long it rests for each second of its work: half a core is the judge's at most, a fifth while windows wait."""
+
+SWEEP_S = 5.0
+"""How often runs are looked for that fell silent: they become lost by the mere passing of time."""
+
+AGAIN_S = 5.0
+"""After which a run that another service process judges is asked for again: that process may be gone."""
+
+CLOSING_S = 1.5
+
+
+class JudgementScheduler:
+    """Starts with :meth:`start`, ends with :meth:`close`."""
+
+    def __init__(self, store: Store, events: Events, judge: Judge | None, counters: Counters) -> None:
+        self._store = store
+        self._events = events
+        self._judge = judge
+        self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._counters = counters
+        self._due: dict[str, float] = {}
+        self._attended_at: dict[str, float] = {}
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="underfed-scheduler", daemon=True)
+
+    def start(self) -> None:
+        self._store.listen(self.touch)
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        # A judge in the middle of a run is not waited for: what it would have said is said after the next start.
+        if self._thread.ident is not None:
+            self._thread.join(CLOSING_S)
+        try:
+            self._store.release(self._name)
+        except TryLaterError as error:
+            log.warning("the runs were not left to other processes: %s", error)
+
+    def touch(self, run_ids: set[str]) -> None:
+        """Something happened to these runs. Does not block; any thread."""
+        now = time.monotonic()
+        with self._changed:
+            for run_id in run_ids:
+                self._due.setdefault(run_id, max(now, self._attended_at.get(run_id, 0.0) + APART_S))
+            self._changed.notify()
+
+    def _run(self) -> None:
+        sweep_at = time.monotonic()
+        while not self._is_closing:
+            if time.monotonic() >= sweep_at:
+                self._sweep()
+                sweep_at = time.monotonic() + SWEEP_S
+            run_id = self._next(sweep_at)
+            if run_id is not None:
+                begun = time.monotonic()
+                self._attend(run_id)
+                took = time.monotonic() - begun
+                self._counters.judgement_seconds.observe(took)
+                self._rest(took)
+
+    def _rest(self, worked_s: float) -> None:
+        """However many runs report, their windows come first: both are this process's, which computes one at a time."""
+        waiting, _ = self._store.waiting
+        seconds = worked_s * (BUSY_REST if waiting else REST)
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closing, seconds)
+
+    def _next(self, until: float) -> str | None:
+        """The run that is due first, when it is due; ``None``: none is before ``until``, or we close."""
+        with self._changed:
+            now = time.monotonic()
+            run_id, due_at = min(self._due.items(), key=lambda each: each[1], default=(None, until))
+            if run_id is not None and due_at <= now:
+                del self._due[run_id]
+                self._attended_at[run_id] = now
+                return run_id
+            if not self._is_closing:
+                self._changed.wait(max(0.0, min(due_at, until) - now))
+            return None
+
+    def _sweep(self) -> None:
+        try:
+            self.touch(set(self._store.unjudged()))
+        except Exception as error:
+            tell(log, error, "runs that fell silent could not be looked for")
+        since = time.monotonic() - APART_S
+        self._attended_at = {run_id: at for run_id, at in self._attended_at.items() if at > since}
+
+    def _attend(self, run_id: str) -> None:
+        try:
+            if not self._store.claim(run_id, self._name):
+                self._defer(run_id)
+                return
+            changed = self._judged(run_id)
+            with self._store.reading() as reader:
+                curve = read_spark(reader, run_id)
+            self._store.note_judged(run_id, curve)
+            # Where the database is shared, every process tells its pages what it finds there: see Follower.
+            if not self._store.is_shared:
+                self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
+        except NotFoundError:
+            return  # deleted meanwhile
+        except Exception as error:
+            tell(log, error, f"run {run_id} could not be followed")
+
+    def tell_deleted(self, run: RunSummary) -> None:
+        """The open pages let go of it. Does not block; any thread."""
+        # Where the database is shared, every process tells its pages what it finds there: see Follower.
+        if not self._store.is_shared:
+            self._events.publish(run, deleted=True)
+
+    def _defer(self, run_id: str) -> None:
+        """Another process judges it."""
+        with self._changed:
+            self._attended_at[run_id] = time.monotonic() + AGAIN_S - APART_S
+
+    def _judged(self, run_id: str) -> bool:
+        """Whether something else was found than before."""
+        if self._judge is None:
+            return False
+        try:
+            return self._judge(self._store, run_id)
+        except (NotFoundError, TryLaterError):
+            raise
+        except Exception as error:
+            # Its last diagnosis stays; its windows and its line in the list must not wait for a mended judge.
+            tell(log, error, f"run {run_id} could not be judged")
+            return False

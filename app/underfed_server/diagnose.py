@@ -1,0 +1,99 @@
+"""Diagnoses runs as their windows arrive: facts, verdict, advice and ledger, saved together.
+
+The verdict is computed each time. Advice is simulated, which takes a good part of a second, so it is computed again
+only when the run has grown by a quarter, changed its verdict, or ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.diagnosis.judge import Before, Verdict, judge
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.earlier import GROWTH, Earlier, add_replay, add_to_ledgers, measured_replay, read_facts
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status
+from underfed_server.names import CauseName
+from underfed_server.store.store import Store
+from underfed_server.team.shared import read_shared
+
+
+@dataclass(frozen=True, slots=True)
+class _Advised:
+    steps: int
+    bound: Bound
+    cause: CauseName | None
+    """The leading one."""
+    status: Status
+    recommendation: Recommendation
+
+
+class Diagnoser:
+    """Remembers, of each running run, its advice and the earlier run whose advice it carries. Called on one thread."""
+
+    def __init__(self) -> None:
+        self._advised: dict[str, _Advised] = {}
+        self._earlier = Earlier()
+
+    def __call__(self, store: Store, run_id: str) -> bool:
+        """Diagnose the run and save it. ``False``: it says the same as the last diagnosis.
+
+        Raises:
+            NotFoundError: there is no such run.
+            TryLaterError: the store cannot be written.
+        """
+        facts, known = read_facts(store, run_id), store.diagnosis(run_id)
+        if known is not None and facts.judged_steps < known.judged_steps and store.rows_deleted_at(run_id) is not None:
+            return _keep(store, known, facts.status)
+        verdict = judge(facts, before=Before.of(known))
+        recommendation = self._advise(facts, verdict)
+        ledger = self._earlier.entries(store, facts, verdict.ranks, known)
+        found = diagnosis_of(facts, verdict, recommendation, ledger)
+        beside = {"shared": read_shared(store, found), "replay": measured_replay(store, run_id)}
+        changed = store.save_diagnosis(found.model_copy(update=beside))
+        if facts.status != "running":
+            self._advised.pop(run_id, None)
+            add_to_ledgers(store, facts, ledger)
+            add_replay(store, run_id)
+        return changed
+
+    def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:
+        last = self._advised.get(facts.run_id)
+        cause = verdict.causes[0].cause if verdict.causes else None
+        unchanged = last and (last.bound, last.cause, last.status) == (verdict.bound, cause, facts.status)
+        if last and unchanged and facts.steps < last.steps * GROWTH:
+            return last.recommendation
+        recommendation = advise(facts, verdict)
+        self._advised[facts.run_id] = _Advised(facts.steps, verdict.bound, cause, facts.status, recommendation)
+        return recommendation
+
+
+def _keep(store: Store, known: Diagnosis, status: Status) -> bool:
+    """Retention deleted the steps that the run was judged by: its last diagnosis stays, with the status of now."""
+    if known.status != status:
+        store.save_diagnosis(known.model_copy(update={"status": status}))
+    return known.status != status
+
+
+def diagnosis_of(
+    facts: RunFacts, verdict: Verdict, recommendation: Recommendation, ledger: Sequence[LedgerEntry] = ()
+) -> Diagnosis:
+    """The contract's shape of what was found."""
+    said = {each.name: getattr(verdict, each.name) for each in fields(verdict)}
+    return Diagnosis.model_validate(
+        {
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in said.items()},
+            "run_id": facts.run_id,
+            "status": facts.status,
+            "steps": facts.steps,
+            "loader": facts.loader.name if facts.loader else None,
+            "needed_steps": THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
+            "warmup_steps": facts.warmup_steps,
+            "advice": list(recommendation.advice),
+            "refusals": list(recommendation.refusals),
+            "ledger": list(ledger),
+            "judged_at": None,
+        }
+    )

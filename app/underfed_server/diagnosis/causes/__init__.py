@@ -1,0 +1,88 @@
+"""The causes, a file each, and what they find in a run. A new file here is a new cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+
+from underfed_server.diagnosis.cause import Cause
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import wait_signals
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import CauseFinding, Evidence, Signal
+from underfed_server.names import CAUSES, CauseName
+
+TURNS = ("first", "usual", "last")
+
+
+@cache
+def all_causes() -> Mapping[CauseName, Cause]:
+    """In the order in which they take their shares."""
+    causes: dict[CauseName, Cause] = {name: import_module(f"{__name__}.{name}").CAUSE for name in CAUSES}
+    return dict(sorted(causes.items(), key=lambda each: (TURNS.index(each[1].turn), each[0])))
+
+
+def find_causes(examined: Examination, leading: CauseName | None = None) -> tuple[CauseFinding, ...]:
+    """The largest first. Together they cost at most the stall; a copy that is not hidden comes on top of it.
+
+    Args:
+        leading: the cause that leads until another costs clearly more.
+    """
+    found = []
+    for name, cause in all_causes().items():
+        each = cause.find(examined)
+        if each is None:
+            continue
+        finding = CauseFinding(
+            cause=name, cost_fraction=each.cost_fraction, sentence=each.sentence, evidence=list(each.evidence)
+        )
+        if _is_reported(finding, examined):
+            found.append(finding)
+            examined = examined.explained(each.cost_fraction) if cause.is_of_loading else examined
+    shared = _beside_slow_rank(found, examined.rank.stall_fraction)
+    kept = [each for each in shared if _is_reported(each, examined)]
+    return _in_order(kept, leading)
+
+
+def read_signals(examined: Examination, causes: Sequence[CauseFinding]) -> tuple[Signal, ...]:
+    """Of the wait, then of each cause: those that say how much is loaded at once come first."""
+    found = {finding.cause for finding in causes}
+    rows = wait_signals(examined)
+    for name, cause in reversed(list(all_causes().items())):
+        rows += cause.signals(examined, name in found)
+    return tuple(rows)
+
+
+def _is_reported(finding: CauseFinding, examined: Examination) -> bool:
+    """With data, every cause may be found; a transfer-bound run is explained by those of copies alone."""
+    cause = all_causes()[finding.cause]
+    if cause.at_any_bound:
+        return True
+    if not (examined.bound == "data" or (examined.bound == "transfer" and cause.is_of_copy)):
+        return False
+    return finding.cost_fraction >= THRESHOLDS.minor_cost_fraction
+
+
+def _beside_slow_rank(found: Sequence[CauseFinding], stall_fraction: float) -> list[CauseFinding]:
+    """What one rank waits longer than the others is ``slow_rank``; why it does is evidence, and costs nothing more."""
+    slow = next((each for each in found if each.cause == "slow_rank"), None)
+    copies = [each for each in found if all_causes()[each.cause].is_of_copy]
+    others = [each for each in found if each is not slow and each not in copies]
+    if slow is None or not others:
+        return list(found)
+    why = max(others, key=lambda each: each.cost_fraction)
+    reason = Evidence(what="Why this rank waits", value=why.cause_label, unit="setting")
+    rest = 1 - slow.cost_fraction / stall_fraction
+    return [
+        slow.model_copy(update={"sentence": f"{slow.sentence} {why.sentence}", "evidence": [*slow.evidence, reason]}),
+        *(each.model_copy(update={"cost_fraction": each.cost_fraction * rest}) for each in others),
+        *copies,
+    ]
+
+
+def _in_order(found: Sequence[CauseFinding], leading: CauseName | None) -> tuple[CauseFinding, ...]:
+    def weight(finding: CauseFinding) -> float:
+        return finding.cost_fraction * (THRESHOLDS.clearly_larger_factor if finding.cause == leading else 1.0)
+
+    return tuple(sorted(found, key=weight, reverse=True))

@@ -1,0 +1,62 @@
+"""A loaded batch takes long from its worker to the training loop.
+
+Receiving is work of the training process: torch shakes hands with the worker once a tensor (sharing strategy
+``file_descriptor``), and maps and unmaps the shared memory in which the batch lies.
+"""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import part_of_wait
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+LEAST_FRACTION = 0.05
+"""Share of step time from which handing over batches is worth a line: the first of the bands of ``Thresholds``."""
+
+LARGE_BATCH_BYTES = 10_000_000
+"""A batch of which unmapping alone takes 2 ms in the training process, and copying it into shared memory 6–8 ms in
+the worker (own study: 0.19 ms and 0.6–0.8 ms for a megabyte)."""
+
+
+def find(examined: Examination) -> Found | None:
+    cost, loader, rank = examined.wait.delivery, examined.loader, examined.rank
+    if cost is None or loader is None or cost < LEAST_FRACTION:
+        return None
+    return Found(
+        cost,
+        _sentence(loader.batch_tensors, loader.batch_bytes),
+        [
+            Evidence(what="Handing over one loaded batch", value=cost * rank.step_us, unit="us"),
+            evidence.step(rank),
+            evidence.batch_tensors(loader),
+            evidence.batch_bytes(loader),
+            evidence.setting("sharing_strategy", loader.settings.get("sharing_strategy")),
+        ],
+    )
+
+
+def _sentence(tensors: int | None, size_bytes: int | None) -> str:
+    what = "Batches are loaded in time, but handing them over from the workers takes long"
+    if tensors is not None and tensors >= THRESHOLDS.many_tensors:
+        return f"{what}: a batch has {tensors} tensors, and each needs a handshake."
+    if size_bytes is not None and size_bytes >= LARGE_BATCH_BYTES:
+        return f"{what}: {size_bytes / 1e6:.0f} MB a batch go through shared memory."
+    return f"{what} compared with the step."
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    if not examined.workers:
+        return []
+    return [part_of_wait("Handing over loaded batches", examined.wait.delivery, LEAST_FRACTION, is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="slow hand-over",
+    about="Handing a loaded batch over to the training process takes long: it has many tensors, or large ones.",
+    find=find,
+    cured_by=("fewer_tensors", "num_workers", "sharing_strategy"),
+    signals=signals,
+)

@@ -1,0 +1,49 @@
+"""All ranks go in step, and one waits for its input far longer than the others, which wait for it."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.ranks import STRAGGLER_FRACTION, stragglers
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.signals import part_of_wait
+from underfed_server.model import Evidence, Signal
+
+
+def find(examined: Examination) -> Found | None:
+    rank, usual = examined.rank, examined.facts.median_rank
+    if rank.rank not in {each.rank for each in stragglers(examined.facts)}:
+        return None
+    where = f" (host {rank.hostname})" if rank.hostname else ""
+    return Found(
+        rank.stall_fraction - usual.stall_fraction,
+        f"Rank {rank.rank}{where} waits for its input {percent(rank.stall_fraction)} of every step, the median rank "
+        f"{percent(usual.stall_fraction)}; all other ranks wait for rank {rank.rank} when they synchronise.",
+        [
+            Evidence(what=f"Rank {rank.rank} waits, of step time", value=rank.stall_fraction, unit="fraction"),
+            Evidence(what="The median rank waits, of step time", value=usual.stall_fraction, unit="fraction"),
+            evidence.mean_us(f"Loading one batch on rank {rank.rank}", rank.batches.load_us, "load_us"),
+            evidence.mean_us("Loading one batch on the median rank", usual.batches.load_us),
+            evidence.mean_us(f"CPU time to load one batch on rank {rank.rank}", rank.batches.cpu_us, "cpu_us"),
+            evidence.mean_us("CPU time to load one batch on the median rank", usual.batches.cpu_us),
+        ],
+    )
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    if len(examined.facts.ranks) < 2:
+        return []
+    shares = [rank.stall_fraction for rank in examined.facts.ranks if len(rank.steps)]
+    excess = max(shares) - examined.facts.median_rank.stall_fraction
+    name = "Longest wait of a rank beyond the median"
+    return [part_of_wait(name, excess, STRAGGLER_FRACTION, is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="slow rank",
+    about="One rank waits for its input far longer than the others, which wait for that rank when they synchronise.",
+    find=find,
+    cured_by=("fix_rank",),
+    signals=signals,
+)

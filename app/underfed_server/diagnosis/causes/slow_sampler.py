@@ -1,0 +1,41 @@
+"""The sampler runs in the training process, and every request for a batch waits for it."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import part_of_wait
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+
+def find(examined: Examination) -> Found | None:
+    cost, rank = examined.wait.sampler, examined.rank
+    if cost is None or cost < THRESHOLDS.minor_cost_fraction:
+        return None
+    at_begin = [epoch.sampler_us for epoch in rank.epochs if epoch.sampler_us is not None]
+    mean_begin = sum(at_begin) / len(at_begin) if at_begin else None
+    sampler = (examined.loader.sampler_type if examined.loader else None) or "The sampler"
+    return Found(
+        cost,
+        f"{sampler} chooses the samples of each batch in the training process, and every step waits for it.",
+        [
+            evidence.mean_us("Sampler time of one batch", rank.steps.sampler_us, "sampler_us"),
+            Evidence(what="Sampler time as an epoch begins", value=mean_begin, unit="us"),
+            evidence.step(rank),
+        ],
+    )
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    return [part_of_wait("Sampler time", examined.wait.sampler, THRESHOLDS.minor_cost_fraction, is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="slow sampler",
+    about="The sampler chooses the samples of each batch in the training process, and every step waits for it.",
+    find=find,
+    cured_by=("faster_sampler",),
+    signals=signals,
+)

@@ -1,0 +1,58 @@
+"""A few batches take far longer than the others, which lie ready and wait for their turn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.measures import Tail, load_tail
+from underfed_server.diagnosis.signals import part_of_wait
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+TAIL_FACTOR = 2.0
+"""The 95th percentile of loads against their median from which load times have a heavy tail (loadtune and pytscope
+call a ratio of 1.5 jitter, which two workers on a core already show)."""
+
+TAIL_SHARE = 0.25
+"""Share of all load time in the slowest 5 % from which a tail is heavy also where fewer than 5 % are slow; of equal
+loads it is 5 %."""
+
+
+def find(examined: Examination) -> Found | None:
+    cost, tail = examined.wait.held_back, load_tail(examined.rank)
+    if cost is None or tail is None or cost < THRESHOLDS.minor_cost_fraction or not _is_heavy(tail):
+        return None
+    longest = float(np.nanmax(examined.rank.batches.load_us))
+    return Found(
+        cost,
+        "A few batches take far longer to load than the rest, and later batches that are ready wait behind them.",
+        [
+            Evidence(what="Loading a batch, median", value=tail.median_us, unit="us", series="load_us"),
+            Evidence(what="Loading a batch, 95th percentile", value=tail.p95_us, unit="us", series="load_us"),
+            Evidence(what="Slowest 5% of batches, of all load time", value=tail.slowest_share, unit="fraction"),
+            Evidence(what="Waiting while later batches are ready, of step time", value=cost, unit="fraction"),
+            Evidence(what="Longest load", value=longest, unit="us"),
+        ],
+    )
+
+
+def _is_heavy(tail: Tail) -> bool:
+    return tail.p95_us >= TAIL_FACTOR * tail.median_us or tail.slowest_share >= TAIL_SHARE
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    if not examined.workers:
+        return []
+    name, limit = "Waiting while later batches are ready", THRESHOLDS.minor_cost_fraction
+    return [part_of_wait(name, examined.wait.held_back, limit, is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="slow samples",
+    about="A few batches take far longer to load than the rest, and in-order delivery keeps ready ones waiting.",
+    find=find,
+    cured_by=("in_order", "prefetch_factor"),
+    signals=signals,
+)

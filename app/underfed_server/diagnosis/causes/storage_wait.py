@@ -1,0 +1,64 @@
+"""Loading is blocked on reads that reach storage, not the page cache."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.cause import Cause, Found, Shared
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import under
+from underfed_server.diagnosis.storage import describe, storage_place, waits_only_at_first
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+LEAST_SHARE = 0.25
+"""Share of load time blocked on reads that reach storage from which storage is a cause: with less, decoding is what
+even an instant disk would leave."""
+
+
+def find(examined: Examination) -> Found | None:
+    share, rank = examined.loads.storage, examined.rank
+    if share is None or share < LEAST_SHARE:
+        return None
+    place, batches = storage_place(examined.facts, rank), rank.batches
+    where, blocked = describe(place), measures.load_share(rank, batches.blocked_us)
+    sentence = f"Loading waits for {where}: the page cache does not serve the reads."
+    if waits_only_at_first(rank):
+        sentence = f"Loading waits for {where} in the first epoch; later epochs find the files in the page cache."
+    read_per_s = measures.read_bytes_per_s(rank)
+    return Found(
+        min(examined.unexplained, examined.wait.loading * share),
+        sentence,
+        [
+            Evidence(what="Reading from storage, of load time", value=share, unit="fraction"),
+            Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            evidence.storage_reads(rank),
+            Evidence(what="Read from storage", value=read_per_s, unit="bytes_per_s", series="read_bytes"),
+            Evidence(what="Read from storage for one batch", value=measures.mean(batches.read_bytes), unit="bytes"),
+            Evidence(what="Asked for by one batch", value=measures.mean(batches.asked_bytes), unit="bytes"),
+            evidence.setting("The data lies on", where if place else None),
+            evidence.setting("File system", place.file_system if place else None),
+        ],
+    )
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    rank = examined.rank
+    blocked = measures.load_share(rank, rank.batches.blocked_us)
+    return [
+        under(THRESHOLDS.blocked_fraction, "Loading blocked, not computing", "of load time", blocked, "blocked",
+              is_cause=is_found, series="blocked_us"),
+        under(THRESHOLDS.storage_read_fraction, "Reads that reach storage", "of bytes asked for",
+              measures.storage_fraction(rank), "not cached", is_cause=is_found, series="read_bytes"),
+    ]  # fmt: skip
+
+
+CAUSE = Cause(
+    label="slow storage",
+    about="Loading is blocked on reads that reach storage, not the page cache.",
+    find=find,
+    cured_by=("num_workers", "tmpfs"),
+    signals=signals,
+    turn="first",
+    is_of_loading=True,
+    shared=Shared("mount", "wait for storage at"),
+)

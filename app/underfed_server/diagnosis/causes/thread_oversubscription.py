@@ -1,0 +1,75 @@
+"""Every worker computes with a thread pool, and together the pools have more threads than there are cores.
+
+OpenCV, OpenMP, MKL and torch start as many threads as the machine has cores, in each worker. The time that a load waits
+for a core, and for the threads of its own pool, goes away with one thread a worker.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import under
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+OWN_WORKER_THREADS = 3
+"""Threads that a worker of torch has by itself: its loop, its queue's feeder, the sharer of file descriptors."""
+
+HELPERS_FRACTION = 0.30
+"""CPU of a worker's other threads, of all its CPU, from which a thread pool computes: two threads share the work at
+0.5, and handing over a batch of two tensors takes a millisecond."""
+
+
+def find(examined: Examination) -> Found | None:
+    loads, usable, threads = examined.loads, examined.facts.host.usable_cores, _threads_a_worker(examined)
+    if not usable or threads is None or loads.helpers is None or loads.runqueue is None:
+        return None
+    pool = threads - OWN_WORKER_THREADS
+    wanted = (1 + pool) * examined.workers
+    if (
+        pool < 1
+        or wanted <= usable
+        or loads.helpers < HELPERS_FRACTION
+        or loads.runqueue < THRESHOLDS.runqueue_fraction
+    ):
+        return None
+    share = min(1.0, loads.runqueue + (loads.blocked_else or 0.0) * loads.helpers)
+    return Found(
+        min(examined.unexplained, examined.wait.loading * share),
+        f"{examined.workers} workers compute with {1 + pool:.0f} threads each, on {usable:g} cores.",
+        [
+            Evidence(what="Threads of one worker", value=threads, unit="count"),
+            Evidence(what="Threads that compute, all workers", value=float(wanted), unit="count"),
+            evidence.usable_cores(examined.facts.host),
+            Evidence(what="CPU time of its other threads, of a worker's", value=loads.helpers, unit="fraction"),
+            evidence.runqueue_share(loads.runqueue),
+            evidence.cores_in_use(examined.rank),
+        ],
+    )
+
+
+def _threads_a_worker(examined: Examination) -> float | None:
+    """The median of the workers; ``None``: no workers, or not measured."""
+    known = [each.threads for each in examined.rank.workers if each.threads is not None]
+    return float(median(known)) if known and examined.workers else None
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    if not examined.workers:
+        return []
+    helpers = examined.loads.helpers if _threads_a_worker(examined) is not None else None
+    name, what = "CPU time of further threads in a worker", "of its CPU time"
+    return [under(HELPERS_FRACTION, name, what, helpers, "thread pools", is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="too many threads",
+    about="Each worker computes with a pool of threads, and together they are more than there are cores.",
+    find=find,
+    cured_by=("threads_per_worker",),
+    signals=signals,
+    is_of_loading=True,
+)

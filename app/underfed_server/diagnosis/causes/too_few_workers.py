@@ -1,0 +1,66 @@
+"""The workers load all the time and cores are free."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import under
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+BUSY_FRACTION = 0.85
+"""Workers that load this share of the time have no reserve: bursts already make the loop wait."""
+
+
+def find(examined: Examination) -> Found | None:
+    rank, host, workers = examined.rank, examined.facts.host, examined.workers
+    used = measures.used_cores_fraction(rank, host)
+    if not workers or not _are_behind(examined):
+        return None
+    if used is not None and used >= THRESHOLDS.saturated_cores_fraction:
+        return None
+    busy = measures.busy_workers_fraction(rank, workers)
+    blocked = examined.loads.blocked_else
+    return Found(
+        examined.unexplained * measures.recoverable_share(rank, host, examined.wait.loading),
+        _sentence(workers, are_cores_known=used is not None),
+        [
+            Evidence(what="Time the workers spent loading", value=busy, unit="fraction"),
+            evidence.load(rank),
+            evidence.work(rank),
+            evidence.empty_queue(rank),
+            Evidence(what="Blocked, not on storage, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            evidence.cores_in_use(rank),
+            evidence.usable_cores(host),
+        ],
+    )
+
+
+def _are_behind(examined: Examination) -> bool:
+    """They never rest, or rest only at the edges of epochs and load more slowly than the loop takes batches."""
+    busy = measures.busy_workers_fraction(examined.rank, examined.workers)
+    pressure = measures.throughput_pressure(examined.rank, examined.workers)
+    return (busy is not None and busy >= BUSY_FRACTION) or (pressure is not None and pressure >= 1.0)
+
+
+def _sentence(workers: int, *, are_cores_known: bool) -> str:
+    who = "1 worker loads without a pause and cannot" if workers == 1 else f"{workers} workers load and cannot"
+    return f"{who} keep up with the training loop{'; cores are free' if are_cores_known else ''}."
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    if not examined.workers:
+        return []
+    busy = measures.busy_workers_fraction(examined.rank, examined.workers)
+    return [under(BUSY_FRACTION, "Workers busy loading", "of the time", busy, "always busy", is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="too few workers",
+    about="The workers load all the time and cannot keep up with the training loop, though cores are free.",
+    find=find,
+    cured_by=("num_workers", "shm_size", "vectorize_getitem"),
+    signals=signals,
+    turn="last",
+)

@@ -1,0 +1,63 @@
+"""Every worker goes through the whole iterable data set, so samples are loaded several times.
+
+It is reported of every run: also a loop that does not wait trains on each sample as many times an epoch as there are
+workers.
+"""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import under
+from underfed_server.model import Evidence, Signal
+
+REPEATED_FRACTION = 0.50
+"""Of the compared batches, the share that another worker gave too. Workers that share the data out repeat none, and
+such that do not repeat all; random augmentation hides some."""
+
+
+def find(examined: Examination) -> Found | None:
+    share, loader = _repeated_share(examined), examined.loader
+    if share is None or loader is None or share < REPEATED_FRACTION:
+        return None
+    # Of as many copies as there are workers, one is needed.
+    surplus = share * (1 - 1 / examined.workers)
+    return Found(
+        min(examined.unexplained, examined.wait.loading * surplus),
+        f"Each of {examined.workers} workers loads the whole data set: every sample comes {examined.workers} times.",
+        [
+            Evidence(what="Batches of several workers that were compared", value=loader.compared_batches, unit="count"),
+            Evidence(what="Of these also given by another worker", value=loader.repeated_batches, unit="count"),
+            evidence.setting("num_workers", examined.workers),
+            evidence.setting("The data set's code", loader.why_unsharded),
+        ],
+    )
+
+
+def _repeated_share(examined: Examination) -> float | None:
+    """Of the batches that were compared; ``None``: there was nothing to compare."""
+    loader = examined.loader
+    if loader is None or not loader.is_iterable or examined.workers < 2:
+        return None
+    compared, repeated = loader.compared_batches, loader.repeated_batches
+    return repeated / compared if compared and repeated is not None else None
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    if examined.workers < 2 or not (examined.loader and examined.loader.is_iterable):
+        return []
+    name, share = "Batches that another worker gave too", _repeated_share(examined)
+    return [under(REPEATED_FRACTION, name, "of those compared", share, "repeated data", is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="repeated data",
+    about="Every worker goes through the whole iterable data set, so each sample is loaded once by each worker.",
+    find=find,
+    cured_by=("shard_iterable",),
+    signals=signals,
+    turn="first",
+    is_of_loading=True,
+    at_any_bound=True,
+)

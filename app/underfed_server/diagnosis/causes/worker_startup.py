@@ -1,0 +1,57 @@
+"""Each epoch begins with workers that start and a queue that is empty."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.edges import epochs_begun, lasting_share, mean_iterator_us, mean_startup_us
+from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.signals import part_of_wait
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Signal
+
+
+def find(examined: Examination) -> Found | None:
+    rank, loader, cost = examined.rank, examined.loader, examined.wait.startup
+    settings = loader.settings if loader else {}
+    begun, keeps = epochs_begun(rank), settings.get("persistent_workers")
+    if not keeps:
+        # With workers kept there would still be a queue to fill; where they are, that is all there is.
+        cost *= 1 - lasting_share(rank, loader)
+    if not begun or cost < THRESHOLDS.minor_cost_fraction:
+        return None
+    steps = len(rank.steps) / begun
+    if not examined.workers:
+        how = "constructing its iterator takes long"
+    else:
+        how = (
+            "its queue begins empty, though the workers are kept" if keeps else "new workers start with an empty queue"
+        )
+    return Found(
+        cost,
+        f"An epoch begins every {steps:.0f} steps, and {how}.",
+        [
+            Evidence(what="Longer wait for an epoch's first batch", value=mean_startup_us(rank, loader), unit="us"),
+            Evidence(what="Constructing the iterator", value=mean_iterator_us(rank), unit="us"),
+            Evidence(what="Epochs begun in the judged steps", value=float(begun), unit="count"),
+            Evidence(what="Steps of an epoch", value=steps, unit="count"),
+            evidence.setting("persistent_workers", bool(keeps)),
+            evidence.setting(
+                "multiprocessing_context", settings.get("multiprocessing_context") or "the platform's default"
+            ),
+        ],
+    )
+
+
+def signals(examined: Examination, is_found: bool) -> list[Signal]:
+    limit = THRESHOLDS.minor_cost_fraction
+    return [part_of_wait("Beginning an epoch", examined.wait.startup, limit, is_cause=is_found)]
+
+
+CAUSE = Cause(
+    label="worker start-up",
+    about="Each epoch starts its workers anew, and waits until their queue is filled.",
+    find=find,
+    cured_by=("multiprocessing_context", "persistent_workers"),
+    signals=signals,
+)

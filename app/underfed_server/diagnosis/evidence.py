@@ -1,0 +1,80 @@
+"""Evidence that several causes and changes give, so that one measure has one name and one unit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from underfed_server.diagnosis import measures
+from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
+from underfed_server.measurements import Column
+from underfed_server.model import Evidence
+
+
+def mean_us(what: str, column: Column, series: str | None = None) -> Evidence:
+    """Mean duration of what was measured."""
+    return Evidence(what=what, value=measures.mean(column), unit="us", series=series)
+
+
+def load(rank: RankFacts) -> Evidence:
+    return mean_us("Loading one batch", rank.batches.load_us, "load_us")
+
+
+def load_cpu(rank: RankFacts) -> Evidence:
+    return mean_us("CPU time to load one batch", rank.batches.cpu_us, "cpu_us")
+
+
+def step(rank: RankFacts) -> Evidence:
+    return Evidence(what="Step", value=rank.step_us, unit="us", series="step_us")
+
+
+def work(rank: RankFacts) -> Evidence:
+    return Evidence(what="Step without its data wait", value=rank.step_us - rank.data_wait_us, unit="us")
+
+
+def empty_queue(rank: RankFacts) -> Evidence:
+    empty = measures.empty_queue_fraction(rank)
+    return Evidence(what="Requests that found no batch ready", value=empty, unit="fraction", series="queue_depth")
+
+
+def cores_in_use(rank: RankFacts) -> Evidence:
+    return Evidence(what="Cores in use", value=measures.used_cores(rank), unit="cores", series="busy_cores")
+
+
+def usable_cores(host: HostShare) -> Evidence:
+    return Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores")
+
+
+def cpu_share(share: float | None) -> Evidence:
+    return Evidence(what="Load time on the CPU", value=share, unit="fraction", series="cpu_us")
+
+
+def runqueue_share(share: float | None) -> Evidence:
+    return Evidence(
+        what="Load time ready to run, no core free", value=share, unit="fraction", series="runqueue_us"
+    )  # fmt: skip
+
+
+def storage_reads(rank: RankFacts) -> Evidence:
+    read = measures.storage_fraction(rank)
+    return Evidence(what="Read from storage, of bytes asked for", value=read, unit="fraction")
+
+
+def batch_bytes(loader: LoaderFacts | None) -> Evidence:
+    return Evidence(what="Size of a batch", value=loader.batch_bytes if loader else None, unit="bytes")
+
+
+def batch_tensors(loader: LoaderFacts | None) -> Evidence:
+    return Evidence(what="Tensors in a batch", value=loader.batch_tensors if loader else None, unit="count")
+
+
+def setting(name: str, value: object) -> Evidence:
+    return Evidence(what=name, value=None if value is None else str(value), unit="setting")
+
+
+def load_spread(rank: RankFacts) -> list[Evidence]:
+    load = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
+    median, slow = (float(np.percentile(load, share)) if len(load) else None for share in (50, 95))
+    return [
+        Evidence(what="Loading a batch, median", value=median, unit="us", series="load_us"),
+        Evidence(what="Loading a batch, 95th percentile", value=slow, unit="us", series="load_us"),
+    ]

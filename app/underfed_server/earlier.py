@@ -1,0 +1,175 @@
+"""What a run and the earlier runs of its job show of each other: what advice gained, and what a replay measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
+from underfed_server.advice.proof.ledger import Pairing, compare
+from underfed_server.advice.proof.pace import paces_of
+from underfed_server.advice.proof.traits import Machine, Traits, traits_of
+from underfed_server.advice.settings import normalised
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.errors import NotFoundError
+from underfed_server.facts.condense import condense
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Diagnosis, LedgerEntry, MeasuredReplay, RankDiagnosis, Run, Setting
+from underfed_server.store.store import Store
+
+GROWTH = 1.25
+"""A running run is judged once a second; what takes long is done again when the run has grown by this much."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    steps: int
+    pairing: Pairing | None
+
+
+def read_facts(store: Store, run_id: str) -> RunFacts:
+    """Of the steps that a verdict is judged by."""
+    return condense(store, run_id, warmup_steps=THRESHOLDS.warmup_steps, judged_steps=THRESHOLDS.judged_steps)
+
+
+class Earlier:
+    """Remembers, of each running run, the pairing with an earlier one. Called on one thread."""
+
+    def __init__(self) -> None:
+        self._paired: dict[str, _Paired] = {}
+
+    def entries(
+        self, store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis], known: Diagnosis | None
+    ) -> tuple[LedgerEntry, ...]:
+        """What this run shows of the advice that it carries, then what later runs showed of the advice for it.
+
+        ``known`` is its last diagnosis.
+        """
+        kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
+        pairing = self._pairing(store, facts, ranks)
+        shown = [compare(facts, pairing)] if pairing else _shown_before(store, facts, known)
+        return (*shown, *kept)
+
+    def _pairing(self, store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
+        last = self._paired.pop(facts.run_id, None)
+        if facts.status != "running":
+            return _find(store, facts, ranks)
+        if last is None or facts.steps >= last.steps * GROWTH:
+            last = _Paired(facts.steps, _find(store, facts, ranks))
+        self._paired[facts.run_id] = last
+        return last.pairing
+
+
+def add_to_ledgers(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry]) -> None:
+    """Put what an ended run showed into the diagnosis of the run whose advice it carried."""
+    for entry in ledger:
+        earlier = store.diagnosis(entry.advice_of) if entry.run_id == facts.run_id else None
+        if earlier:
+            others = [one for one in earlier.ledger if one.run_id != facts.run_id]
+            store.save_diagnosis(earlier.model_copy(update={"ledger": [*others, entry]}))
+
+
+def _shown_before(store: Store, facts: RunFacts, known: Diagnosis | None) -> list[LedgerEntry]:
+    """What this run showed before retention deleted the steps that it was compared with."""
+    entries = [entry for entry in known.ledger if entry.run_id == facts.run_id] if known else []
+    return [entry for entry in entries if store.rows_deleted_at(entry.advice_of) is not None]
+
+
+def _find(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
+    """With the run that ``--apply`` named, else with the newest earlier one of the job whose advice is carried."""
+    traits = _traits(store, facts, ranks)
+    found = (_pair(store, traits, facts, earlier) for earlier in _candidates(store, facts))
+    return next((pairing for pairing in found if pairing), None)
+
+
+def _candidates(store: Store, facts: RunFacts) -> Iterator[Diagnosis]:
+    """Earlier runs that were advised something, as they were last judged."""
+    # Both diagnoses are written: whoever may send windows to one project must not write into another.
+    named = [facts.advice_of] if facts.advice_of and _is_beside(store, facts.run_id, facts.advice_of) else []
+    for run_id in dict.fromkeys([*named, *(run.run_id for run in store.earlier_runs(facts.run_id))]):
+        diagnosis = _known(store, run_id)
+        if diagnosis and diagnosis.advice and run_id != facts.run_id:
+            yield diagnosis
+
+
+def _is_beside(store: Store, run_id: str, other: str) -> bool:
+    """The other run exists, and is of the same project."""
+    try:
+        return store.project_of(other) == store.project_of(run_id)
+    except NotFoundError:
+        return False
+
+
+def _known(store: Store, run_id: str) -> Diagnosis | None:
+    try:
+        return store.diagnosis(run_id)
+    except NotFoundError:
+        return None  # deleted, or of another service
+
+
+def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None:
+    possible = [advice for advice in diagnosis.advice if may_carry(_settings(facts), advice)]
+    if not possible:
+        return None
+    before = read_facts(store, diagnosis.run_id)
+    if not before.judged_steps:
+        return None  # retention deleted the steps to compare with
+    earlier = _traits(store, before, diagnosis.ranks)
+    advice = carried_advice(earlier, later, possible)
+    if advice is None:
+        return None
+    return Pairing(
+        advice_of=diagnosis.run_id,
+        cause=diagnosis.causes[0].cause if diagnosis.causes else None,
+        advice=advice,
+        paces=paces_of(before),
+        also_changed=tuple(also_changed(earlier, later, advice)),
+    )
+
+
+def _settings(facts: RunFacts) -> Mapping[str, Setting]:
+    return {**facts.overrides, **facts.loader.settings} if facts.loader else {}
+
+
+def _traits(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Traits:
+    run = store.run(facts.run_id)
+    cpu_model = run.hosts[0].cpu_model if run.hosts else None
+    machine = Machine(world_size=run.world_size, cpu_model=cpu_model, gpu_name=run.gpu_name)
+    return traits_of(facts, machine, has_straggler=any(rank.straggler for rank in ranks))
+
+
+def measured_replay(store: Store, run_id: str) -> MeasuredReplay | None:
+    """What ``underfed run --replay`` measured for the run, else for the newest run of its job with the same settings.
+
+    ``None``: neither was measured.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    others = store.replays(run_id)
+    if not others:
+        return None
+    settings = _settings_by_loader(store.run(run_id))
+    runs = (store.run(other) for other in others)
+    same = (run for run in runs if run.run_id == run_id or _settings_by_loader(run) == settings)
+    return next((_measured(run) for run in same), None)
+
+
+def add_replay(store: Store, run_id: str) -> None:
+    """Put what an ended run measured into the diagnosis of the newest earlier run with the same settings."""
+    run = store.run(run_id)
+    if run.replay is None:
+        return
+    for earlier in store.earlier_runs(run_id):
+        diagnosis = store.diagnosis(earlier.run_id)
+        if diagnosis and _settings_by_loader(store.run(earlier.run_id)) == _settings_by_loader(run):
+            store.save_diagnosis(diagnosis.model_copy(update={"replay": _measured(run)}))
+            return
+
+
+def _measured(run: Run) -> MeasuredReplay | None:
+    return MeasuredReplay(run_id=run.run_id, **dict(run.replay)) if run.replay else None
+
+
+def _settings_by_loader(run: Run) -> dict[str, dict[str, Setting]]:
+    return {info.loader: normalised({**run.overrides, **info.settings}) for info in run.loaders}

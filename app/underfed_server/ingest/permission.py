@@ -1,0 +1,49 @@
+"""What whoever sent a request may do: the scopes of a token, the project it is bound to, and the person behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import get_args
+
+from underfed_server.errors import ForbiddenError
+from underfed_server.model import Scope
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+ALL = frozenset(SCOPES)
+
+_FOR = {"ingest": "send windows", "view": "read", "admin": "change anything"}
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Of one request. ``admin`` has the other scopes in it."""
+
+    scopes: frozenset[Scope]
+    project: str | None = None
+    """The only one it opens; ``None``: all."""
+    token_id: str | None = None
+    """The token it rests on; ``None``: on none, but on an address or a proxy's word."""
+    session: bytes | None = None
+    """The digest of the browser's session."""
+    user: str | None = None
+    """As the proxy in front of the service names them."""
+    expires_at: datetime | None = None
+
+    def has(self, scope: Scope) -> bool:
+        return scope in self.scopes or "admin" in self.scopes
+
+    def require(self, scope: Scope) -> None:
+        """Raises:
+        ForbiddenError: it does not have the scope.
+        """
+        if not self.has(scope):
+            has = " and ".join(sorted(self.scopes)) or "none"
+            raise ForbiddenError(f"the scope {scope!r} is needed to {_FOR[scope]}; this token has {has}", field=scope)
+
+    def opens(self, project: str) -> bool:
+        return self.project is None or self.project == project
+
+
+EVERYTHING = Permission(ALL)
+NOTHING = Permission(frozenset())

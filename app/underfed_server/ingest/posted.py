@@ -1,0 +1,34 @@
+"""A window on its way into the store, and the answer to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from underfed_server.errors import RequestError
+from underfed_server.ingest.wire import Window
+
+
+@dataclass(frozen=True, slots=True)
+class PostedWindow:
+    """A window as it was posted: decoded, and the bytes that are kept."""
+
+    window: Window
+    encoding: str
+    """``gzip``, ``deflate`` or empty."""
+    body: bytes
+    project: str | None = None
+    """The only one that its run may belong to; ``None``: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The window is on disk."""
+
+    next_window_index: int
+    wants_run: bool
+    """The service does not know the run or one of its loaders: say it again."""
+    is_new: bool
+    """``False``: it had been stored before."""
+
+
+Outcome = Ack | RequestError

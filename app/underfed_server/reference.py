@@ -1,0 +1,55 @@
+"""Writes docs/causes.md: every cause and every change, as their files declare them.
+
+Run it as ``python -m underfed_server.reference > docs/causes.md``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from underfed_server.advice.catalogue import all_changes
+from underfed_server.diagnosis.causes import all_causes
+
+HEAD = """\
+# Causes and changes
+
+What a diagnosis may name as the reason for a wait, and what it may advise. The names are those of the API, of
+`underfed show --json` and of [search expressions](search.md); the labels are what the page and the terminal show.
+
+This file is written by `python -m underfed_server.reference > docs/causes.md` from the files of
+`app/underfed_server/diagnosis/causes/` and `app/underfed_server/advice/catalogue/`.
+"""
+
+
+def reference() -> str:
+    causes, changes = dict(sorted(all_causes().items())), all_changes()
+    cures = {name: [cause for cause in causes if name in causes[cause].cured_by] for name in changes}
+    return "\n".join(
+        [
+            HEAD,
+            "## Causes\n",
+            *_table(
+                ("cause", "label", "what it means", "changes that cure it"),
+                ((_code([name]), one.label, one.about, _code(one.cured_by)) for name, one in causes.items()),
+            ),
+            "\n## Changes\n",
+            *_table(
+                ("change", "label", "what it does", "causes that it cures"),
+                ((_code([name]), one.label, one.about, _code(cures[name])) for name, one in changes.items()),
+            ),
+            "",
+        ]
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,175 @@
+"""What running runs use now: the last few seconds of their samples, read from windows that no chunk holds yet."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import chain
+
+import msgspec
+from sqlalchemy import Connection, and_, select
+
+from underfed_server.ingest.inflate import inflate
+from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples
+from underfed_server.measurements import RATES
+from underfed_server.store.databases import tables
+
+WINDOWS = 4
+"""Of a second, or of up to four where more than two ranks share a host: two samples are a second apart at least."""
+
+GOOD_FOR = timedelta(seconds=2)
+"""So long a reading is given to everybody who asks: the page asks no more often."""
+
+STANDS_FOR = timedelta(seconds=15)
+"""So long it stands in for one that cannot be made, since the windows have just become a chunk."""
+
+MOST_AT_ONCE = 500
+"""Runs in one question to the database."""
+
+Place = tuple[str, int]
+"""A run's id, and a rank of it."""
+
+
+class _Samples(msgspec.Struct, gc=False):
+    """Of a window; what else it holds is passed over unread."""
+
+    process: ProcessSamples | None = None
+    host: HostSamples | None = None
+    gpus: list[GpuSamples] = []
+
+
+_decoder = msgspec.json.Decoder(_Samples)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNow:
+    util_fraction: float | None
+    memory_used_bytes: int | None
+    own_process: bool | None
+    """A process of the run that sampled it computes on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankNow:
+    """Of one rank: its own processes, and the host and the GPUs where it is the one that samples them."""
+
+    own_cores: float | None = None
+    is_sampling: bool = False
+    """Its host."""
+    busy_cores: float | None = None
+    memory_used_bytes: int | None = None
+    memory_available_bytes: int | None = None
+    shm_free_bytes: int | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """By their names; one that was not measured is not among them."""
+    gpus: Mapping[int, GpuNow] = field(default_factory=dict)
+
+
+class CurrentUsage:
+    """Used by any thread. Remembers what it read last."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Place, tuple[datetime, RankNow]] = {}
+        self._lock = threading.Lock()
+
+    def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[Place, RankNow]:
+        """Of every rank of these running runs that sent samples lately."""
+        with self._lock:
+            kept = dict(self._kept)
+        asked = set(run_ids)
+        fresh = {place[0] for place, (at, _) in kept.items() if now - at < GOOD_FOR}
+        read = _read(connection, sorted(asked - fresh))
+        found = {place: (at, each) for place, (at, each) in kept.items() if now - at < STANDS_FOR}
+        found |= {place: (now, each) for place, each in read.items()}
+        with self._lock:
+            self._kept = found
+        return {place: each for place, (_, each) in found.items() if place[0] in asked}
+
+
+def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow]:
+    windows: dict[Place, list[_Samples]] = defaultdict(list)
+    for first in range(0, len(run_ids), MOST_AT_ONCE):
+        for place, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE]):
+            windows[place].append(samples)
+    return {place: _rank_now(samples) for place, samples in windows.items()}
+
+
+def _windows(connection: Connection, run_ids: Sequence[str]) -> Iterator[tuple[Place, _Samples]]:
+    """The newest of each rank's newest incarnation, oldest first."""
+    rank, stream, hot = tables.rank.c, tables.stream.c, tables.hot.c
+    is_newest = and_(
+        stream.run_id == rank.run_id, stream.rank == rank.rank, stream.incarnation == rank.incarnation,
+        stream.end_status.is_(None),
+    )  # fmt: skip
+    is_last = and_(
+        hot.run_id == stream.run_id, hot.rank == stream.rank, hot.incarnation == stream.incarnation,
+        hot.window_index > stream.last_window_index - WINDOWS,
+    )  # fmt: skip
+    statement = select(hot.run_id, hot.rank, hot.encoding, hot.body).select_from(tables.rank)
+    statement = statement.join(tables.stream, is_newest).join(tables.hot, is_last)
+    statement = statement.where(rank.run_id.in_(run_ids)).order_by(hot.window_index)
+    for row in connection.execute(statement):
+        yield (row.run_id, row.rank), _decoder.decode(inflate(row.body, row.encoding))
+
+
+def _rank_now(windows: Sequence[_Samples]) -> RankNow:
+    process = [each.process for each in windows if each.process is not None]
+    host = [each.host for each in windows if each.host is not None]
+    at_us = _column(host, "at_us")
+    rates = {rate: _growth_per_us(at_us, _column(host, total)) for rate, total in RATES.items()}
+    return RankNow(
+        own_cores=_growth_per_us(_column(process, "at_us"), _cpu_us(process)),
+        is_sampling=bool(host),
+        busy_cores=_last(_column(host, "busy_cores")),
+        memory_used_bytes=_whole(_last(_column(host, "memory_used_bytes"))),
+        memory_available_bytes=_whole(_last(_column(host, "memory_available_bytes"))),
+        shm_free_bytes=_whole(_last(_column(host, "shm_free_bytes"))),
+        rates={rate: each * 1e6 for rate, each in rates.items() if each is not None},
+        gpus=_gpus_now(list(chain.from_iterable(each.gpus for each in windows))),
+    )
+
+
+def _gpus_now(samples: Sequence[GpuSamples]) -> dict[int, GpuNow]:
+    by_index: dict[int, list[GpuSamples]] = defaultdict(list)
+    for each in samples:
+        by_index[each.gpu_index].append(each)
+    return {
+        index: GpuNow(
+            util_fraction=_last(_column(parts, "util_fraction")),
+            memory_used_bytes=_whole(_last(_column(parts, "memory_used_bytes"))),
+            own_process=next(
+                (bool(each) for each in reversed(_column(parts, "own_process")) if each is not None), None
+            ),
+        )
+        for index, parts in by_index.items()
+    }
+
+
+def _cpu_us(process: Sequence[ProcessSamples]) -> list[float | None]:
+    """Of the training process and its workers together."""
+    both = zip(_column(process, "process_cpu_us"), _column(process, "workers_cpu_us"), strict=True)
+    return [None if own is None or workers is None else own + workers for own, workers in both]
+
+
+def _column(parts: Sequence[ProcessSamples | HostSamples | GpuSamples], name: str) -> list[float | None]:
+    columns = (getattr(part, name) or [None] * len(part.at_us) for part in parts)
+    return list(chain.from_iterable(columns))
+
+
+def _growth_per_us(at_us: Sequence[float | None], column: Sequence[float | None]) -> float | None:
+    """``None``: fewer than two samples, or its counter began anew meanwhile."""
+    known = [(at, value) for at, value in zip(at_us, column, strict=True) if at is not None and value is not None]
+    if len(known) < 2 or known[-1][0] <= known[0][0] or known[-1][1] < known[0][1]:
+        return None
+    return (known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0])
+
+
+def _last(column: Sequence[float | None]) -> float | None:
+    return next((value for value in reversed(column) if value is not None), None)
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

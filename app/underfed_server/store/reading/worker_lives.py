@@ -1,0 +1,125 @@
+"""The worker processes of a loader: when each lived, how it ended, and the samples taken of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, and_, func, select
+
+from underfed_server.measurements import WorkerRows
+from underfed_server.model import DiedWorker, WorkerLife
+from underfed_server.store.columns.lanes import worker_lane, worker_of
+from underfed_server.store.databases import tables
+from underfed_server.store.reading.rows import read_rows
+from underfed_server.store.reading.tracks import Reader
+
+NEWEST_LIVES = 2_000
+"""Of a loader: the last epochs of many workers, or many epochs of a few."""
+
+LIVES_EACH = 20
+NEWEST_DIED = 20
+
+NEWEST_SAMPLES = 3_600
+"""Of each worker: an hour, over which memory that grows is told from memory that jitters."""
+
+_life, _stream = tables.worker_life.c, tables.stream.c
+_of_its_stream = and_(
+    _life.run_id == _stream.run_id, _life.rank == _stream.rank, _life.incarnation == _stream.incarnation
+)
+# Iterators are counted, where an instant may not have been seen; each incarnation counts its own.
+_newest_first = (_stream.started_at.desc(), _life.iterator_index.desc())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkerRecord:
+    """One worker number of a loader on one rank. Instants are on the run's clock."""
+
+    worker: int
+    lives: tuple[WorkerLife, ...]
+    """The newest, oldest first."""
+    ended: Mapping[str, int]
+    """How many lives of the whole run ended in which way."""
+    samples: WorkerRows
+
+    @property
+    def newest_samples(self) -> WorkerRows:
+        """Of the process that lives, or lived last."""
+        inside = self.samples.at_us >= self._newest_began_us()
+        return WorkerRows(**{each.name: getattr(self.samples, each.name)[inside] for each in fields(WorkerRows)})
+
+    def _newest_began_us(self) -> int:
+        """Where that was not seen: when the one before it was last heard of."""
+        if self.lives and self.lives[-1].start_us is not None:
+            return self.lives[-1].start_us
+        heard = [instant for life in self.lives[:-1] for instant in (life.start_us, life.end_us)]
+        return max((instant for instant in heard if instant is not None), default=0)
+
+
+def read_workers(reader: Reader, run_id: str, rank: int, loader: str, run_started_at: datetime) -> list[WorkerRecord]:
+    """By worker number: those of which a life or a sample is known."""
+    lives = _lives(reader.connection, run_id, rank, loader, run_started_at)
+    ended = _ended(reader.connection, run_id, rank, loader)
+    sampled = {worker for lane in reader.lanes(run_id, rank) if (worker := worker_of(lane, loader)) is not None}
+    return [
+        WorkerRecord(
+            worker,
+            tuple(reversed(lives[worker][:LIVES_EACH])),
+            ended.get(worker, {}),
+            read_rows(WorkerRows, reader, run_id, rank, worker_lane(loader, worker), run_started_at, NEWEST_SAMPLES),
+        )
+        for worker in sorted(sampled | lives.keys())
+    ]
+
+
+def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
+    """The loader whose workers started last; ``None``: none had workers."""
+    statement = select(_life.loader).join(tables.stream, _of_its_stream)
+    statement = statement.where(_life.run_id == run_id, _life.rank == rank).order_by(*_newest_first).limit(1)
+    return connection.execute(statement).scalar()
+
+
+def read_died(connection: Connection, run_id: str, run_started_at: datetime) -> list[DiedWorker]:
+    """Of all ranks and loaders, the newest, oldest first."""
+    statement = _with_start().where(_life.run_id == run_id, _life.ended == "died")
+    # Those that died at one instant stand as they are counted.
+    order = (*_newest_first, _life.end_us.desc(), _life.rank.desc(), _life.worker.desc())
+    rows = connection.execute(statement.order_by(*order).limit(NEWEST_DIED)).mappings().all()
+    return [
+        DiedWorker(rank=row["rank"], loader=row["loader"], worker=row["worker"], **_life_of(row, run_started_at))
+        for row in reversed(rows)
+    ]
+
+
+def _lives(
+    connection: Connection, run_id: str, rank: int, loader: str, run_started_at: datetime
+) -> dict[int, list[WorkerLife]]:
+    """By worker, the newest first."""
+    statement = _with_start().where(_life.run_id == run_id, _life.rank == rank, _life.loader == loader)
+    found: dict[int, list[WorkerLife]] = defaultdict(list)
+    for row in connection.execute(statement.order_by(*_newest_first).limit(NEWEST_LIVES)).mappings():
+        found[row["worker"]].append(WorkerLife(**_life_of(row, run_started_at)))
+    return found
+
+
+def _ended(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, dict[str, int]]:
+    statement = select(_life.worker, _life.ended, func.count()).where(
+        _life.run_id == run_id, _life.rank == rank, _life.loader == loader, _life.ended.is_not(None)
+    )
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for worker, ended, count in connection.execute(statement.group_by(_life.worker, _life.ended)):
+        found[worker][ended] = count
+    return found
+
+
+def _with_start() -> Select[Any]:
+    return select(tables.worker_life, _stream.started_at).join(tables.stream, _of_its_stream)
+
+
+def _life_of(row: RowMapping, run_started_at: datetime) -> dict[str, Any]:
+    shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
+    instants = {name: None if row[name] is None else row[name] + shift for name in ("start_us", "end_us")}
+    return {name: row[name] for name in ("iterator_index", "epoch_index", "pid", "ended")} | instants

@@ -1,0 +1,92 @@
+"""The last diagnosis of each run, as it is served, and the figures of it that the list of runs shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, or_, select, update
+
+from underfed_server.model import BestAdvice, Diagnosis
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.runs.status import LOST_AFTER, status_column
+from underfed_server.store.runs.summaries import run_row
+
+
+def save_diagnosis(connection: Connection, diagnosis: Diagnosis, now: datetime) -> bool:
+    """Put ``diagnosis`` in place of the run's last one. ``False``: it says the same.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    run_row(connection, diagnosis.run_id)
+    body = diagnosis.model_dump_json(by_alias=True)
+    known = tables.diagnosis.c
+    same = update(tables.diagnosis).where(known.run_id == diagnosis.run_id, known.body == body)
+    changed = not connection.execute(same.values(judged_at=now)).rowcount
+    if changed:
+        row = {"run_id": diagnosis.run_id, "body": body, "judged_at": now, "changed_at": now}
+        connection.execute(upsert(connection, tables.diagnosis), row)
+    statement = update(tables.run).where(tables.run.c.run_id == diagnosis.run_id)
+    connection.execute(statement.values(changed_at=now, **_figures(diagnosis)))
+    return changed
+
+
+def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
+    """``None``: the run was not judged yet.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    run_row(connection, run_id)
+    found = select(tables.diagnosis.c.body, tables.diagnosis.c.judged_at).where(tables.diagnosis.c.run_id == run_id)
+    row = connection.execute(found).one_or_none()
+    if row is None:
+        return None
+    return Diagnosis.model_validate_json(row.body).model_copy(update={"judged_at": row.judged_at})
+
+
+def note_judged(connection: Connection, run_id: str, spark: Sequence[float | None], now: datetime) -> None:
+    """The run as it stands was judged, or could not be: it is not judged again before something happens to it."""
+    run = tables.run.c
+    values = {"judged_at": now, "judged_status": status_column(now), "changed_at": now, "spark": list(spark)}
+    connection.execute(update(tables.run).where(run.run_id == run_id).values(values))
+
+
+def unjudged(connection: Connection, now: datetime) -> list[str]:
+    """Runs to which something happened since they were judged: a window came, or no window came for too long."""
+    run = tables.run.c
+    # The last: before our clock was set back, so that windows since then seem to be older.
+    is_old = or_(run.judged_at.is_(None), run.judged_at < run.last_seen_at, run.judged_at > now + LOST_AFTER)
+    is_due = or_(is_old, run.judged_status != status_column(now))
+    statement = select(run.run_id).where(run.deleted_at.is_(None), is_due)
+    return list(connection.execute(statement.order_by(run.last_seen_at.desc())).scalars())
+
+
+def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
+    same = (
+        "loader", "bound", "level", "data_stall_fraction", "steps_per_s", "samples_per_s", "hours_lost",
+        "gpu_hours_lost", "hours_used",
+    )  # fmt: skip
+    best = diagnosis.advice[0] if diagnosis.advice else None
+    carried = [entry.observed_speedup for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id]
+    return {name: getattr(diagnosis, name) for name in same} | {
+        "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
+        "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
+        "predicted_speedup": best.predicted_speedup if best else None,
+        "best_advice": _best(diagnosis),
+        "observed_speedup": carried[0] if carried else None,
+    }
+
+
+def _best(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    if not diagnosis.advice:
+        return None
+    advice = diagnosis.advice[0]
+    best = BestAdvice(
+        change=advice.change, from_=advice.from_, to=advice.to, predicted_speedup=advice.predicted_speedup,
+        low=advice.low, high=advice.high,
+    )  # fmt: skip
+    return best.model_dump(by_alias=True)

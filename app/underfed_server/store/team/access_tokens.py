@@ -1,0 +1,151 @@
+"""Access tokens and the sessions that browsers open with them; only their SHA-256 is kept.
+
+Both are 256 random bits, which nobody guesses: a slow hash would protect nothing more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+
+from underfed_server.errors import NotFoundError
+from underfed_server.ingest.permission import ALL, Permission
+from underfed_server.model import Scope, TokenInfo, TokenMade
+from underfed_server.store.databases import tables
+
+MOST_SESSIONS = 1_000
+"""Of one token: every process reads all of them twice a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What opens the service at one moment, by the digest of its secret."""
+
+    tokens: dict[bytes, Permission]
+    sessions: dict[bytes, Permission]
+
+
+def digest_of(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+
+
+def id_of(digest: bytes) -> str:
+    """What a token is called by. It tells nothing of the secret, which is random."""
+    return digest.hex()[:8]
+
+
+def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Permission]) -> Known:
+    """Tokens that are neither revoked nor over, those that the service was started with (``own``), and the sessions of
+    both.
+    """
+    tokens = dict(own) | {row["digest"]: _permission(row) for row in _live(connection, now)}
+    by_id = {permission.token_id: permission for permission in tokens.values()}
+    session = tables.session.c
+    rows = connection.execute(
+        select(session.digest, session.token_id, session.expires_at).where(session.expires_at > now)
+    )
+    sessions = {
+        row.digest: session_of(by_id[row.token_id], row.digest, row.expires_at) for row in rows if row.token_id in by_id
+    }
+    return Known(tokens, sessions)
+
+
+def session_of(permission: Permission, digest: bytes, expires_at: datetime) -> Permission:
+    """What a browser may that signed in with a token: it ends with the token, if not before."""
+    ends_at = expires_at if permission.expires_at is None else min(expires_at, permission.expires_at)
+    return Permission(permission.scopes, permission.project, permission.token_id, digest, None, ends_at)
+
+
+def can_administer(connection: Connection, now: datetime) -> bool:
+    """Somebody has a token with which more can be made, of every project."""
+    return any("admin" in row["scopes"] and row["project"] is None for row in _live(connection, now))
+
+
+def list_tokens(connection: Connection) -> list[TokenInfo]:
+    """The newest first, those that are over too."""
+    statement = select(tables.token).order_by(tables.token.c.made_at.desc(), tables.token.c.token_id)
+    return [_info(row) for row in connection.execute(statement).mappings()]
+
+
+def make_token(
+    connection: Connection,
+    *,
+    name: str,
+    now: datetime,
+    scopes: Collection[Scope] = ALL,
+    project: str | None = None,
+    expires_at: datetime | None = None,
+) -> TokenMade:
+    """A new one, with the secret that is told here and nowhere else."""
+    secret = secrets.token_urlsafe(32)
+    digest = digest_of(secret)
+    made = TokenMade(
+        token_id=id_of(digest),
+        name=name,
+        scopes=sorted(scopes),
+        project=project,
+        made_at=now,
+        expires_at=expires_at,
+        last_used_at=None,
+        revoked_at=None,
+        token=secret,
+    )
+    connection.execute(insert(tables.token), made.model_dump(exclude={"token"}) | {"digest": digest})
+    return made
+
+
+def revoke_token(connection: Connection, token_id: str, now: datetime, project: str | None = None) -> None:
+    """Its sessions end with it. One that was revoked before stays so.
+
+    Raises:
+        NotFoundError: there is no such token, or it is not of this ``project``.
+    """
+    token = tables.token.c
+    found = connection.execute(select(token.revoked_at, token.project).where(token.token_id == token_id)).first()
+    if found is None or project not in (None, found.project):
+        raise NotFoundError(f"there is no token {token_id!r}", field="token_id")
+    if found.revoked_at is None:
+        connection.execute(update(tables.token).where(token.token_id == token_id).values(revoked_at=now))
+    connection.execute(delete(tables.session).where(tables.session.c.token_id == token_id))
+
+
+def note_uses(connection: Connection, used: Mapping[str, datetime]) -> None:
+    """When each token was last used."""
+    for token_id, used_at in used.items():
+        at = update(tables.token).where(tables.token.c.token_id == token_id)
+        connection.execute(at.values(last_used_at=used_at))
+
+
+def add_session(connection: Connection, digest: bytes, token_id: str, expires_at: datetime, now: datetime) -> None:
+    """Those that are over are dropped meanwhile, and the oldest of a token that has too many."""
+    session = tables.session.c
+    connection.execute(delete(tables.session).where(session.expires_at <= now))
+    connection.execute(insert(tables.session), {"digest": digest, "token_id": token_id, "expires_at": expires_at})
+    ends = select(session.expires_at).where(session.token_id == token_id).order_by(session.expires_at.desc())
+    last = connection.execute(ends.offset(MOST_SESSIONS - 1).limit(1)).scalar()
+    if last is not None:
+        connection.execute(delete(tables.session).where(session.token_id == token_id, session.expires_at < last))
+
+
+def drop_session(connection: Connection, digest: bytes) -> None:
+    connection.execute(delete(tables.session).where(tables.session.c.digest == digest))
+
+
+def _live(connection: Connection, now: datetime) -> list[RowMapping]:
+    token = tables.token.c
+    statement = select(tables.token).where(token.revoked_at.is_(None))
+    rows = connection.execute(statement).mappings().all()
+    return [row for row in rows if row["expires_at"] is None or row["expires_at"] > now]
+
+
+def _permission(row: RowMapping) -> Permission:
+    return Permission(frozenset(row["scopes"]), row["project"], row["token_id"], None, None, row["expires_at"])
+
+
+def _info(row: RowMapping) -> TokenInfo:
+    return TokenInfo(**{name: row[name] for name in TokenInfo.model_fields})

@@ -1,0 +1,92 @@
+"""How long and how exactly a project's single rows are kept, and how much its runs take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, func, select
+
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.dialects import upsert
+
+FOR_EVER = 0
+"""What a project sets to have no limit where the service has one for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """``None``: not said. :data:`FOR_EVER`: no limit."""
+
+    retain_us: int | None = None
+    """Single rows older than this are deleted."""
+    max_bytes: int | None = None
+    """The oldest single rows are deleted until a project takes no more."""
+    precision_bits: int | None = None
+    """Significant bits of durations that are stored from now on; ``None``: all."""
+
+    @property
+    def has_limit(self) -> bool:
+        return bool(self.retain_us or self.max_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageUse:
+    """On disk, without windows that wait for their chunk, which are bounded, and without what a database adds."""
+
+    row_bytes: int
+    """Single rows: what retention can delete."""
+    ladder_bytes: int
+    """The roll-ups of chunks, roll-ups and histograms: kept as long as the run."""
+    given_up_at: datetime | None
+    """When retention last deleted rows; ``None``: never."""
+
+    @property
+    def total_bytes(self) -> int:
+        return self.row_bytes + self.ladder_bytes
+
+
+def read_policy(connection: Connection, project: str) -> RetentionPolicy:
+    """What the project set for itself."""
+    own = tables.project.c
+    columns = (own.retain_us, own.max_bytes, own.precision_bits)
+    row = connection.execute(select(*columns).where(own.project == project)).first()
+    return RetentionPolicy() if row is None else RetentionPolicy(*row)
+
+
+def save_policy(connection: Connection, project: str, policy: RetentionPolicy) -> None:
+    row = {
+        "project": project,
+        "retain_us": policy.retain_us,
+        "max_bytes": policy.max_bytes,
+        "precision_bits": policy.precision_bits,
+    }
+    connection.execute(upsert(connection, tables.project), row)
+
+
+def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> RetentionPolicy:
+    """A project's own word wins over the service's."""
+    return RetentionPolicy(
+        for_all.retain_us if own.retain_us is None else own.retain_us,
+        for_all.max_bytes if own.max_bytes is None else own.max_bytes,
+        own.precision_bits,
+    )
+
+
+def projects_with_limits(connection: Connection, for_all: RetentionPolicy) -> list[tuple[str, RetentionPolicy]]:
+    """Projects whose rows are not kept for ever, with what holds for them."""
+    names = select(tables.run.c.project).distinct()
+    if not for_all.has_limit:
+        names = names.where(tables.run.c.project.in_(select(tables.project.c.project)))
+    found = [
+        (name, effective_policy(read_policy(connection, name), for_all)) for name in connection.execute(names).scalars()
+    ]
+    return [(name, policy) for name, policy in found if policy.has_limit]
+
+
+def read_storage_use(connection: Connection, project: str) -> StorageUse:
+    track = tables.track.c
+    sums = (func.coalesce(func.sum(column), 0) for column in (track.chunk_bytes, track.ladder_bytes))
+    statement = select(*sums, func.max(track.dropped_at)).join(tables.run, track.run_id == tables.run.c.run_id)
+    row = connection.execute(statement.where(tables.run.c.project == project)).one()
+    return StorageUse(int(row[0]), int(row[1]), row[2])

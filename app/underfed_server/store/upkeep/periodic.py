@@ -1,0 +1,64 @@
+"""A thread that does one piece of work after the other and rests between: what the service does besides answering."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from underfed_server.store.databases.trouble import tell
+
+CLOSING_S = 1.5
+
+
+class PeriodicThread:
+    """Starts with :meth:`start`, ends with :meth:`close`."""
+
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], float],
+        *,
+        failed: str,
+        failed_s: float,
+        first_s: float = 0.0,
+        closing_s: float = CLOSING_S,
+    ) -> None:
+        """``work`` returns the seconds to rest. Where it raises, the log says ``failed``, and it is tried again in
+        ``failed_s``. The first comes after ``first_s``; :meth:`close` waits ``closing_s`` for work that is under way.
+        """
+        self._log = logging.getLogger(f"underfed.{name}")
+        self._work = work
+        self._failed = failed
+        self._failed_s = failed_s
+        self._first_s = first_s
+        self._closing_s = closing_s
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"underfed-{name}", daemon=True)
+
+    @property
+    def is_closing(self) -> bool:
+        """Work that takes long looks here between its pieces."""
+        return self._closing.is_set()
+
+    def rest(self, seconds: float) -> None:
+        """Less, once it is closing."""
+        self._closing.wait(seconds)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join(self._closing_s)
+
+    def _run(self) -> None:
+        self.rest(self._first_s)
+        while not self.is_closing:
+            try:
+                rest_s = self._work()
+            except Exception as error:
+                tell(self._log, error, self._failed)
+                rest_s = self._failed_s
+            self.rest(rest_s)

@@ -1,0 +1,245 @@
+"""Each host with what its runs use of it now, and which of them want the same at the same time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from underfed_server.measurements import RATES
+from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
+from underfed_server.store.reading.current_usage import Place, RankNow
+from underfed_server.store.runs.status import LOST_AFTER
+from underfed_server.store.store import Store
+from underfed_server.store.team.machines import Placed, RankThere, read_placed, read_ranks
+from underfed_server.store.writing.peaks import Peaks, read_peaks
+from underfed_server.team.competing import competing_for
+from underfed_server.team.shared import shared_causes
+
+T = TypeVar("T")
+
+LISTED_FOR = timedelta(days=7)
+NOBODY = "no run reports from it now"
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """All that is known of one host."""
+
+    hostname: str
+    runs: Sequence[Placed]
+    """Of the last days, the newest first."""
+    ranks: Sequence[RankThere]
+    """Of the runs that are running; of the newest, where none is."""
+    now: Mapping[Place, RankNow]
+    peaks: Peaks
+
+    @property
+    def running(self) -> list[Placed]:
+        return [run for run in self.runs if run.is_running]
+
+    @property
+    def views(self) -> list[tuple[RankThere, RankNow]]:
+        """Ranks that sample the host; those that see most of it come first."""
+        found = [(rank, now) for rank in self.ranks if (now := self.now.get((rank.run_id, rank.rank)))]
+        sampling = [(rank, now) for rank, now in found if now.is_sampling]
+        return sorted(sampling, key=lambda each: -cpus_seen(each[0]))
+
+
+def read_hosts(store: Store, project: str | None = None, hostname: str | None = None) -> HostsPage:
+    """Hosts seen in the last days, or that one of them; ``project``: as far as its runs tell of them."""
+    now = store.now()
+    with store.reading() as reader:
+        placed = read_placed(reader.connection, now - LISTED_FOR, now, hostname=hostname, project=project)
+        by_host: dict[str, list[Placed]] = defaultdict(list)
+        for run in placed:
+            by_host[run.hostname].append(run)
+        shown = [run for runs in by_host.values() for run in shown_of(runs)]
+        ranks = read_ranks(reader.connection, {run.run_id for run in shown})
+        samples = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
+        peaks = read_peaks(reader.connection, project)
+    ranks_by_host: dict[str, list[RankThere]] = defaultdict(list)
+    for rank in ranks:
+        ranks_by_host[rank.hostname].append(rank)
+    shared = _shared_sentences(store, project, now)
+    hosts = [
+        _host(There(name, runs, ranks_by_host[name], samples, peaks.get(name, {})), shared.get(name, []))
+        for name, runs in by_host.items()
+    ]
+    hosts.sort(
+        key=lambda host: (not host.is_live, -host.last_seen_at.timestamp() if not host.is_live else 0, host.hostname)
+    )
+    return HostsPage(since=now - LISTED_FOR, hosts=hosts, history=None)
+
+
+def shown_of(runs: Sequence[Placed]) -> Sequence[Placed]:
+    """Of one host: those that run, oldest first, so that they stay where they are; else the one seen last."""
+    running = sorted((run for run in runs if run.is_running), key=lambda run: (run.started_at, run.run_id))
+    return running or runs[:1]
+
+
+def _shared_sentences(store: Store, project: str | None, now: datetime) -> dict[str, list[str]]:
+    """By host: what runs that are running now have in common as their cause."""
+    sightings = [run for run in store.sightings(now - LOST_AFTER) if project is None or run.project == project]
+    hosts = {run.run_id: [host.hostname for host in run.hosts] for run in sightings}
+    found: dict[str, list[str]] = defaultdict(list)
+    for cause in shared_causes(sightings):
+        for name in sorted({name for run in cause.runs for name in hosts[run.run_id]}):
+            if cause.kind == "mount" or cause.place == name:
+                found[name].append(cause.sentence)
+    return found
+
+
+def cpus_seen(rank: RankThere) -> int:
+    """A rank that may use most of the host's CPUs sees most of the host; others only fill the gaps."""
+    return rank.facts.get("allowed_cpus") or 0
+
+
+def widest_facts(ranks: Sequence[RankThere]) -> Mapping[str, Any]:
+    return max(ranks, key=cpus_seen).facts if ranks else {}
+
+
+def reasons_of(ranks: Sequence[RankThere]) -> dict[str, str]:
+    """Why facts were not measured; where ranks differ, as the first says."""
+    return {fact: why for rank in reversed(ranks) for fact, why in rank.not_measured.items()}
+
+
+def is_limited(limit_bytes: int | None, total_bytes: int | None) -> bool:
+    """The control group may use less memory than there is."""
+    return limit_bytes is not None and (total_bytes is None or limit_bytes < total_bytes)
+
+
+def host_run(run: Placed, own_cores: float | None) -> HostRun:
+    same = [name for name in HostRun.model_fields if name != "own_cores" and not name.endswith("_label")]
+    return HostRun(**{name: getattr(run, name) for name in same}, own_cores=own_cores)
+
+
+def _host(there: There, shared: list[str]) -> Host:
+    runs, facts = shown_of(there.runs), _facts(there)
+    views = [now for _, now in there.views]
+    memory_limit, memory_used = _memory(facts, views)
+    shm_free = _first(view.shm_free_bytes for view in views)
+    shm_total = facts.shm_total_bytes
+    cores = cores_of(there, facts)
+    told = [host_run(run, _own_cores(run, there)) for run in runs]
+    shm_used = None if shm_free is None or shm_total is None else max(0, shm_total - shm_free)
+    reasons = reasons_of(there.ranks)
+    return Host(
+        hostname=there.hostname,
+        is_live=bool(there.running),
+        last_seen_at=max(run.ended_at for run in there.runs),
+        facts=facts,
+        gpus=_gpus(there),
+        runs=told,
+        earlier_runs=len(there.runs) - len(runs),
+        cores=cores,
+        memory_used_bytes=memory_used,
+        memory_limit_bytes=memory_limit,
+        shm_used_bytes=shm_used,
+        shm_total_bytes=shm_total,
+        **_flows(there, views),
+        competing=[*competing_for(told, cores, memory_used, memory_limit, shm_used, shm_total), *shared]
+        if there.running
+        else [],
+        not_measured={fact: why for fact, why in reasons.items() if fact in ("disks", "networks", "gpu_util_fraction")},
+    )
+
+
+def _facts(there: There) -> HostFacts:
+    """Of the rank that may use most of the host."""
+    told = widest_facts(there.ranks)
+    known = [name for name in HostFacts.model_fields if name != "hostname"]
+    return HostFacts(hostname=there.hostname, **{name: told.get(name) for name in known})
+
+
+def _own_cores(run: Placed, there: There) -> float | None:
+    """``None`` where one of its ranks there is not known: a part would look like the whole."""
+    places = [(rank.run_id, rank.rank) for rank in there.ranks if rank.run_id == run.run_id]
+    cores = [now.own_cores if (now := there.now.get(place)) else None for place in places]
+    known = [each for each in cores if each is not None]
+    return sum(known) if run.is_running and known and len(known) == len(cores) else None
+
+
+def cores_of(there: There, facts: HostFacts) -> HostCores:
+    """Who keeps them busy now. What is busy and no run's is others'; neither is told where the other is not known."""
+    usable = facts.usable_cores
+    busy = _first(now.busy_cores for _, now in there.views)
+    each = [_own_cores(run, there) for run in there.running]
+    own = sum(cores for cores in each if cores is not None) if each and None not in each else None
+    missing = _why_no_cores(there, busy, own)
+    if missing is not None or busy is None or own is None:
+        return HostCores(usable=usable, busy=busy, own=own, others=None, idle=None, missing=missing)
+    # Both are of slightly different moments: what others use is never below nothing.
+    allowed = facts.allowed_cpus or facts.cpu_count or 0
+    idle = min(allowed - max(busy, own), (usable if usable is not None else allowed) - own)
+    return HostCores(usable=usable, busy=busy, own=own, others=max(0.0, busy - own), idle=max(0.0, idle), missing=None)
+
+
+def _why_no_cores(there: There, busy: float | None, own: float | None) -> str | None:
+    if not there.running:
+        return NOBODY
+    allowed = [rank.facts.get("allowed_cpus") for rank, _ in there.views]
+    whole = max((rank.facts.get("cpu_count") or 0 for rank in there.ranks), default=0)
+    if len(there.running) > 1 and any(each is not None and each < whole for each in allowed):
+        return "its runs may use different CPUs of it, so that none sees all of them"
+    if busy is None:
+        return "how busy its CPUs are was not measured"
+    return "the CPU time of a run on it was not measured" if own is None else None
+
+
+def _memory(facts: HostFacts, views: Sequence[RankNow]) -> tuple[int | None, int | None]:
+    """``(limit, used)``: of the control group where it limits memory, else of the machine."""
+    used = _first(view.memory_used_bytes for view in views)
+    limit, total = facts.memory_limit_bytes, facts.memory_total_bytes
+    if used is not None and is_limited(limit, total):
+        return limit, used
+    available = _first(view.memory_available_bytes for view in views)
+    return total, None if available is None or total is None else max(0, total - available)
+
+
+def _flows(there: There, views: Sequence[RankNow]) -> dict[str, HostFlow]:
+    """By the names that a host has them by."""
+    found = {}
+    for rate in RATES:
+        now, most = _first(view.rates.get(rate) for view in views), there.peaks.get(rate)
+        highest = None if most is None else max(most, now or 0.0)
+        found[rate.removesuffix("_bytes_per_s")] = HostFlow(now=now, most=highest)
+    return found
+
+
+def _gpus(there: There) -> list[HostGpu]:
+    """Each once, though every run may name it; with the run whose process computes on it."""
+    devices = {device.gpu_index: device for rank in there.ranks for device in rank.devices}
+    stalls = {run.run_id: run.data_stall_fraction for run in there.running}
+    gpus = []
+    for index, device in sorted(devices.items()):
+        samples = [(rank.run_id, now.gpus[index]) for rank, now in there.views if index in now.gpus]
+        run_id = _computing(there, index, [run for run, gpu in samples if gpu.own_process])
+        gpus.append(
+            HostGpu(
+                gpu_index=index,
+                name=device.name,
+                util_fraction=_first(gpu.util_fraction for _, gpu in samples),
+                memory_used_bytes=_first(gpu.memory_used_bytes for _, gpu in samples),
+                memory_total_bytes=device.memory_total_bytes,
+                run_id=run_id,
+                data_stall_fraction=None if run_id is None else stalls.get(run_id),
+            )
+        )
+    return gpus
+
+
+def _computing(there: There, gpu_index: int, told: Sequence[str]) -> str | None:
+    """The run that NVML sees on it; where NVML does not say whose processes they are, the only run that may use it."""
+    if told:
+        return told[0]
+    silent = {
+        rank.run_id for rank, now in there.views if gpu_index in now.gpus and now.gpus[gpu_index].own_process is None
+    }
+    return next(iter(silent)) if len(silent) == 1 and len(there.running) == 1 else None
+
+
+def _first(values: Iterable[T | None]) -> T | None:
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,101 @@
+"""How advice turned out: how often predictions were right, and how much of the lost time it would have saved."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from underfed_server.model import HitRate, LedgerEntry
+from underfed_server.names import CauseName, ChangeName
+from underfed_server.store.team.sightings import Sighting
+
+
+def hit_rates(entries: Sequence[LedgerEntry]) -> list[HitRate]:
+    """Of all, then a line for each leading cause of the advised run, then one for each change; most proven first.
+
+    ``entries``: of all runs that carried an advice, each once.
+    """
+    if not entries:
+        return []
+    by_cause: dict[CauseName, list[LedgerEntry]] = defaultdict(list)
+    by_change: dict[ChangeName, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        by_change[entry.change].append(entry)
+        if entry.cause:
+            by_cause[entry.cause].append(entry)
+    causes = [_rate(proven, cause=cause) for cause, proven in by_cause.items()]
+    changes = [_rate(proven, change=change) for change, proven in by_change.items()]
+    return [_rate(entries), *_most_first(causes), *_most_first(changes)]
+
+
+def _rate(proven: Sequence[LedgerEntry], cause: CauseName | None = None, change: ChangeName | None = None) -> HitRate:
+    inside = [entry.inside_interval for entry in proven if entry.inside_interval is not None]
+    errors = [
+        abs(entry.observed_speedup / entry.predicted_speedup - 1)
+        for entry in proven
+        if entry.observed_speedup and entry.predicted_speedup
+    ]
+    return HitRate(
+        cause=cause,
+        change=change,
+        proven=len(proven),
+        predicted=len(inside),
+        inside=sum(inside),
+        median_error=median(errors) if errors else None,
+    )
+
+
+def _most_first(rates: Sequence[HitRate]) -> list[HitRate]:
+    return sorted(rates, key=lambda rate: -rate.proven)
+
+
+@dataclass(frozen=True, slots=True)
+class Recoverable:
+    """Hours. ``low`` and ``high`` are ``None`` where an advice has no interval."""
+
+    hours: float
+    low: float | None
+    high: float | None
+
+
+def recoverable(run: Sighting) -> Recoverable | None:
+    """How much of what the run lost its best advice would have saved. ``None``: no gain was predicted.
+
+    With a speed-up of s the run's work takes 1 / s of its hours: ``used × (1 − 1 / s)`` are saved, and never more than
+    were lost to waiting. The gain was predicted from the newest steps; it is taken for the whole of the run.
+    """
+    advice = run.best_advice
+    if advice is None or advice.predicted_speedup is None:
+        return None
+    return Recoverable(
+        hours=_saved(run, advice.predicted_speedup),
+        low=None if advice.low is None else _saved(run, advice.low),
+        high=None if advice.high is None else _saved(run, advice.high),
+    )
+
+
+def together(parts: Iterable[tuple[float, Recoverable | None]]) -> Recoverable | None:
+    """Of several runs, each with the share that counts. Those without a prediction add nothing."""
+    known = [(share, each) for share, each in parts if each is not None]
+    if not known:
+        return None
+    return Recoverable(
+        hours=sum(share * each.hours for share, each in known),
+        low=_sum((share, each.low) for share, each in known),
+        high=_sum((share, each.high) for share, each in known),
+    )
+
+
+def _saved(run: Sighting, speedup: float) -> float:
+    return min(run.hours_lost, max(0.0, run.hours_used * (1 - 1 / speedup))) if speedup > 0 else 0.0
+
+
+def _sum(parts: Iterable[tuple[float, float | None]]) -> float | None:
+    total = 0.0
+    for share, hours in parts:
+        if hours is None:
+            return None
+        total += share * hours
+    return total

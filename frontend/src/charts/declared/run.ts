@@ -1,0 +1,241 @@
+/**
+ * The charts of the Run page over run time, each declared once. For another one, of a metric that the series API
+ * gives, add an entry to `RUN_CHARTS`: nothing else needs to know of it.
+ */
+import type { LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/names'
+import { formatDuration, formatFraction } from '../../format'
+import { waiter } from '../../text/shared'
+import type { Mark } from '../annotate'
+import { type Axis, timeAxis } from '../axes'
+import { type Column, last, mean } from '../columns'
+import { heatmap } from '../heatmap'
+import {
+  type ChartSet,
+  type Declared,
+  type Explanation,
+  type Found,
+  type Ground,
+  type Quantity,
+  type ShownChart,
+  shownChart,
+} from './declaration'
+
+/** Of what charts are made. */
+export interface ShownRun {
+  run: Pick<Run, 'loaders' | 'gpus' | 'num_workers'>
+  page: SeriesPage
+  marks: readonly Mark[]
+  /** All of the run, and not a stretch of it. */
+  isWhole: boolean
+  /** What stands at the right edge is so now; else it was so there. */
+  endsNow: boolean
+}
+
+/** The first chart: taller than the others, and with the labels and marks of all of them. */
+const STEP = { isUntitled: true, isLabelled: true, height: 270 } as const
+
+export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
+  {
+    ...STEP,
+    title: 'Stacked step time over the run',
+    isStacked: true,
+    isFor: shown => !hasPercentiles(shown),
+    lines: [
+      { metric: 'data_wait_us', label: 'data wait', end: 'data wait', stroke: 'wait', fill: 'hatch' },
+      {
+        metric: 'h2d_exposed_us',
+        label: 'copy',
+        end: 'copy',
+        stroke: 'copy',
+        fill: 'copy-fill',
+        isOptional: true,
+      },
+      {
+        metric: 'step_us',
+        label: 'compute',
+        end: 'compute',
+        stroke: 'compute',
+        fill: 'compute-fill',
+        derived: { name: 'compute_us', unit: 'us', values: computeOf },
+      },
+      { metric: 'step_us', label: 'whole step' },
+    ],
+  },
+  {
+    ...STEP,
+    // Percentiles do not add up: they are lines of the whole step, and not parts of it.
+    title: 'Spread of step time over the run',
+    isFor: hasPercentiles,
+    lines: [
+      { metric: 'step_us', percentile: 'p50', label: 'median', end: 'median', stroke: 'ink' },
+      { metric: 'step_us', percentile: 'p95', label: 'p95', end: 'p95', stroke: 'compute', isDashed: true },
+      { metric: 'step_us', percentile: 'p99', label: 'p99', end: 'p99', stroke: 'ink-3', isDashed: true },
+    ],
+  },
+  {
+    title: ({ run }) => `Batches ready when the ${waiter(run.gpus)} asks for one`,
+    detail: shown => {
+      const capacity = prefetchCapacity(shown)
+      return capacity === null ? '' : `of ${capacity} prefetched`
+    },
+    top: prefetchCapacity,
+    lines: [{ metric: 'queue_depth', label: 'batches ready', stroke: 'ink', fill: 'sunk' }],
+  },
+  {
+    title: shown => (measuresIdle(shown) ? 'GPU busy, and idle without data' : 'GPU busy'),
+    detail: shown =>
+      `from NVML; reads high, since any kernel in a sample makes it busy${measuresIdle(shown) ? '; dashed: idle, by the device’s clock' : ''}`,
+    top: 1,
+    lines: [
+      { metric: 'gpu_util_fraction', label: 'GPU busy', stroke: 'compute' },
+      {
+        metric: 'gpu_idle_us',
+        label: 'GPU idle without data',
+        end: share => `${share} idle`,
+        stroke: 'wait',
+        isDashed: true,
+        isOptional: true,
+        derived: { name: 'gpu_idle_fraction', unit: 'fraction', values: idleOf },
+      },
+    ],
+    explained: disagreement,
+  },
+]
+
+/** What the series API is asked for; step time first, since its buckets are those of the whole page. */
+export const RUN_METRICS: readonly string[] = [
+  ...new Set(['step_us', ...RUN_CHARTS.flatMap(chart => chart.lines.map(line => line.metric))]),
+]
+
+/** `null`: no step was recorded yet. */
+export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSet | null {
+  const { page, isWhole } = shown
+  const step = find(page, 'step_us')
+  if (!step || step.at.length === 0) return null
+  const { at } = step
+  const fromS = isWhole ? 0 : (at[0] ?? 0)
+  const across = timeAxis(fromS, Math.max(at.at(-1) ?? 0, fromS + 1), 'start')
+  const ground: Ground<ShownRun> = {
+    source: shown,
+    across,
+    // The newest bucket begins at the right edge: what happened during it, or after the last step, is shown there.
+    marks: isWhole ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) })) : shown.marks,
+    find: (metric, percentile) => find(page, metric, percentile),
+    newest: value => newest(shown, value),
+    highest: duration => `highest ${duration}`,
+  }
+  const declared = RUN_CHARTS.filter(chart => chart.isFor?.(shown) ?? true)
+  const charts = declared.map(chart => shownChart(chart, ground))
+  const load = workers && loadChart(shown, workers, across)
+  const first = page.series.find(series => series.metric === 'step_us')?.first_index ?? []
+  const firstStep: Quantity = { name: 'first_step', label: 'step', unit: 'count', at, values: first }
+  return {
+    charts: load ? [...charts, load] : charts,
+    quantities: [firstStep, ...charts.flatMap(chart => chart.quantities)],
+    across,
+    at,
+    position: { name: 'at_s', label: 'At' },
+  }
+}
+
+/** Load times come with the workers, in bins and not as a series. `null`: no batch was loaded in this stretch. */
+function loadChart(shown: ShownRun, workers: WorkersPage, across: Axis): ShownChart | null {
+  const { heatmap: map, limit_us: limitUs } = workers
+  if (!map || map.counts.length === 0) return null
+  const medianUs = newestMedianUs(map)
+  const median = formatDuration(medianUs === null ? null : Number(medianUs.toPrecision(2)))
+  const limit = limitUs === null ? '' : formatDuration(limitUs)
+  return {
+    title: shown.run.num_workers
+      ? 'Time a worker takes to load one batch'
+      : 'Time the training process takes to load one batch',
+    detail: `darker is more batches${limit && `; above the dashed line the ${waiter(shown.run.gpus)} waits`}`,
+    label: `Heat map of load time per batch: median ${median} at its end${limit && `, limit ${limit}`}`,
+    quantities: [],
+    drawn: heatmap({
+      across,
+      atS: map.at_us.map(us => us / 1e6),
+      endS: map.end_us / 1e6,
+      edgesUs: map.edges_us,
+      counts: map.counts,
+      limitUs,
+      limitLabel: `${limit} limit`,
+      medianUs,
+      medianLabel: newest(shown, median),
+    }),
+  }
+}
+
+function newest({ endsNow }: ShownRun, value: string): string {
+  return endsNow ? `${value} now` : value
+}
+
+function find(page: SeriesPage, metric: string, percentile?: 'p50' | 'p95' | 'p99'): Found | null {
+  const series = page.series.find(one => one.metric === metric)
+  if (!series) return null
+  const { unit, at_us: atUs, mean, missing } = series
+  return {
+    unit,
+    missing,
+    at: atUs.map(us => us / 1e6),
+    values: (percentile ? series[percentile] : mean) ?? [],
+  }
+}
+
+function hasPercentiles({ page }: ShownRun): boolean {
+  return last(find(page, 'step_us', 'p50')?.values ?? []) !== null
+}
+
+function measuresIdle({ page }: ShownRun): boolean {
+  return last(find(page, 'gpu_idle_us')?.values ?? []) !== null
+}
+
+/** Batches that the workers of the shown loader may have ready; `null` without workers, or where they are not known. */
+function prefetchCapacity({ run, page }: ShownRun): number | null {
+  const settings = run.loaders.find(loader => loader.loader === page.loader)?.settings
+  const workers = Number(settings?.num_workers ?? 0)
+  return workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null
+}
+
+/** What of the step is neither wait nor copy; a copy that was not measured is inside it. In µs. */
+function computeOf(column: (metric: string) => Column): Column {
+  const [wait, copy] = [column('data_wait_us'), column('h2d_exposed_us')]
+  return column('step_us').map((step, index) => {
+    const waited = wait[index] ?? null
+    return step === null || waited === null ? null : Math.max(0, step - waited - (copy[index] ?? 0))
+  })
+}
+
+/** Share of step time in which the device idled for data, by its own clock. */
+function idleOf(column: (metric: string) => Column): Column {
+  const steps = column('step_us')
+  return column('gpu_idle_us').map((idle, index) =>
+    idle === null || !steps[index] ? null : idle / steps[index],
+  )
+}
+
+/** Means over slightly different spans differ by so much anyway. */
+const TOLERANCE = 0.05
+
+/** Only where both were measured and cannot both be shares of the same time: else there is nothing to explain. */
+function disagreement([util, idle]: readonly Quantity[]): Explanation | null {
+  const [busy, idled] = [mean(util?.values ?? []), mean(idle?.values ?? [])]
+  if (busy === null || idled === null || busy + idled <= 1 + TOLERANCE) return null
+  return {
+    summary: 'Why they disagree',
+    text: `NVML reads ${formatFraction(busy)} busy and the device’s own clock measures ${formatFraction(idled)} idle: together more than 100%. Both are right. NVML counts a whole sample as busy when any kernel ran in it, however short, so it misses the gaps between kernels. The device’s clock measures these gaps, and the verdict uses it.`,
+  }
+}
+
+/** Median load time of the newest column that has batches, in µs: the middle of its bin, known to a bin's width. */
+function newestMedianUs({ counts, edges_us: edgesUs }: LoadHeatmap): number | null {
+  const column = counts.findLast(bins => bins.some(count => count > 0))
+  if (!column) return null
+  const half = column.reduce((sum, count) => sum + count, 0) / 2
+  let below = 0
+  const bin = column.findIndex(count => {
+    below += count
+    return below >= half
+  })
+  return Math.sqrt((edgesUs[bin] ?? 1) * (edgesUs[bin + 1] ?? 1))
+}

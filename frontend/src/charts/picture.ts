@@ -1,0 +1,128 @@
+/** A panel as a picture: its words and charts, drawn anew below one another, the same on every screen. */
+import { fitted } from './labels'
+import type { Drawn } from './mount'
+import { LABEL_FONT, type Palette, palette, TEXT_FONT } from './palette'
+
+/** One thing that a picture has, over its whole width. */
+export interface Block {
+  /** CSS pixels. */
+  height: number
+  /** From the upper left corner, which is 0, 0. */
+  draw(context: CanvasRenderingContext2D, width: number): void
+}
+
+/** CSS pixels; the picture has twice as many of its own. */
+const WIDTH = 960
+const PAD = 24
+const SCALE = 2
+const LINE = 20
+const TITLE_FONT = '600 15px "Plex Sans", system-ui, sans-serif'
+const SWATCH = 11
+/** Between two columns of a table. */
+const GAP = 16
+
+/** As a PNG. Raises: Error when the browser makes no picture of it. */
+export function pictureOf(blocks: readonly Block[]): Promise<Blob> {
+  const canvas = document.createElement('canvas')
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const height = blocks.reduce((sum, block) => sum + block.height, 2 * PAD)
+  canvas.width = (WIDTH + 2 * PAD) * SCALE
+  canvas.height = height * SCALE
+  context.scale(SCALE, SCALE)
+  compose(context, blocks, height)
+  return new Promise((resolve, reject) =>
+    canvas.toBlob(blob => (blob ? resolve(blob) : reject(new Error('no picture'))), 'image/png'),
+  )
+}
+
+/** `height` of all of them and the edge around them, in CSS pixels. */
+export function compose(context: CanvasRenderingContext2D, blocks: readonly Block[], height: number): void {
+  context.fillStyle = palette().paper
+  context.fillRect(0, 0, WIDTH + 2 * PAD, height)
+  context.translate(PAD, PAD)
+  for (const block of blocks) {
+    context.save()
+    block.draw(context, WIDTH)
+    context.restore()
+    context.translate(0, block.height)
+  }
+}
+
+export function chart(drawn: Drawn): Block {
+  return {
+    height: drawn.height,
+    draw: (context, width) => drawn.draw(context, drawn.scale(width)),
+  }
+}
+
+/** A title with its small print beside it. */
+export function heading(title: string, detail: string, isMain = false): Block {
+  return {
+    height: LINE + (isMain ? 8 : 4),
+    draw(context) {
+      context.font = isMain ? TITLE_FONT : LABEL_FONT
+      context.fillStyle = palette().ink
+      context.fillText(title, 0, LINE - 6)
+      const left = context.measureText(title).width + 10
+      context.font = TEXT_FONT
+      context.fillStyle = palette()['ink-2']
+      context.fillText(detail, left, LINE - 6)
+    },
+  }
+}
+
+/** In one line; what does not fit is cut. */
+export function paragraph(text: string): Block {
+  return {
+    height: LINE,
+    draw(context, width) {
+      context.font = TEXT_FONT
+      context.fillStyle = palette()['ink-2']
+      context.fillText(fitted(context, text, width), 0, LINE - 6)
+    },
+  }
+}
+
+/** A small square of each colour, with what it means. */
+export function legend(entries: readonly (readonly [colour: keyof Palette, name: string])[]): Block {
+  return {
+    height: LINE + 4,
+    draw(context) {
+      context.font = TEXT_FONT
+      let left = 0
+      for (const [colour, name] of entries) {
+        context.fillStyle = palette()[colour]
+        context.fillRect(left, 4, SWATCH, SWATCH)
+        context.fillStyle = palette()['ink-2']
+        context.fillText(name, left + SWATCH + 5, LINE - 6)
+        left += SWATCH + 20 + context.measureText(name).width
+      }
+    },
+  }
+}
+
+/** The first row heads the others; a column is as wide as its cells; where all together have no room, long cells are cut. */
+export function table(rows: readonly (readonly string[])[]): Block {
+  return {
+    height: LINE * rows.length,
+    draw(context, width) {
+      context.font = TEXT_FONT
+      const [heads = []] = rows
+      const most = (1.5 * width) / heads.length
+      const needed = heads.map((_, column) =>
+        Math.min(most, Math.max(...rows.map(cells => context.measureText(cells[column] ?? '').width)) + GAP),
+      )
+      const stretch = width / needed.reduce((sum, each) => sum + each, 0)
+      const widths = needed.map(each => each * stretch)
+      rows.forEach((cells, row) => {
+        context.fillStyle = palette()[row === 0 ? 'ink-3' : 'ink']
+        let left = 0
+        cells.forEach((cell, column) => {
+          const room = widths[column] ?? 0
+          context.fillText(fitted(context, cell, room - GAP), left, LINE * (row + 1) - 6)
+          left += room
+        })
+      })
+    },
+  }
+}

@@ -1,0 +1,105 @@
+/** Load times of workers side by side: a lane each, with a bar from p5 to p95, a dot at the median, and the limit through all. */
+import { formatDuration } from '../format'
+import { line, type Scale, scaleOf } from './axes'
+import type { Drawn } from './mount'
+import { type Colour, FONT, palette, TEXT_FONT } from './palette'
+
+/** What one worker took for a batch, in µs. */
+export interface Load {
+  p5: number
+  p50: number
+  p95: number
+}
+
+export interface Strips {
+  /** From the top downwards. `load` is `null` where no batch was loaded: `missing` stands instead of the figure. */
+  lanes: readonly { name: string; load: Load | null }[]
+  missing: string
+  /** Longer load times keep training waiting; `null`: no such limit is known. */
+  limitUs: number | null
+}
+
+/** CSS pixels. */
+const LANE = 30
+const TOP = 4
+const BOTTOM = 20
+const SIDES = { left: 74, right: 64 }
+const BAR = 6
+const DOT = 5
+/** A tick's label and the air around it, in CSS pixels. */
+const LABEL_WIDTH = 60
+
+/** `y` of its scale is the middle of a lane, by its place from the top. */
+export function strips(data: Strips): Drawn {
+  const loads = data.lanes.flatMap(({ load }) => load ?? [])
+  const endUs = axisEnd(Math.max(...loads.map(({ p95 }) => p95), (data.limitUs ?? 0) * 1.1))
+  const bottom = TOP + data.lanes.length * LANE
+  return {
+    height: bottom + BOTTOM,
+    scale: width => ({
+      ...scaleOf({ from: 0, to: endUs }, width, SIDES, [TOP, bottom], () => 0),
+      y: lane => TOP + (lane + 0.5) * LANE,
+    }),
+    draw(context, scale) {
+      drawTicks(context, endUs, scale)
+      if (data.limitUs !== null) drawLimit(context, data.limitUs, scale)
+      data.lanes.forEach(({ name, load }, lane) => {
+        const y = scale.y(lane)
+        context.font = TEXT_FONT
+        write(context, name, 'left', 0, y, 'ink-2')
+        write(context, load ? formatDuration(load.p50) : data.missing, 'right', scale.width, y, 'ink')
+        if (load) drawLoad(context, load, y, scale)
+      })
+    },
+  }
+}
+
+function drawTicks(context: CanvasRenderingContext2D, endUs: number, scale: Scale): void {
+  const isNarrow = (scale.right - scale.left) / 4 < LABEL_WIDTH
+  context.lineWidth = 1
+  context.font = FONT
+  for (const quarter of [0, 1, 2, 3, 4]) {
+    const us = (endUs * quarter) / 4
+    context.strokeStyle = palette().hair
+    line(context, scale.x(us), scale.top, scale.x(us), scale.bottom)
+    if (isNarrow && quarter % 2 === 1) continue
+    write(context, us === 0 ? '0' : formatDuration(us), 'center', scale.x(us), scale.bottom + 10, 'ink-3')
+  }
+}
+
+function drawLimit(context: CanvasRenderingContext2D, limitUs: number, { x, top, bottom }: Scale): void {
+  context.strokeStyle = palette().wait
+  context.lineWidth = 1.6
+  context.setLineDash([5, 3])
+  line(context, x(limitUs), top, x(limitUs), bottom)
+  context.setLineDash([])
+}
+
+function drawLoad(context: CanvasRenderingContext2D, { p5, p50, p95 }: Load, y: number, { x }: Scale): void {
+  context.fillStyle = palette().heat
+  context.globalAlpha = 0.3
+  context.fillRect(x(p5), y - BAR / 2, x(p95) - x(p5), BAR)
+  context.globalAlpha = 1
+  context.beginPath()
+  context.arc(x(p50), y, DOT, 0, 2 * Math.PI)
+  context.fill()
+}
+
+function write(
+  context: CanvasRenderingContext2D,
+  text: string,
+  align: CanvasTextAlign,
+  x: number,
+  y: number,
+  colour: Colour,
+): void {
+  context.textAlign = align
+  context.fillStyle = palette()[colour]
+  context.fillText(text, x, y + 4)
+}
+
+/** The next 1, 2, 4 or 8 of a power of ten, so that quarters are round. */
+function axisEnd(us: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, us)))
+  return [1, 2, 4, 8, 10].map(factor => factor * power).find(end => end >= us) ?? us
+}

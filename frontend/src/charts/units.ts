@@ -1,0 +1,78 @@
+/** How values of each unit of the API are written, and the value axis that suits them. */
+import type { Series } from '../api/names'
+import {
+  bytesUnit,
+  durationTick,
+  formatBytes,
+  formatDuration,
+  formatFactor,
+  formatFraction,
+  formatNumber,
+  formatRate,
+  NOT_MEASURED,
+} from '../format'
+import type { ValueAxis } from './axes'
+import { type Column, highest, quantile } from './columns'
+
+export type Unit = Series['unit']
+
+const FORMATS: Partial<Record<Unit, (value: number) => string>> = {
+  us: formatDuration,
+  fraction: formatFraction,
+  bytes: formatBytes,
+  bytes_per_s: formatRate,
+  per_s: formatNumber,
+  factor: formatFactor,
+  w: value => `${formatNumber(value)} W`,
+}
+
+/** In words, with its unit: `formatValue('us', 412_000)` → `"412 ms"`. Counts have one digit after the point. */
+export function formatValue(unit: Unit, value: number | null): string {
+  if (value === null) return NOT_MEASURED
+  return FORMATS[unit]?.(value) ?? formatNumber(Number(value.toFixed(1)))
+}
+
+/** Values this far above the ordinary ones are cut off, and the highest is named: they would flatten all others. */
+const OUTLIER = 3
+/** Between the highest value and the upper edge. */
+const HEAD_ROOM = 1.08
+
+/** From 0 to where all ordinary values of `columns` fit; with `least` to that, or to the highest value above it. */
+export function valueAxis(
+  unit: Unit,
+  columns: readonly Column[],
+  least: number | null = null,
+  label = (highest: string) => highest,
+): ValueAxis {
+  const values = columns.flat()
+  const most = highest(values) ?? 0
+  if (unit === 'bytes' || unit === 'bytes_per_s') return bytesAxis(most)
+  const tick = unit === 'us' ? durationTick : unit === 'fraction' ? percentTick : formatNumber
+  if (least !== null) {
+    const top = Math.max(least, most)
+    return { top, topLabel: null, ticks: [0, top / 2, top], tick }
+  }
+  const ordinary = Math.max(...columns.map(column => quantile(column, 0.95)))
+  const shown = most > OUTLIER * ordinary ? ordinary * 2 : most || 1
+  const topLabel = shown < most ? label(formatValue(unit, most)) : null
+  const upTo = unit === 'fraction' ? Math.min(1, shown * HEAD_ROOM) : shown * HEAD_ROOM
+  return { top: upTo, topLabel, ticks: null, tick }
+}
+
+/** To a round number of the unit that suits `most`, which no tick repeats: it stands beside the title. */
+function bytesAxis(most: number): ValueAxis {
+  const { top, divisor } = bytesScale(most)
+  return { top, topLabel: null, ticks: [0, top / 2, top], tick: value => formatNumber(value / divisor) }
+}
+
+/** A round top not below `most` bytes, and the unit of its ticks with its size in bytes. */
+export function bytesScale(most: number): { top: number; divisor: number; unit: string } {
+  const [divisor, unit] = bytesUnit(Math.max(1, most))
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most) / divisor))
+  const round = [1, 2, 5, 10].find(factor => factor * power * divisor >= most) ?? 10
+  return { top: round * power * divisor, divisor, unit }
+}
+
+function percentTick(fraction: number, largest: number): string {
+  return fraction === largest ? formatFraction(fraction) : formatNumber(fraction * 100)
+}

@@ -1,0 +1,48 @@
+/** Which runs are asked for: the filter in the address, checked, as the service wants it. */
+import type { Bound, Status } from '../api/names'
+import { parseSort, type Sort } from './order'
+
+export interface RunsFilter {
+  q: string
+  status: Status | null
+  bound: Bound | null
+  project: string | null
+  tag: string | null
+  archived: Archived | null
+  sort: Sort
+}
+
+/** Archived runs: these alone, or these too; `null`: none, unless the search speaks of them. */
+export type Archived = (typeof ARCHIVED)[number]
+
+export const STATUSES = ['running', 'finished', 'crashed', 'lost'] as const
+export const BOUNDS = ['data', 'transfer', 'compute', 'host', 'unknown'] as const
+export const ARCHIVED = ['true', 'any'] as const
+
+function oneOf<T extends string>(allowed: readonly T[], value: string | null): T | null {
+  return allowed.find(one => one === value) ?? null
+}
+
+export function parseFilter(query: URLSearchParams): RunsFilter {
+  return {
+    q: query.get('q') ?? '',
+    status: oneOf(STATUSES, query.get('status')),
+    bound: oneOf(BOUNDS, query.get('bound')),
+    project: query.get('project'),
+    tag: query.get('tag'),
+    archived: oneOf(ARCHIVED, query.get('archived')),
+    sort: parseSort(query.get('sort')),
+  }
+}
+
+/** The service answers with no more runs at once. */
+export const MOST = 5_000
+
+/** As the service takes it. */
+export function requested({ q, ...rest }: RunsFilter, limit: number, cursor: string | null) {
+  return { ...rest, q: q || null, limit, cursor }
+}
+
+export function isFiltered({ sort: _, ...filter }: RunsFilter): boolean {
+  return Object.values(filter).some(Boolean)
+}

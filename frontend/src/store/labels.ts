@@ -1,0 +1,14 @@
+/** What causes, statuses and verdicts are called in menus and filters. Rows carry the labels of their own. */
+import { service } from './connection'
+
+type Kind = 'cause' | 'change' | 'status' | 'bound' | 'level'
+
+/** By name, in the service's order; empty until the service answered. */
+export function labels(kind: Kind): Readonly<Record<string, string>> {
+  return service.value?.labels?.[kind] ?? {}
+}
+
+/** The name itself where the service knows no label of it. */
+export function labelOf(kind: Kind, name: string): string {
+  return labels(kind)[name] ?? name
+}

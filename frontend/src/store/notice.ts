@@ -1,0 +1,25 @@
+/** The one short message at the foot of the page: what was just done, and how to undo it. */
+import { signal } from '@preact/signals'
+
+export interface Notice {
+  text: string
+  undo: (() => Promise<void>) | null
+}
+
+/** So long it stays; the service itself can bring a deleted run back for ten minutes. */
+const SHOWN_MS = 15_000
+
+export const notice = signal<Notice | null>(null)
+
+let timer: ReturnType<typeof setTimeout> | undefined
+
+export function show(text: string, undo: Notice['undo'] = null): void {
+  clearTimeout(timer)
+  notice.value = { text, undo }
+  timer = setTimeout(dismiss, SHOWN_MS)
+}
+
+export function dismiss(): void {
+  clearTimeout(timer)
+  notice.value = null
+}

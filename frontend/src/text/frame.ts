@@ -1,0 +1,61 @@
+/** What the frame says: the bar on top, the keys, signing in, an address that names nothing. */
+import { formatAge, plural } from '../format'
+
+export const frame = {
+  navigation: 'Main',
+  themes: { light: 'Light', dark: 'Dark', system: 'System' },
+  themeTitle: (theme: string) => `Theme: ${theme.toLowerCase()}. Press to switch (t)`,
+  shortcuts: 'Keyboard shortcuts',
+  search: 'Search',
+  signOut: 'Sign out',
+  skipToContent: 'Skip to content',
+}
+
+export const link = {
+  connecting: 'connecting',
+  asleep: 'paused while hidden',
+  gone: 'no answer',
+  live: (ageS: number) => (ageS < 2 ? 'live' : `live, last update ${formatAge(ageS)} ago`),
+  liveRuns: (count: number) => `live, ${plural(count, 'run')} reporting`,
+}
+
+export const keys = {
+  title: 'Keyboard shortcuts',
+  on: 'Single-key shortcuts are on',
+  table: [
+    ['/', 'search runs'],
+    ['j k', 'next, previous run'],
+    ['Enter', 'open the run'],
+    ['x X', 'select the run; all since the last one selected'],
+    ['c', 'compare the selected runs, or this one'],
+    ['Esc', 'clear, back to the runs'],
+    ['d', 'copy the first diff'],
+    ['1 … 9', 'open or close a fix'],
+    ['g r', 'go to Runs'],
+    ['g c', 'go to Compare'],
+    ['g h', 'go to Hosts'],
+    ['g t', 'go to Team'],
+    ['t', 'switch between light, dark and the system’s theme'],
+    ['?', 'this list'],
+    ['+ - 0', 'zoom the charts in, out, to the whole run'],
+    ['[ ]', 'earlier, later steps'],
+    ['← →', 'move along the charts (when they have the focus)'],
+    ['w s a d f', 'zoom, pan, show all (when the timeline has the focus)'],
+    [', .', 'previous, next batch (when the timeline has the focus)'],
+  ] as const,
+}
+
+export const signInPage = {
+  title: 'Sign in',
+  lead: 'This service requires an access token. Its operator creates one: underfed token create --name … --scope view',
+  label: 'Access token',
+  button: 'Sign in',
+}
+
+export const missing = {
+  title: 'Not found',
+  run: (runId: string) => `There is no run ${runId}.`,
+  runDetail: 'It may have been deleted, or its first steps have not arrived yet.',
+  page: 'There is nothing at this address.',
+  back: 'All runs',
+}

@@ -1,0 +1,123 @@
+/** What more than one page says. Verdicts and advice are the service's own words. */
+import { formatAge, plural } from '../format'
+
+export const text = {
+  product: 'Underfed',
+  runs: 'Runs',
+  compare: 'Compare',
+  hosts: 'Hosts',
+  team: 'Team',
+  copy: 'Copy',
+  copied: 'Copied',
+  copyDetails: 'Copy details',
+  close: 'Close',
+  save: 'Save',
+  cancel: 'Cancel',
+  asTable: 'As table',
+  asChart: 'As chart',
+  notMeasured: 'not measured',
+  loading: 'Loading',
+  snippet: 'import underfed\nloader = underfed.watch(loader)',
+}
+
+export const panelMenu = {
+  title: (panel: string) => `Export: ${panel}`,
+  picture: 'Copy as image',
+  csv: 'Save as CSV',
+  link: 'Copy link',
+  copied: 'The image is in the clipboard.',
+  saved: 'The image was saved as a file: this browser does not let this page copy images.',
+  copiedLink: 'The link is in the clipboard.',
+}
+
+/** What can be done to runs, in the list and on a run’s page. */
+export const actions = {
+  archive: 'Archive',
+  unarchive: 'Unarchive',
+  delete: 'Delete',
+  undo: 'Undo',
+  tagged: (count: number) => `${plural(count, 'run')} tagged.`,
+  archived: (count: number) => `${plural(count, 'run')} archived.`,
+  unarchived: (count: number) => `${plural(count, 'run')} unarchived.`,
+  deleted: (count: number) => `${plural(count, 'run')} deleted.`,
+  progress: (done: number, all: number) => `${done} of ${plural(all, 'run')} done.`,
+  failed: (why: string) => `Not done: ${why}.`,
+}
+
+export const banner = {
+  gone: 'The service does not answer.',
+  goneDetail: (retryInS: number, asOf: string | null) =>
+    `${retryInS > 0 ? `Trying again in ${retryInS} s.` : 'Trying again now.'}${asOf ? ` What you see is as of ${asOf}.` : ''}`,
+  tryNow: 'Try now',
+  noSignal: (host: string, ageS: number) => `No data from ${host} for ${formatAge(ageS)}.`,
+  noSignalDetail: (asOf: string) =>
+    `The training may still be running: check the host and the network. Everything below is as of ${asOf}.`,
+  crashed: (steps: string) => `Crashed after ${steps} steps.`,
+  crashedDetail: 'The verdict is about the steps before the crash. The error:',
+  copyError: 'Copy the error',
+  crashedSilently: 'The verdict is about the steps before the crash. No error was recorded.',
+  died: (places: readonly { place: string; workers: readonly number[] }[]) => {
+    const named = places.map(({ place, workers }) => `${workers.join(', ')} of ${place}`)
+    const isOne = places.flatMap(({ workers }) => workers).length === 1
+    return `${isOne ? 'Worker' : 'Workers'} ${named.join('; ')} died.`
+  },
+  diedPlace: (loader: string, rank: number) => `${loader}${rank > 0 ? ` on rank ${rank}` : ''}`,
+  diedDetail: (facts: readonly string[]) =>
+    `${facts.join(', ')}: ended without an exception while the training went on. This is how the kernel kills a process when memory runs out.`,
+  diedProcess: (pid: number) => `process ${pid}`,
+  diedAfter: (age: string) => `${age} into the run`,
+  diedEpoch: (epoch: number) => `in epoch ${epoch}`,
+  diedMemory: (bytes: string) => `last seen with ${bytes}`,
+  diedLast: (worker: number, place: string) => `The last of them: worker ${worker} of ${place},`,
+  trouble: (what: string) => `${what} could not be read.`,
+  request: (requestId: string) => `Request ${requestId}.`,
+  ours: 'This page failed.',
+  oursDetail:
+    'The runs themselves are not affected. Reload the page; if the error comes back, please report its details.',
+  notLoaded: 'This page could not be loaded.',
+  notLoadedDetail: 'The service may have been updated or restarted since you opened it.',
+  reload: 'Reload',
+}
+
+export const anatomy = {
+  now: 'Mean step',
+  withChange: (setting: string) => `With ${setting}`,
+  parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
+  within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
+  idle: (us: string) => `${us} with the GPU idle`,
+  sampler: (us: string) => `${us} in the sampler`,
+}
+
+export const ledger = {
+  title: 'What the advice gained',
+  predicted: 'predicted',
+  observed: 'observed',
+  inside: 'A hit: inside the predicted interval.',
+  outside: 'A miss: outside the predicted interval.',
+  unpredicted: 'No gain was predicted: neither a hit nor a miss.',
+  pending: 'Not judged yet.',
+  before: 'Before:',
+  after: 'After:',
+  thisRun: 'this run',
+}
+
+export const comparing = {
+  with: 'Compare with…',
+  selected: 'Compare',
+  tooFew: 'select one more',
+  tooMany: 'eight at most',
+}
+
+/** What waits: a run without a GPU must not speak of one. */
+export function waiter(gpus: number | null): string {
+  return gpus ? 'GPU' : 'training loop'
+}
+
+export const hourNoun = (onGpu: boolean): 'GPU-hour' | 'hour' => (onGpu ? 'GPU-hour' : 'hour')
+
+/** Half of the last of so many significant bits, at worst. */
+export function roundedWithin(bits: number): string {
+  const percent = 100 / 2 ** bits
+  const digit = 10 ** Math.floor(Math.log10(percent))
+  return `${Number((Math.ceil(percent / digit) * digit).toPrecision(1))} %`
+}

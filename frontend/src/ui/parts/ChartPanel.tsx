@@ -1,0 +1,157 @@
+/** A panel of charts over one axis, with one crosshair through all of them and what it stands on in words. */
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { bucketAt } from '../../charts/columns'
+import { type ChartSet, readoutAt, type ShownChart } from '../../charts/declared/declaration'
+import { type Drawn, mountDrawn } from '../../charts/mount'
+import { type Block, chart, heading, paragraph } from '../../charts/picture'
+import type { Crosshair } from '../../charts/pointing'
+import type { Table } from '../../csv'
+import { asSentence } from '../../format'
+import { charts as say } from '../../text/charts'
+import { text } from '../../text/shared'
+import { Chart } from './Chart'
+import './ChartPanel.css'
+import { figuresOver, type WordTable } from './figures'
+import { Panel } from './Panel'
+
+interface ChartPanelProps {
+  set: ChartSet
+  title: string
+  name: string
+  controls?: ComponentChildren
+  /** Instead of a column for each quantity. */
+  file?: () => Table
+  /** Below that of the figures. */
+  furtherTable?: WordTable | undefined
+  /** In place of the readout while nobody points. */
+  otherwise: ComponentChildren
+  /** Between the readout and the charts. */
+  notes?: ComponentChildren
+  /** The reader dragged from one position to another; must not change while mounted. */
+  onZoom?: ((from: number, to: number) => void) | undefined
+  class?: string
+  children?: ComponentChildren
+}
+
+export function ChartPanel(props: ChartPanelProps) {
+  const { set, otherwise, notes, onZoom, children, file, furtherTable, ...panel } = props
+  const { charts } = set
+  const crosshair = useMemo(() => signal<number | null>(null), [])
+  const mount = useMemo(
+    () => (element: HTMLElement, drawn: Drawn) => mountDrawn(element, drawn, { crosshair, onZoom }),
+    [crosshair, onZoom],
+  )
+  const isDrawn = charts.length > 0
+  const figures = figuresOver(set)
+  const tables = () => [...figures.tables(), ...(furtherTable ? [furtherTable] : [])]
+  return (
+    <Panel
+      {...panel}
+      figures={isDrawn ? { file: file ?? figures.file, tables } : undefined}
+      picture={() => charts.flatMap(blocksOf)}
+    >
+      {isDrawn && <Readout crosshair={crosshair} set={set} otherwise={otherwise} />}
+      {notes}
+      {isDrawn && (
+        <div class="charts">
+          {charts.map((shown, place) => (
+            <OneChart key={place} chart={shown} mount={mount} />
+          ))}
+          <CrosshairSlider crosshair={crosshair} set={set} />
+        </div>
+      )}
+      {children}
+    </Panel>
+  )
+}
+
+/** The same in a picture of the panel. */
+function blocksOf({ title, detail = '', drawn, missing = null }: ShownChart): readonly Block[] {
+  return [
+    ...(title ? [heading(title, detail)] : []),
+    ...(missing === null ? [] : [paragraph(asSentence(missing || text.notMeasured))]),
+    ...(drawn ? [chart(drawn)] : []),
+  ]
+}
+
+interface Pointed {
+  crosshair: Crosshair
+  set: ChartSet
+}
+
+/** With the slider the only part that follows every move of the pointer. */
+function Readout({ crosshair, set, otherwise }: Pointed & { otherwise: ComponentChildren }) {
+  const at = crosshair.value
+  return <p class="detail readout">{at === null ? otherwise : readoutAt(set, at)}</p>
+}
+
+interface OneChartProps {
+  chart: ShownChart
+  mount(element: HTMLElement, drawn: Drawn): ReturnType<typeof mountDrawn>
+}
+
+/** A quantity that was not measured is not an empty chart: the reason stands in its place. */
+function OneChart({ chart, mount }: OneChartProps) {
+  const { title, detail, label, drawn, missing = null, explanation } = chart
+  return (
+    <div>
+      {title && (
+        <h3>
+          {title} <span>{detail}</span>
+        </h3>
+      )}
+      {missing !== null && <p class="missing">{asSentence(missing || text.notMeasured)}</p>}
+      {drawn && <Chart mount={mount} data={drawn} label={label} />}
+      {explanation && (
+        <details class="disagree remark">
+          <summary>{explanation.summary}</summary>
+          <p>{explanation.text}</p>
+        </details>
+      )}
+    </div>
+  )
+}
+
+/** Positions that one key press passes. */
+const STRIDES: Record<string, number> = {
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  ArrowRight: 1,
+  ArrowUp: 1,
+  PageDown: -20,
+  PageUp: 20,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+}
+
+/** The crosshair for the keyboard: a slider over all charts, whose value is what stands under it. */
+function CrosshairSlider({ crosshair, set }: Pointed) {
+  const { across, at } = set
+  const here = crosshair.value
+  function onKeyDown(event: KeyboardEvent): void {
+    const stride = STRIDES[event.key]
+    if (stride === undefined) return
+    event.preventDefault()
+    const newest = at.length - 1
+    const index = here === null ? newest : (bucketAt(at, here) ?? 0)
+    crosshair.value = at[Math.max(0, Math.min(newest, index + stride))] ?? null
+  }
+  return (
+    <div
+      class="crosshair-slider"
+      role="slider"
+      tabIndex={0}
+      aria-label={say.crosshair}
+      aria-valuemin={Math.round(across.from)}
+      aria-valuemax={Math.round(across.to)}
+      aria-valuenow={Math.round(here ?? across.to)}
+      aria-valuetext={here === null ? say.newest : readoutAt(set, here)}
+      onKeyDown={onKeyDown}
+      onBlur={() => {
+        crosshair.value = null
+      }}
+    />
+  )
+}

@@ -1,0 +1,22 @@
+/** How a part of the page gets at a store: a page opens its own and closes it when left; the list of runs is the frame's. */
+import { createContext } from 'preact'
+import { useContext, useEffect, useMemo } from 'preact/hooks'
+import type { Store } from '../../store/resource'
+import type { RunsStore } from '../../store/runs'
+
+/** Another one is opened when one of `inputs` is another. */
+export function useStore<S extends Store>(open: () => S, inputs: readonly unknown[] = []): S {
+  const store = useMemo(open, inputs)
+  useEffect(() => store.close, [store])
+  return store
+}
+
+/** It outlives its page: who comes back from a run finds the list as it was. */
+export const RunsContext = createContext<RunsStore | null>(null)
+
+/** Raises: Error outside of the frame. */
+export function useRuns(): RunsStore {
+  const runs = useContext(RunsContext)
+  if (!runs) throw new Error('no list of runs')
+  return runs
+}

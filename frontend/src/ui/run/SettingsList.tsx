@@ -1,0 +1,29 @@
+/** Names and values, in two columns where there is room; what was another value in the previous run is marked. */
+import type { ComponentChildren } from 'preact'
+import { settings as say } from '../../text/run'
+import './SettingsList.css'
+
+export interface Setting {
+  name: string
+  value: ComponentChildren
+  /** In the previous run, where it was another one. */
+  was?: string | null
+  isAdvised?: boolean
+  title?: string | undefined
+}
+
+export function SettingsList({ rows }: { rows: readonly Setting[] }) {
+  return (
+    <dl class="settings">
+      {rows.map(({ name, value, was, isAdvised, title }, index) => (
+        <div key={`${name} ${index}`}>
+          <dt>{name}</dt>
+          <dd class={isAdvised ? 'advised' : ''} title={title}>
+            {value}
+            {was != null && <small class="was">{say.was(was)}</small>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

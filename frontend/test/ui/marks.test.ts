@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { marksOf } from '../../src/ui/run/marks'
+import { run, series, seriesPage } from '../made'
+
+const DEATH = {
+  rank: 0,
+  loader: 'train',
+  worker: 0,
+  iterator_index: 0,
+  epoch_index: null,
+  pid: null,
+  start_us: null,
+  end_us: null,
+  ended: 'died',
+} as const
+const page = seriesPage(series('step_us', [400_000, 410_000, 405_000]))
+
+test('epochs of this rank and loader are marked, in order', () => {
+  const epoch = {
+    iterator_us: null,
+    startup_us: null,
+    sampler_us: null,
+    first_step_index: 0,
+    steps: null,
+    end_us: null,
+    ended: null,
+  }
+  const epochs = [
+    { ...epoch, rank: 0, loader: 'train', epoch_index: 1, start_us: 2_000_000 },
+    { ...epoch, rank: 0, loader: 'train', epoch_index: 0, start_us: 0 },
+    { ...epoch, rank: 1, loader: 'train', epoch_index: 0, start_us: 0 },
+    { ...epoch, rank: 0, loader: 'val', epoch_index: 0, start_us: 1_000_000 },
+  ]
+  expect(marksOf({ ...run({ epochs }), shared: [] }, page)).toEqual([
+    { at: 0, label: 'epoch 0' },
+    { at: 1, label: 'val 0' },
+    { at: 2, label: 'epoch 1' },
+  ])
+})
+
+test('a worker that died and others on the host are marked as what happened', () => {
+  const death = { ...DEATH, worker: 2, end_us: 500_000 }
+  const shared = {
+    cause: 'cpu_limited',
+    cause_label: 'CPU saturated',
+    kind: 'host',
+    place: 'gpu-03',
+    sentence: '',
+    runs: [
+      { run_id: 'run-1', name: '', hours_lost: 1 },
+      { run_id: 'other', name: '', hours_lost: 1 },
+    ],
+    hours_lost: 2,
+    started_at: '2026-11-21T10:00:05Z',
+    ended_at: '2026-11-21T10:01:00Z',
+  } as const
+  const happened = {
+    ...run({ died_workers: [death, { ...death, worker: 3 }, { ...death, rank: 1 }] }),
+    shared: [{ ...shared, runs: [...shared.runs] }],
+  }
+  expect(marksOf(happened, page)).toEqual([
+    { at: 0.5, label: 'workers 2, 3 died', isEvent: true },
+    { at: 5, label: 'another job on gpu-03', isEvent: true },
+  ])
+})
+
+test('where single steps were deleted is marked at the first bucket after them', () => {
+  const coarse = series('step_us', [1, 1, 1], { given_up_before: 15 })
+  expect(marksOf({ ...run(), shared: [] }, seriesPage(coarse))).toEqual([
+    { at: 2, label: 'single steps deleted before', isEvent: true },
+  ])
+})

@@ -1,0 +1,84 @@
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/preact'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Retention } from '../../src/api/names'
+import { wishOf } from '../../src/store/retention'
+import { RetentionDialog } from '../../src/ui/runs/RetentionDialog'
+
+const DAY_US = 86_400e6
+const kept: Retention = {
+  project: 'a/b',
+  retain_us: 7 * DAY_US,
+  max_bytes: 0,
+  precision_bits: null,
+  default_retain_us: 30 * DAY_US,
+  default_max_bytes: null,
+  row_bytes: 2_500_000_000,
+  ladder_bytes: 100_000_000,
+  given_up_at: null,
+}
+
+let asked: [string, string, unknown][]
+let refusal: string | null
+let closed = vi.fn()
+
+function answer(url: string, init: RequestInit): Response {
+  if (!init.method) return new Response(JSON.stringify(kept))
+  asked.push([init.method, url, JSON.parse(String(init.body))])
+  const error = { code: 'forbidden', message: refusal }
+  return refusal ? new Response(JSON.stringify({ error }), { status: 403 }) : new Response('{}')
+}
+
+beforeEach(() => {
+  asked = []
+  refusal = null
+  closed = vi.fn()
+  vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => Promise.resolve(answer(url, init)))
+})
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+async function open(): Promise<void> {
+  render(<RetentionDialog project="a/b" onClose={closed} />)
+  await screen.findByText('Its runs use 2.5 GB for single steps and 0.1 GB for overviews.')
+}
+
+test('shows what applies: the project’s own, none, and what the service does for all', async () => {
+  await open()
+  expect((screen.getByLabelText('Keep single steps for: days') as HTMLInputElement).value).toBe('7')
+  expect((screen.getByLabelText('Storage limit') as HTMLSelectElement).value).toBe('none')
+  expect(screen.getByText('service default: 30 days')).toBeTruthy()
+  expect(screen.getByText('service default: no limit')).toBeTruthy()
+})
+
+test('saves all three, and closes', async () => {
+  await open()
+  const size = screen.getByLabelText('Storage limit')
+  fireEvent.change(size, { target: { value: 'own' } })
+  fireEvent.input(screen.getByLabelText('Storage limit: GB'), { target: { value: '1.5' } })
+  fireEvent.change(screen.getByLabelText('Store durations'), { target: { value: '8' } })
+  fireEvent.click(screen.getByText('Save'))
+  await waitFor(() => expect(closed).toHaveBeenCalled())
+  const body = { retain_us: 7 * DAY_US, max_bytes: 1_500_000_000, precision_bits: 8 }
+  expect(asked).toEqual([['PUT', '/api/v1/projects/a%2Fb/retention', body]])
+})
+
+test('says why it was not saved, and stays', async () => {
+  refusal = 'the token has not got the scope admin'
+  await open()
+  fireEvent.click(screen.getByText('Save'))
+  expect((await screen.findByRole('alert')).textContent).toContain('scope admin')
+  expect(closed).not.toHaveBeenCalled()
+})
+
+test('a bound of rounding is never told smaller than it is', async () => {
+  await open()
+  const said = ['exactly', ...['0.03', '0.4', '2'].map(percent => `rounded to within ${percent} %`)]
+  const options = (screen.getByLabelText('Store durations') as HTMLSelectElement).options
+  expect([...options].map(option => option.textContent)).toEqual(said)
+})
+
+test('what the service does for all is not taken for the project’s own', () => {
+  expect(wishOf({ ...kept, retain_us: null }).days).toEqual({ kind: 'service' })
+})

@@ -1,0 +1,166 @@
+"""``--apply``: what was advised for a run is asked of the service; what cannot be set is refused before all else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.fakes.launching import own_lines, run_under
+from tests.fakes.service import wait_until
+from underfed.errors import ConfigError
+from underfed.launcher.advice import Service, take_advice
+
+WORKERS = {"change": "num_workers", "settings": {"num_workers": 4, "prefetch_factor": 2}, "predicted_speedup": 1.86}
+TMPFS: dict[str, Any] = {"change": "tmpfs", "settings": {}, "predicted_speedup": None}
+BATCHES = {"change": "vectorize_collate", "settings": {"collate_fn": "mine"}, "predicted_speedup": 1.1}
+HAVING = {"num_workers": 2, "prefetch_factor": 2}
+"""The settings of an advice are complete: with those that the run had."""
+STRATEGY = {"change": "sharing_strategy", "settings": {**HAVING, "sharing_strategy": "file_system"}}
+THREADS = {"change": "threads_per_worker", "settings": {**HAVING, "threads_per_worker": 1}}
+PERSISTENT = {"change": "persistent_workers", "settings": {**HAVING, "persistent_workers": True}}
+ORDER = {"change": "in_order", "settings": {**HAVING, "in_order": False}}
+NONE = {"change": "num_workers", "settings": {"num_workers": 0, "prefetch_factor": None}, "predicted_speedup": None}
+
+RUNS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
+    "resnet-3": ("vision", "resnet", [TMPFS, BATCHES, WORKERS]),
+    "bert-1": ("text", "bert", []),
+    "bert-2": ("text", "bert", [TMPFS]),
+    "tiny-1": ("text", "tiny", [NONE]),
+    "threads-1": ("audio", "threads", [STRATEGY, TMPFS, THREADS, WORKERS]),
+    "kept-1": ("audio", "kept", [PERSISTENT, WORKERS]),
+    "order-1": ("audio", "order", [BATCHES, ORDER]),
+}
+"""Newest first: project, name, what is advised."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The two questions that are asked, answered as the API has it, and windows taken in."""
+
+    windows: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        window = json.loads(gzip.decompress(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.windows.append(window)
+        self._answer(200, {"next_window_index": window["window_index"] + 1, "wants_run": False})
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        if self.headers["Authorization"] != "Bearer secret":
+            self._answer(401, {"error": {"code": "unauthorised", "message": "a token is needed"}})
+        elif parts.path == "/api/v1/runs":
+            query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+            runs = [
+                {"run_id": run_id, "project": project, "name": name}
+                for run_id, (project, name, _) in RUNS.items()
+                if query.get("project", project) == project and query.get("q", "") in run_id
+            ]
+            self._answer(200, {"runs": runs, "next_cursor": None})
+        else:
+            run_id = parts.path.removeprefix("/api/v1/runs/").removesuffix("/diagnosis")
+            found = RUNS.get(run_id)
+            self._answer(200 if found else 404, {"run_id": run_id, "advice": found[2]} if found else {"error": {}})
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def known(address: str, monkeypatch: pytest.MonkeyPatch) -> Service:
+    # A proxy for the web that knows nothing of a service of one's own.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    return Service(address, "secret")
+
+
+@pytest.mark.parametrize("wanted", ["resnet-3", "resnet", "res", "latest"])
+def test_the_first_advice_that_can_be_set_is_taken(known: Service, wanted: str) -> None:
+    advised = take_advice(known, wanted, None, None)
+    assert (advised.run_id, advised.speedup) == ("resnet-3", 1.86)
+    assert advised.settings == {"num_workers": 4, "prefetch_factor": 2}
+
+
+def test_the_latest_is_the_latest_of_the_project_and_name(known: Service) -> None:
+    assert take_advice(known, "latest", "text", "tiny").run_id == "tiny-1"
+    assert take_advice(known, "latest", None, "tiny").settings == {"num_workers": 0}
+    with pytest.raises(ConfigError, match="of project 'vision' called 'tiny'"):
+        take_advice(known, "latest", "vision", "tiny")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ("gpt", "knows no run that begins so"),
+        ("bert", "2 runs begin so: bert-1, bert-2"),
+        ("bert-1", "nothing is advised for bert-1"),
+        ("bert-2", "what is advised for bert-2 cannot be set from outside: tmpfs"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_with_the_reason(known: Service, wanted: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        take_advice(known, wanted, None, None)
+
+
+def test_a_service_that_wants_a_token_says_so(address: str) -> None:
+    with pytest.raises(ConfigError, match="401"):
+        take_advice(Service(address, None), "latest", None, None)
+
+
+def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) -> None:
+    names = ("UNDERFED_SET", "UNDERFED_ADVICE_OF")
+    done = run_under(
+        *("--apply", "res", "--set", "num_workers=3", "--set", "in_order=false", "--", "printenv", *names),
+        variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
+    )
+    assert done.stdout.decode().splitlines() == ["num_workers=3,prefetch_factor=2,in_order=false", "resnet-3"]
+    assert own_lines(done.stderr)[0] == (
+        "underfed: run resnet-3 advises num_workers=4, prefetch_factor=2, predicted to be 1.86 times as fast"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "settings"),
+    [
+        ("threads-1", {**HAVING, "threads_per_worker": 1}),
+        ("kept-1", {**HAVING, "persistent_workers": True}),
+        ("order-1", {**HAVING, "in_order": False}),
+    ],
+)
+def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(
+    known: Service, wanted: str, settings: dict[str, Any], run_id: str
+) -> None:
+    done = run_under(
+        *("--apply", wanted, "--", sys.executable, "-m", "tests.fakes.plain"),
+        variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
+    )
+    assert done.returncode == 0
+    wait_until(lambda: any(window["run_id"] == run_id and "end" in window for window in Handler.windows), "the end")
+    windows = [window for window in Handler.windows if window["run_id"] == run_id]
+    run = [window["run"] for window in windows if "run" in window][-1]
+    assert (run["advice_of"], run["overrides"]) == (wanted, settings)
+    loader = [window["loaders"][0] for window in windows if window.get("loaders")][-1]
+    assert settings.items() <= loader["settings"].items()

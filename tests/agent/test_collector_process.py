@@ -1,0 +1,138 @@
+"""A collector is started once, again where it is gone, and never often."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from underfed.exchange.guard import Guard
+from underfed.host.lock import locked
+from underfed.trainer import collector_process
+
+S = 1_000_000_000
+
+
+class Host:
+    """Time as the test lets it pass, and how often a collector was started."""
+
+    def __init__(self, run_directory: Path) -> None:
+        self.run_directory = run_directory
+        self.now_ns = 1_000 * S
+        self.starts = 0
+        self._served = ExitStack()
+
+    def serve(self) -> None:
+        self._served.enter_context(locked(self.run_directory))
+
+    def kill(self) -> None:
+        self._served.close()
+
+    def wait(self, seconds: float) -> None:
+        self.now_ns += int(seconds * S)
+
+    def ensure(self, is_end: bool = False) -> int:
+        collector_process.ensure_collector(self.run_directory, Guard(), is_end)
+        return self.starts
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    made = Host(tmp_path / "run")
+    made.run_directory.mkdir()
+
+    def start(_run_directory: Path) -> None:
+        made.starts += 1
+
+    monkeypatch.setattr(collector_process, "now_ns", lambda: made.now_ns)
+    monkeypatch.setattr(collector_process, "start_process", start)
+    monkeypatch.setattr(collector_process, "_attempts", {})
+    return made
+
+
+def test_one_that_serves_is_left_alone(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    host.serve()
+    for _ in range(100):
+        host.wait(3)
+        host.ensure()
+    assert host.ensure(is_end=True) == 1
+    host.kill()
+
+
+def test_one_that_serves_another_rank_takes_this_one_on(host: Host) -> None:
+    host.serve()
+    collector_process.start_collector(host.run_directory, Guard())
+    assert host.starts == 0
+    host.kill()
+    host.wait(3)
+    assert host.ensure() == 1
+
+
+def test_one_that_was_killed_is_replaced(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    host.serve()
+    host.wait(3600)
+    assert host.ensure() == 1
+    host.kill()
+    # It is looked once a second.
+    assert host.ensure() == 1
+    host.wait(1)
+    assert host.ensure() == 2
+    assert host.ensure() == 2
+
+
+def test_one_that_never_comes_is_started_ever_less_often(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    starts = []
+    for _ in range(2 * 3600):
+        host.wait(1)
+        starts.append(host.ensure())
+    assert starts[60] == 5
+    # Every ten minutes from then on.
+    assert starts[-1] - starts[3600] == 6
+
+
+def test_after_one_that_stayed_it_is_tried_as_at_the_beginning(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    for _ in range(1000):
+        host.wait(1)
+        host.ensure()
+    host.serve()
+    host.wait(700)
+    before = host.ensure()
+    host.kill()
+    host.wait(1)
+    assert host.ensure() == before + 1
+    host.wait(5)
+    assert host.ensure() == before + 2
+
+
+def test_at_the_end_there_is_no_waiting_but_for_one_that_is_starting(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    host.wait(1)
+    assert collector_process.is_served(host.run_directory)
+    assert host.ensure(is_end=True) == 1
+    host.serve()
+    host.wait(1)
+    assert host.ensure() == 1
+    host.kill()
+    assert not collector_process.is_served(host.run_directory)
+    assert host.ensure(is_end=True) == 2
+    assert collector_process.is_served(host.run_directory)
+
+
+def test_where_the_rings_were_removed_none_is_started(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    shutil.rmtree(host.run_directory)
+    host.wait(3600)
+    assert host.ensure(is_end=True) == 1
+    assert not collector_process.is_served(host.run_directory)
+
+
+def test_a_run_after_another_has_a_collector_of_its_own(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    collector_process.start_collector(host.run_directory, Guard())
+    assert host.starts == 2

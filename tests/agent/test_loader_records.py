@@ -1,0 +1,142 @@
+"""From the records of a loader's rings to steps, epochs and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from underfed.collector.reading.loader_records import LoaderRecords
+from underfed.collector.reading.overhead import Overhead
+from underfed.collector.reading.resume import LoaderResume, Resume, from_json
+from underfed.collector.wire import Batches
+from underfed.exchange import ring_format
+from underfed.exchange.ring_format import NOT_MEASURED, Record, head
+from underfed.exchange.run_files import RingName
+
+STEPS = RingName(0)
+WORKER = RingName(0, 0, 1)
+ORIGIN_NS = 1_000_000
+
+
+def at(us: int) -> int:
+    return ORIGIN_NS + us * 1_000
+
+
+def rec(kind: int, epoch: int, *fields: int) -> Record:
+    a, b, c, d, e, f = (*fields, *([0] * (6 - len(fields))))
+    return head(kind, epoch), a, b, c, d, e, f, 1
+
+
+def epoch(index: int, iterator: int = 0, number: int = 0, start_us: int = 0, first_step: int = 0) -> Record:
+    return rec(ring_format.EPOCH, index, iterator, number, at(start_us), at(start_us + 5), first_step)
+
+
+def step(index: int, entered_us: int, received_us: int = -1, epoch_index: int = 0) -> Record:
+    return rec(ring_format.STEP, epoch_index, at(entered_us), at(entered_us + 10), 1, index, index, at(received_us))
+
+
+def load(index: int, number: int = 0) -> list[Record]:
+    begun = rec(ring_format.BATCH, number, index, at(20), at(80), 40_000, 5_000, 7_000)
+    return [begun, rec(ring_format.BATCH_DETAIL, number, index, 41_000, 4096, 512, 8, 900_000)]
+
+
+def loader(is_pause: bool = False, resume: LoaderResume | None = None) -> LoaderRecords:
+    return LoaderRecords("train", ORIGIN_NS, lambda _a, _b: is_pause, Overhead(), resume)
+
+
+def taken(records: LoaderRecords) -> Sequence[Batches]:
+    return records.batches.take()
+
+
+def test_a_workers_batch_gets_the_time_it_was_received() -> None:
+    records = loader()
+    records.feed_steps(STEPS, [epoch(4)])
+    records.feed_batches(WORKER, load(0))
+    records.feed_steps(STEPS, [step(0, 90, received_us=95, epoch_index=4)])
+    (batches,) = taken(records)
+    assert (batches.epoch_index, batches.worker, batches.received_us) == (4, [1], [95])
+    assert (batches.start_us, batches.load_us, batches.collate_us) == ([20], [60], [7])
+    assert (batches.asked_bytes, batches.read_bytes, batches.samples) == ([4096], [512], [8])
+    assert records.workers_cpu_us == {WORKER: 900}
+
+
+def test_a_batch_that_came_early_has_its_own_time() -> None:
+    records = loader()
+    records.feed_steps(STEPS, [epoch(0)])
+    records.feed_batches(WORKER, [*load(0), *load(1)])
+    early = rec(ring_format.ARRIVAL, 0, 1, at(91))
+    records.feed_steps(STEPS, [early, step(0, 90, received_us=95), step(1, 110, received_us=95)])
+    (batches,) = taken(records)
+    assert dict(zip(batches.batch_index, batches.received_us or [], strict=True)) == {1: 91, 0: 95}
+
+
+def test_batches_wait_for_the_record_of_their_iterator() -> None:
+    records = loader()
+    records.feed_batches(WORKER, load(0))
+    records.feed_steps(STEPS, [epoch(2), step(0, 90, received_us=95, epoch_index=2)])
+    assert [batches.epoch_index for batches in taken(records)] == [2]
+
+
+def test_a_kept_iterators_passes_are_epochs_of_the_loader() -> None:
+    records = loader()
+    kept = rec(ring_format.EPOCH, 1, 0, 1, at(200), NOT_MEASURED, 1)
+    records.feed_steps(STEPS, [epoch(0), step(0, 90), rec(ring_format.EXHAUSTED, 0, at(120), at(121)), kept])
+    records.feed_batches(WORKER, load(0, number=1))
+    records.feed_steps(STEPS, [step(1, 300, received_us=302, epoch_index=1)])
+    records.finish()
+    assert [batches.epoch_index for batches in taken(records)] == [1]
+    epochs = {each.epoch_index: each for each in records.steps.take_epochs()}
+    assert (epochs[0].iterator_us, epochs[1].iterator_us, epochs[1].startup_us) == (5, None, 110)
+
+
+def test_without_workers_the_batch_is_received_when_it_is_loaded() -> None:
+    records = loader()
+    overhead_ns = 7_000
+    detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, 0, 0, 8, overhead_ns)
+    records.feed_steps(STEPS, [epoch(0), step(0, 20), load(0)[0], detail])
+    (batches,) = taken(records)
+    assert (batches.worker, batches.received_us, batches.samples) == (None, [80], [8])
+
+
+def test_a_batch_whose_second_record_was_overwritten_is_kept_without_it() -> None:
+    records = loader()
+    records.feed_steps(STEPS, [epoch(0)])
+    records.feed_batches(WORKER, [load(0)[0], *load(1)])
+    records.finish()
+    without, whole = taken(records)
+    assert (without.batch_index, without.samples, without.cpu_us) == ([0], None, [40])
+    assert (whole.batch_index, whole.samples) == ([1], [8])
+
+
+def test_a_batch_whose_first_record_was_overwritten_is_left_out() -> None:
+    records = loader()
+    records.feed_steps(STEPS, [epoch(0)])
+    records.lost_batch_records(1)
+    records.feed_batches(WORKER, [load(0)[1]])
+    records.finish()
+    assert (taken(records), records.dropped_batches) == ([], 1)
+
+
+def test_unreadable_clocks_are_not_measured() -> None:
+    records = loader()
+    begun = rec(ring_format.BATCH, 0, 0, at(20), at(80), 40_000, NOT_MEASURED, 0)
+    detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, NOT_MEASURED, NOT_MEASURED, 8, 0)
+    records.feed_steps(STEPS, [epoch(0)])
+    records.feed_batches(WORKER, [begun, detail])
+    records.finish()
+    (batches,) = taken(records)
+    assert (batches.runqueue_us, batches.blocked_us, batches.asked_bytes, batches.read_bytes) == (None,) * 4
+    assert batches.cpu_us == [40]
+
+
+def test_the_next_collector_knows_epochs_and_passes() -> None:
+    first = loader()
+    shape = rec(ring_format.BATCH_SHAPE, 0, 2, 4096)
+    first.feed_steps(STEPS, [epoch(0, start_us=3), step(0, 90), shape])
+    kept = from_json(Resume(loaders={0: first.resume()}).as_json()).loaders[0]
+    second = loader(resume=kept)
+    second.feed_batches(WORKER, load(1))
+    second.feed_steps(STEPS, [step(1, 130, received_us=135), rec(ring_format.EXHAUSTED, 0, at(150), at(151))])
+    assert [batches.epoch_index for batches in taken(second)] == [0]
+    (ended,) = second.steps.take_epochs()
+    assert (ended.start_us, ended.steps, ended.ended) == (3, 2, "exhausted")
+    assert (second.steps.dropped_steps, second.shape) == (0, (2, 4096))

@@ -1,0 +1,135 @@
+"""A collector that dies takes nothing with it: training goes on, and whoever comes next reads on where it stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.fakes.jobs import run_job, start_job
+from tests.fakes.nursery import Job
+from tests.fakes.service import Service, wait_until
+from tests.fakes.traces import collectors_of
+from tests.never_breaks.evidence import (
+    assert_accounted_for,
+    assert_all_arrived,
+    assert_untouched,
+    delivered,
+    end,
+    push,
+    start_confined,
+    wait_for_collector,
+)
+
+LONG = ("--length", "1600", "--work-ms", "4", "--epochs", "1", "--workers", "1")
+LONG_STEPS = 400
+LOST_AT_MOST = 4
+"""By a collector that is killed: the step that goes on, where it cannot be told by the next one."""
+
+
+def start_long_job(service: Service, *arguments: str) -> Job:
+    job = start_job(*arguments)
+    wait_until(lambda: service.count_steps() > 20, "steps arrive")
+    return job
+
+
+def end_collector(run_id: str, how: signal.Signals) -> int:
+    (collector,) = collectors_of(run_id)
+    os.kill(collector, how)
+    return collector
+
+
+def test_the_training_starts_another_one_where_it_was_killed(service: Service, run_id: str) -> None:
+    arguments = ("--length", "800", "--work-ms", "5", "--epochs", "4", "--workers", "1")
+    job = start_long_job(service, *arguments)
+    wait_until(lambda: ("train", 1) in service.epochs(), "a second epoch begins")
+    killed = end_collector(run_id, signal.SIGKILL)
+    wait_until(lambda: set(collectors_of(run_id)) - {killed}, "another one is there")
+    assert job.poll() is None
+    assert_untouched(end(job), *arguments)
+    wait_until(service.ends, "the end arrives")
+    assert assert_accounted_for(service, 800) <= LOST_AT_MOST
+    assert [epoch["steps"] for epoch in service.epochs().values()] == [200] * 4
+    assert [epoch["ended"] for epoch in service.epochs().values()] == ["exhausted"] * 4
+
+
+def test_a_push_in_between_takes_nothing_from_the_next_one(
+    absent_service: Service, run_id: str, tmp_path: Path
+) -> None:
+    job = start_job(*LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
+    wait_until(lambda: list(tmp_path.glob("data/spool/*/*.segment")), "a window is kept")
+    end_collector(run_id, signal.SIGKILL)
+    wait_for_collector(run_id)
+    absent_service.start()
+    pushed = push()
+    assert "still runs, its rings are left to it" in pushed.stdout
+    assert absent_service.windows
+    (tmp_path / "pushed").touch()
+    assert_untouched(end(job), *LONG)
+    wait_for_collector(run_id)
+    assert push().returncode == 0
+    assert assert_accounted_for(absent_service, LONG_STEPS) <= LOST_AT_MOST
+    assert absent_service.ends() == [{"status": "finished"}]
+
+
+def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> None:
+    job = start_long_job(service, *LONG)
+    end_collector(run_id, signal.SIGKILL)
+    wait_for_collector(run_id)
+    other = run_job(RANK="1", LOCAL_RANK="1", WORLD_SIZE="2")
+    assert other.returncode == 0
+    assert end(job).returncode == 0
+    wait_until(lambda: len(service.ends()) == 2, "both end")
+    (last,) = [window for window in service.windows if window["rank"] == 0 and "end" in window]
+    assert len(delivered(service)) + last["losses"]["dropped_steps"] == LONG_STEPS
+    assert delivered(service, rank=1) == list(range(20))
+
+
+def test_one_that_is_told_to_stop_serves_to_the_end(service: Service, run_id: str) -> None:
+    """Who stops a job sends SIGTERM to all of its processes, and the training may yet write a checkpoint."""
+    job = start_long_job(service, *LONG)
+    end_collector(run_id, signal.SIGTERM)
+    assert_untouched(end(job), *LONG)
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service, LONG_STEPS)
+
+
+def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(service: Service, run_id: str) -> None:
+    steps = 16_000
+    job = start_long_job(service, "--length", str(steps), "--batch", "1", "--work-ms", "0", "--epochs", "1")
+    collector = end_collector(run_id, signal.SIGSTOP)
+    for _ in range(7_000):
+        assert job.stdout.readline()
+    assert job.poll() is None
+    os.kill(collector, signal.SIGCONT)
+    assert end(job).returncode == 0
+    wait_until(service.ends, "the end arrives")
+    assert assert_accounted_for(service, steps) > 0
+    ended_us = 0
+    for each in service.steps():
+        assert each["first_batch_index"] == each["first_step_index"]
+        assert each["start_us"] >= ended_us
+        assert all(
+            step is None or step >= wait for step, wait in zip(each["step_us"], each["data_wait_us"], strict=True)
+        )
+        ended_us = each["start_us"] + sum(step or 0 for step in each["step_us"])
+    assert ended_us <= service.windows[-1]["end_us"]
+
+
+def test_one_that_stands_still_at_the_end_holds_up_nobody(service: Service, run_id: str) -> None:
+    arguments = ("--length", "1600", "--work-ms", "4", "--epochs", "1")
+    job = start_long_job(service, *arguments)
+    collector = end_collector(run_id, signal.SIGSTOP)
+    assert_untouched(end(job), *arguments)
+    assert not service.ends()
+    os.kill(collector, signal.SIGCONT)
+    wait_until(service.ends, "the end arrives")
+    assert_all_arrived(service, LONG_STEPS)
+
+
+def test_one_that_cannot_start_leaves_all_to_push(service: Service) -> None:
+    job = end(start_confined("--python", "/nowhere/python"))
+    assert_untouched(job)
+    assert "`underfed push` sends it" in job.stderr.splitlines()[-1]
+    assert push().returncode == 0
+    assert_all_arrived(service)

@@ -1,0 +1,83 @@
+"""Every cause is named first in the diagnosis of a run that has it, and nothing in its healthy neighbour's.
+
+The runs are recorded trainings (``tests/scenarios/record.py``) and such as cannot be had here, told by hand; the
+trainings themselves are judged by ``make soak``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.app.serving import Service, judged
+from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
+from tests.scenarios.pipelines.running import post, run_name
+from tests.scenarios.pipelines.telling import Told, tell
+from tests.scenarios.record import is_right, read, recorded, recording
+from underfed_server.model import Diagnosis
+from underfed_server.names import CAUSES
+from underfed_server.terminal.client import Client
+
+Case = tuple[str, Strength]
+
+SURE: tuple[Strength, ...] = ("none", "clear", "strong")
+"""Of a weak sickness silence is no mistake."""
+TOLD: list[Case] = [(name, strength) for name in names() if name.startswith("told.") for strength in SURE]
+SHORT = "a-few-steps"
+
+
+@pytest.fixture(scope="module")
+def diagnoses(service: Service) -> Mapping[Case | str, Diagnosis]:
+    """Of all these runs: they are judged while others are sent."""
+    runs: dict[Case | str, str] = {SHORT: SHORT}
+    for case in [*recorded(), *TOLD]:
+        windows = windows_of(*case)
+        runs[case] = windows[0]["run_id"]
+        post(windows, service.address)
+    post(tell(Told(steps=10, step_us=50_000, data_wait_us=20_000, load_us=30_000), SHORT), service.address)
+    client = Client(service.address)
+    return {case: judged(client, run_id) for case, run_id in runs.items()}
+
+
+def windows_of(name: str, strength: Strength) -> list[dict[str, Any]]:
+    told = pipeline(name).windows
+    return read(recording(name, strength)) if told is None else list(told(strength, run_name(name, strength)))
+
+
+def test_there_is_a_pipeline_for_every_cause() -> None:
+    assert {pipeline(name).cause for name in names()} == {*CAUSES, None}
+
+
+@pytest.mark.parametrize(("name", "strength"), recorded())
+def test_the_cause_is_named_first(name: str, strength: Strength, diagnoses: Mapping[Case | str, Diagnosis]) -> None:
+    seen = diagnoses[name, strength]
+    assert is_right(seen, name, strength), (seen.sentence, seen.causes)
+    assert seen.data_stall_fraction is not None
+    assert sum(finding.cost_fraction for finding in seen.causes) <= seen.data_stall_fraction + 1e-9
+    if name.startswith("sick.") and strength != "none":
+        assert (seen.bound == "data") == (pipeline(name).cause != "memory_pressure")
+
+
+def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Mapping[Case | str, Diagnosis]) -> None:
+    seen = diagnoses["sick.cpu_limited", "strong"]
+    assert "num_workers" not in {advice.change for advice in seen.advice}
+    assert "num_workers" in {refusal.change for refusal in seen.refusals}
+
+
+@pytest.mark.parametrize(("name", "strength"), TOLD)
+def test_what_an_agent_on_another_machine_tells_is_judged_likewise(
+    name: str, strength: Strength, diagnoses: Mapping[Case | str, Diagnosis]
+) -> None:
+    seen = diagnoses[name, strength]
+    expected = None if strength == "none" else pipeline(name).cause
+    assert [finding.cause for finding in seen.causes] == ([expected] if expected else [])
+    if expected is None:
+        assert seen.advice == []
+
+
+def test_a_run_of_a_few_steps_has_no_verdict(diagnoses: Mapping[Case | str, Diagnosis]) -> None:
+    seen = diagnoses[SHORT]
+    assert (seen.bound, seen.level) == ("unknown", "unknown")
+    assert seen.reason is not None and "the run had 10" in seen.reason
