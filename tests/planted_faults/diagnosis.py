@@ -26,8 +26,8 @@ DIAGNOSIS = (
     Fault(
         "the time in which a new process took over counts as one without CPU time",
         "app/underfed_server/facts/condense.py",
-        "np.diff(at_us)[grown >= 0]",
-        "np.diff(at_us)",
+        "passed = np.diff(at_us)[grown >= 0]",
+        "passed = np.diff(at_us)",
         ("tests/app/facts/test_condense.py",),
     ),
     Fault(
@@ -62,8 +62,8 @@ DIAGNOSIS = (
     Fault(
         "a run at exactly the limit of a level is still on the one below",
         "app/underfed_server/diagnosis/bound.py",
-        "if fraction < limits.limited_fraction:",
-        "if fraction <= limits.limited_fraction:",
+        "if fraction < THRESHOLDS.limited_fraction:",
+        "if fraction <= THRESHOLDS.limited_fraction:",
         ("tests/app/diagnosis/test_bound.py", "tests/app/diagnosis/test_judge.py"),
         escapes_before=True,
     ),
@@ -78,8 +78,8 @@ DIAGNOSIS = (
     Fault(
         "a run with exactly as many steps as a verdict needs gets none",
         "app/underfed_server/diagnosis/judge.py",
-        "if facts.judged_steps < limits.needed_steps:",
-        "if facts.judged_steps <= limits.needed_steps:",
+        "if facts.judged_steps < THRESHOLDS.needed_steps:",
+        "if facts.judged_steps <= THRESHOLDS.needed_steps:",
         ("tests/app/diagnosis/test_judge.py",),
         escapes_before=True,
     ),
@@ -112,7 +112,7 @@ DIAGNOSIS = (
     Fault(
         "what waits behind a pin thread that is always busy is told as slow delivery",
         "app/underfed_server/diagnosis/wait.py",
-        "np.minimum(after, np.maximum(pin, after * _saturated_pin(rank, busy_pin)))",
+        "np.minimum(after, np.maximum(pin, after * _saturated_pin(rank)))",
         "np.minimum(after, pin)",
         ("tests/app/diagnosis/test_wait.py",),
     ),
@@ -150,9 +150,9 @@ DIAGNOSIS = (
     ),
     Fault(
         "one worker over a data set that it loads alone loads it several times",
-        "app/underfed_server/diagnosis/rules/unsharded_iterable.py",
-        "repeated / compared * (1 - 1 / judged.workers)",
-        "repeated / compared",
+        "app/underfed_server/diagnosis/causes/unsharded_iterable.py",
+        "share * (1 - 1 / examined.workers)",
+        "share",
         ("tests/app/diagnosis/test_causes_of_slow_loading.py",),
     ),
     Fault(
@@ -188,7 +188,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "a load that waits for storage keeps a core busy in the simulation",
-        "app/underfed_server/advice/simulate.py",
+        "app/underfed_server/advice/prediction/simulate.py",
         "yield Sleep(batch.blocked_us / SLICES)",
         "yield Compute(batch.blocked_us / SLICES)",
         ("tests/app/advice/test_simulate.py",),
@@ -196,7 +196,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "the interval of a comparison is that of the run with more blocks, the narrower one",
-        "app/underfed_server/advice/pace.py",
+        "app/underfed_server/advice/proof/pace.py",
         "T_95[min(earlier.blocks, later.blocks) - 2]",
         "T_95[max(earlier.blocks, later.blocks) - 2]",
         ("tests/app/advice/test_ledger.py",),
@@ -205,16 +205,16 @@ DIAGNOSIS = (
     ),
     Fault(
         "a run that is faster than promised is a hit",
-        "app/underfed_server/advice/ledger.py",
+        "app/underfed_server/advice/proof/ledger.py",
         "return advice.low <= observed <= advice.high",
         "return advice.low <= observed",
         ("tests/app/advice/test_ledger.py",),
     ),
     Fault(
         "a collate function that got a little quicker was replaced as advised",
-        "app/underfed_server/advice/carried.py",
-        "known[1] <= HALF * known[0] and known[0] > 0",
-        "known[1] < known[0]",
+        "app/underfed_server/advice/proof/traits.py",
+        "before > 0 and after <= HALF * before",
+        "after < before",
         ("tests/app/advice/test_carried.py",),
     ),
     Fault(
@@ -234,7 +234,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "a word with a space in the command that is to be tried becomes two",
-        "app/underfed_server/advice/command.py",
+        "app/underfed_server/advice/advise.py",
         "join(facts.command) if facts.command",
         '" ".join(facts.command) if facts.command',
         ("tests/app/advice/test_commands.py", "tests/app/advice/test_advise.py"),

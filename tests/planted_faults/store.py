@@ -53,7 +53,7 @@ STORE = (
     Fault(
         "transactions that were rolled back are not counted",
         "app/underfed_server/store/writing/writer.py",
-        "            self.tally.failures += 1\n",
+        "            self._counters.writer_failures.inc()\n",
         "",
         ("tests/app/operations/test_exposition.py", "tests/app/store/writing/test_writer.py"),
         ("tests/app/operations",),
@@ -78,8 +78,8 @@ STORE = (
     Fault(
         "a bucket of which nothing was measured wipes out the extremes of the one it is merged with",
         "app/underfed_server/store/columns/ladder.py",
-        "np.fmin.reduceat(rollup.min, at, axis=1)",
-        "np.minimum.reduceat(rollup.min, at, axis=1)",
+        "np.fmin.reduceat(rollup.figures[LEAST], at, axis=1)",
+        "np.minimum.reduceat(rollup.figures[LEAST], at, axis=1)",
         ("tests/app/store/columns/test_ladder.py",),
         escapes_before=True,
     ),
@@ -95,7 +95,7 @@ STORE = (
         "app/underfed_server/store/columns/ladder.py",
         "where=(by >= 0) & (within_us > 0)",
         "where=within_us > 0",
-        ("tests/app/team/test_machines.py", "tests/app/api/test_hosts.py"),
+        ("tests/app/team/test_host_use.py", "tests/app/api/test_hosts.py"),
         ("tests/app/store/reading", "tests/app/store/columns"),
     ),
     Fault(
@@ -114,7 +114,7 @@ STORE = (
     ),
     Fault(
         "histograms of two chunks lose what only the later one measured",
-        "app/underfed_server/store/writing/carry.py",
+        "app/underfed_server/store/writing/add_chunk.py",
         "for name in {**left, **counted}}",
         "for name in left}",
         ("tests/app/store/reading/test_series.py",),
