@@ -94,7 +94,7 @@ def test_the_version_of_the_driver_is_told_also_where_every_device_is_hidden() -
 def test_a_driver_that_does_not_tell_its_version_says_so() -> None:
     found = sampler(Nvml(refuses={"driver"}))
     assert (found.driver, len(found.devices)) == (None, 2)
-    assert found.reasons == {"gpu_driver": "NVML does not tell the version of its driver"}
+    assert found.reasons == {"gpu_driver": "NVML does not report the version of its driver"}
 
 
 def test_every_device_is_sampled_where_none_is_hidden() -> None:

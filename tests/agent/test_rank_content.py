@@ -109,7 +109,7 @@ def test_a_step_that_waits_for_the_device_is_in_no_window_yet() -> None:
 
 
 def test_a_first_batch_completes_the_facts_of_its_loader() -> None:
-    facts = LoaderFacts("train", {}, "Set", "map", 5, 5, None, None, None, None)
+    facts = LoaderFacts("train", {}, None, "Set", "map", 5, 5)
     rank = content()
     assert rank.completed(0, facts) == facts
     rank.feed([Drained(TRAIN, [rec(ring_format.BATCH_SHAPE, 0, 3, 1024)], 0)])

@@ -19,9 +19,9 @@ from tests.fakes.service import Service, wait_until
 from underfed.exchange import launch
 from underfed.exchange.config import read_config
 from underfed.host import procfs
-from underfed.launcher.command import begin, name_of
+from underfed.host.clock import now_ns, wall_clock
 from underfed.launcher.command_end import report_end
-from underfed.launcher.run import split
+from underfed.launcher.run import StartedCommand, name_of, split
 
 COUNTING = """
 import signal, sys, time
@@ -300,7 +300,8 @@ def test_the_command_begins_where_our_options_end(words: list[str], own: list[st
 def test_what_a_run_is_called_reaches_every_process_of_it() -> None:
     options = ["--name", "n", "--project", "p", "--tag", "a=1", "--tag", "b=2", "--url", "http://127.0.0.1:9/x/"]
     program = "import os; print(*(os.environ['UNDERFED_' + name] for name in ('NAME', 'PROJECT', 'TAGS', 'URL')))"
-    done = run_under(*options, "--", sys.executable, "-c", program, variables={"UNDERFED_TAGS": "a=0,c=3"})
+    variables = {"UNDERFED_TAGS": "a=0,c=3", "UNDERFED_LINGER_S": "0"}  # no service is there
+    done = run_under(*options, "--", sys.executable, "-c", program, variables=variables)
     assert done.stdout == b"n p a=1,c=3,b=2 http://127.0.0.1:9/x/\n"
 
 
@@ -409,7 +410,7 @@ def test_a_recording_that_began_was_seen_even_if_its_name_is_lost(
 ) -> None:
     """On a full disk a file is made, and nothing goes into it."""
     monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
-    report_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: []}, None)
+    report_end(read_config({}), StartedCommand(["train"], wall_clock(), now_ns()), 0, {launch.RECORDING: []}, None)
     assert capsys.readouterr().err == ""
     assert launch.RECORDING in launch.read_reports(tmp_path)
 
@@ -431,7 +432,13 @@ def test_settings_that_came_to_no_loader_are_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
-    report_end(read_config({}), begin(["train"]), 0, {launch.RECORDING: ["run-1"], **news}, settings)
+    report_end(
+        read_config({}),
+        StartedCommand(["train"], wall_clock(), now_ns()),
+        0,
+        {launch.RECORDING: ["run-1"], **news},
+        settings,
+    )
     assert capsys.readouterr().err.splitlines() == [f"underfed: {line}" for line in said]
     assert launch.read_reports(tmp_path) == {launch.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import Fault, Service, running_service, wait_until
-from underfed.collector.spool.frames import Frame, Label
+from underfed.collector.spool.segment import Frame, Label
 from underfed.collector.spool.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import HttpTransport, Reply, read_reply

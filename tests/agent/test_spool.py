@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from underfed.collector.spool import spool_directory
-from underfed.collector.spool.frames import Frame, Label, read_segment
-from underfed.collector.spool.segment import Segment
+from underfed.collector.spool.segment import Frame, Label, Segment, read_segment
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.spool_directory import BOUND_BYTES, SpoolDirectory
 

@@ -293,12 +293,12 @@ def test_a_worker_that_goes_while_the_training_ends_has_not_died(process: subpro
     process.communicate()
     for at_us in (30, 40):
         workers.look(at_us, lambda: False)
-    workers.finish(50, End("finished"), is_own_word=True)
+    workers.finish(50, End("finished"), is_end_marked=True)
     assert outcome(workers) == [(None, 50, None)]
 
 
 @pytest.mark.parametrize(
-    ("end", "is_own_word", "expected"),
+    ("end", "is_end_marked", "expected"),
     [
         (End("crashed", "RuntimeError: DataLoader worker (pid PID) is killed by signal: Killed."), True, "died"),
         (End("crashed", "RuntimeError: DataLoader worker (pid(s) 1, PID) exited unexpectedly"), True, "died"),
@@ -307,25 +307,25 @@ def test_a_worker_that_goes_while_the_training_ends_has_not_died(process: subpro
     ],
 )
 def test_the_last_words_of_the_training_tell_which_worker_died(
-    end: End, is_own_word: bool, expected: str | None, process: subprocess.Popen[bytes]
+    end: End, is_end_marked: bool, expected: str | None, process: subprocess.Popen[bytes]
 ) -> None:
     workers = one_worker()
     workers.feed({RING: process.pid}, [])
     process.communicate()
-    workers.finish(50, End(end.status, (end.exit_reason or "").replace("PID", str(process.pid))), is_own_word)
+    workers.finish(50, End(end.status, (end.exit_reason or "").replace("PID", str(process.pid))), is_end_marked)
     assert outcome(workers) == [(None, 50, expected)]
 
 
-@pytest.mark.parametrize(("is_own_word", "expected"), [(True, "died"), (False, None)])
+@pytest.mark.parametrize(("is_end_marked", "expected"), [(True, "died"), (False, None)])
 def test_a_worker_seen_gone_before_the_training_said_its_end_has_died(
-    is_own_word: bool, expected: str | None, process: subprocess.Popen[bytes]
+    is_end_marked: bool, expected: str | None, process: subprocess.Popen[bytes]
 ) -> None:
     """Where both were killed, nobody knows which was first."""
     workers = one_worker()
     workers.feed({RING: process.pid}, [])
     process.communicate()
     workers.look(30, lambda: True)
-    workers.finish(50, End("finished"), is_own_word)
+    workers.finish(50, End("finished"), is_end_marked)
     assert outcome(workers) == [(None, 30, expected)]
 
 

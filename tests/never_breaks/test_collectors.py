@@ -62,7 +62,7 @@ def test_a_push_in_between_takes_nothing_from_the_next_one(
     wait_for_collector(run_id)
     absent_service.start()
     pushed = push()
-    assert "still runs, its rings are left to it" in pushed.stdout
+    assert "still runs, so its own collector reads its rings" in pushed.stdout
     assert absent_service.windows
     (tmp_path / "pushed").touch()
     assert_untouched(end(job), *LONG)

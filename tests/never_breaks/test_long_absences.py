@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.fakes.jobs import run_job
 from tests.fakes.service import Service
 from tests.never_breaks.evidence import assert_all_arrived, push, wait_for_collector
-from underfed.collector.spool.frames import Frame, read_segment
+from underfed.collector.spool.segment import Frame, read_segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES
 from underfed.collector.wire import decode_window
 

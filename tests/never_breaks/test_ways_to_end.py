@@ -77,7 +77,7 @@ def test_output_exit_code_and_last_words_are_the_jobs_own(
         assert ("exit_reason" in told) == (reason is not None)
     else:
         assert told["status"] == "crashed"
-        assert told["exit_reason"] in (reason, "the process ended without a word: killed, or out of memory")
+        assert told["exit_reason"] in (reason, "the process ended without marking its end: killed, or out of memory")
 
 
 def test_a_worker_that_is_killed_ends_the_job_as_torch_says(service: Service) -> None:

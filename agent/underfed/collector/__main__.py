@@ -24,14 +24,14 @@ from underfed.host.lock import locked
 NICE = 10
 LOGS = "log"
 LOCK_PATIENCE_S = 0.5
-"""Others look at the lock for an instant, to see whether the run is served."""
+"""Other processes take the lock for an instant, to check whether the run is served."""
 
 SPOOL_PATIENCE_S = 60.0
 """An ``underfed push`` may be sending what an earlier part of this run left."""
 
 
 def main(run_directory: str) -> int:
-    """Serve the run until it has ended; go on for a rank that came while we were leaving."""
+    """Serve the run until it has ended; go on for a rank that started while this collector was ending."""
     os.nice(NICE)
     directory = Path(run_directory)
     served: set[Path] = set()
@@ -45,7 +45,7 @@ def main(run_directory: str) -> int:
 
 
 def serve(directory: Path) -> set[Path]:
-    """The ranks that were seen, all ended now or given up."""
+    """The ranks that were found, all ended or abandoned now."""
     first = next(rank_directories(directory), None)
     if first is None:
         return set()

@@ -19,24 +19,24 @@ TICK_S = 0.25
 """A ring of 4,096 steps is read four times a second: only steps below 70 µs could outrun that."""
 
 GLANCE_S = TICK_S / 4
-"""Between ticks it is only looked whether someone has ended."""
+"""Between ticks only the ends of ranks are checked."""
 
 LAST_TICK_S = 0.02
-"""Once all ranks ended: the training process waits for the word that everything was read."""
+"""Once all ranks ended: the training process waits until everything was read."""
 
 LINGER_S = 10.0
-"""After the end, so long is tried to deliver what is left; the rest waits for ``underfed push``."""
+"""After the end, windows are sent for so long; what is left waits for ``underfed push``."""
 
 STOP_GRACE_S = 25.0
-"""Told to stop, it serves so long on: who stops a whole job lets it 30 s (SLURM's KillWait, Kubernetes' grace period),
-and what the training does in them is read too."""
+"""After SIGTERM the collector goes on for so long: a job that is stopped has 30 s (SLURM's KillWait, Kubernetes' grace
+period), and what the training does in them is read too."""
 
 READ_S = 2.0
 """A process that neither reads how much was left nor ends gets no longer than this to do so."""
 
 
 class Collector:
-    """``sender`` runs on a thread of its own, so that a slow service never keeps the rings waiting."""
+    """``sender`` runs on a thread of its own, so that a slow service never delays the reading of the rings."""
 
     def __init__(self, ranks: Ranks, spool: Spool, sender: Sender) -> None:
         self._ranks = ranks
@@ -82,7 +82,7 @@ class Collector:
                 time.sleep(LAST_TICK_S)
 
     def _wait_for_next_tick(self) -> None:
-        """A process that has marked its end waits for us, so it is not let wait for long."""
+        """A process that has marked its end waits for the collector, so the wait is cut short then."""
         due = time.monotonic() + TICK_S
         while time.monotonic() < due and not self._ranks.is_one_waiting():
             time.sleep(GLANCE_S)
@@ -91,7 +91,7 @@ class Collector:
         return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent
 
     def _release_ended(self) -> None:
-        """Tell ranks that ended what is left of them, and remove their directories once they had time to read it."""
+        """Report to ranks that ended how much is unsent; remove their directories once they had time to read it."""
         for stream in self._ranks.ended:
             reported_at = self._reported_at.get(stream.name)
             if reported_at is None:
@@ -100,11 +100,11 @@ class Collector:
                 self._ranks.remove(stream)
 
     def _has_read(self, stream: RankStream) -> bool:
-        """The process takes the word away when it has read it."""
+        """The process removes the file when it has read it."""
         return not (stream.directory / run_files.DRAINED).exists() or not stream.is_running()
 
     def _report(self, stream: RankStream) -> None:
-        """Not while it is still being sent without trouble: then nothing may be left in a moment."""
+        """Not while sending succeeds: then nothing may be left in a moment."""
         if self._spool.unsent and not self._sender.is_failing:
             return
         left: Mapping[str, int] = {"unsent": self._spool.unsent}

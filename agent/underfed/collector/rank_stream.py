@@ -14,7 +14,7 @@ from underfed.collector.sampling.host_and_gpus import HostPart
 from underfed.collector.sampling.process_usage import ProcessSampler
 from underfed.collector.sampling.samples import Columns, Row
 from underfed.collector.sampling.storage import RankStorage
-from underfed.collector.spool.frames import Label
+from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
 from underfed.collector.unsent_facts import UnsentFacts
 from underfed.collector.wire import GpuSamples, Losses, Window, encode_window
@@ -27,14 +27,14 @@ from underfed.host.clock import now_ns, to_us
 from underfed.host.process_end import ProcessEnd
 
 WAITING_S = 0.8
-"""A training process waits a second for its last records to be read, and takes its workers down after that."""
+"""A training process waits a second for its last records to be read, and ends its workers after that."""
 
 HEARTBEAT_US = 5_000_000
-"""A stream with nothing to tell but its samples tells them so often; docs/wire.md asks for it."""
+"""A stream with nothing new but its samples sends a window so often; docs/wire.md requires it."""
 
 
 class RankStream:
-    """Goes on where ``spool.resume`` says that an earlier collector stopped.
+    """Goes on where an earlier collector stopped, see ``spool.resume``.
 
     Raises:
         OSError, ValueError, KeyError: the directory's run.json cannot be read.
@@ -79,13 +79,13 @@ class RankStream:
         return to_us(now_ns(), self.origin.origin_ns)
 
     def is_running(self) -> bool:
-        """The process, whether or not it still records. In another pid namespace that cannot be told: it does."""
+        """Whether the process runs, recording or not. In another pid namespace it counts as running, being unknown."""
         if not self._is_of_this_boot:
             return False
         return not self._is_of_this_namespace or procfs.is_running(self.origin.pid, self.origin.start_ticks)
 
     def seen_end(self) -> End | None:
-        """How the recording ended, if it did: as the process said, else as it can be told from outside."""
+        """How the recording ended, if it did: as the process recorded it, else as seen from outside."""
         is_running = self.is_running()
         try:
             return parse(End, read_facts(self.end_mark)["end"])
@@ -94,13 +94,13 @@ class RankStream:
         if is_running:
             return None
         status = self._process_end.status() if self._process_end is not None else None
-        # A program may leave by ``os._exit(0)``, which is its word that all went well.
+        # A program may leave by ``os._exit(0)``: it reports success itself.
         return End("crashed" if status != 0 else "finished", procfs.describe_exit(status), status)
 
     def look_last(self) -> None:
-        """The recording has ended: whose worker is gone while the training process still waits for us, has died.
+        """The recording has ended: a worker that is gone while the training process still waits for us has died.
 
-        Workers that began since the last window are looked at too. What they said is read after this, and holds.
+        This includes workers that began since the last window. Their records are read after this, and take precedence.
         """
         if self._is_ours:
             self._rings.mark()
@@ -135,7 +135,7 @@ class RankStream:
             self._gpus.setdefault(index, Columns()).add(at_us, gpu)
 
     def look_closely(self) -> None:
-        """At one of the things that cost more than a sample. Workers' memory and storage take turns."""
+        """Take one of the measurements that cost more than a sample. Workers' memory and storage take turns."""
         at_us = self.closely_looked_us = self.now_us
         if self._is_ours:
             looks = (self._workers.look_closely, self._look_at_storage)
@@ -143,7 +143,7 @@ class RankStream:
             self._is_storages_turn = not self._is_storages_turn
 
     def failed(self) -> None:
-        """Something of the collector's own went wrong with this stream."""
+        """Count an error of the collector's own in this stream."""
         self._failures += 1
 
     def send_again(self) -> None:
@@ -156,7 +156,7 @@ class RankStream:
         self._read_facts()
         if end is not None:
             self._content.finish()
-            self._workers.finish(self.now_us, end, is_own_word=self.end_mark.exists())
+            self._workers.finish(self.now_us, end, is_end_marked=self.end_mark.exists())
         run, loaders = self._facts.take(host, self._complete)
         workers, storage = self._workers.take(), self._storage.take(self._loader_name)
         contents = self._content.take()

@@ -28,10 +28,10 @@ WINDOWS_PER_S = 2
 """Of all ranks together: to close, keep and send one costs 2 ms, and eight a second would be 1.6 % of a core."""
 
 LONGEST_TURN = 4
-"""Seconds between two windows of a rank, however many there are: a live stream tells something every five."""
+"""Seconds between two windows of a rank, however many there are: a live stream must send one every five."""
 
 FAILURES = 20
-"""A stream that fails so often is given up; what its rings hold waits for the next collector."""
+"""A stream that fails so often is abandoned; what its rings hold waits for the next collector."""
 
 
 class Ranks:
@@ -58,7 +58,7 @@ class Ranks:
         return [stream for stream in self._streams.values() if stream.has_ended]
 
     def have_ended(self) -> bool:
-        """All, but for those that were given up."""
+        """All, except those that were abandoned."""
         return not self._active()
 
     def is_one_waiting(self) -> bool:
@@ -76,7 +76,7 @@ class Ranks:
         streams = self._active()
         self._end_marks = [str(stream.end_mark) for stream in streams]
         # Asked before the rings are marked: what was written before the end is then read too.
-        # Nobody waits for the word that a process without one is gone: that may take until the next window.
+        # Nobody waits to hear that a process without an end mark is gone: that may take until the next window.
         asked = [stream for stream in streams if is_due or stream.end_mark.exists()]
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in asked}
         for stream in streams:
@@ -97,7 +97,7 @@ class Ranks:
                 self._try(stream, partial(self._close_window, stream, end))
 
     def send_again(self, names: set[str]) -> None:
-        """The service asked for what these streams are about."""
+        """The service asked for the run and loaders of these streams."""
         for stream in self._active():
             if stream.name in names:
                 stream.send_again()
@@ -126,8 +126,8 @@ class Ranks:
             host, gpus = None, []
         for stream in running:
             is_first = stream is running[0]
-            told = (host, gpus) if is_first else (None, [])
-            self._try(stream, partial(stream.sample, *told))
+            shared = (host, gpus) if is_first else (None, [])
+            self._try(stream, partial(stream.sample, *shared))
         if running and self._pace.is_due():
             longest_ago = min(running, key=lambda stream: stream.closely_looked_us)
             with self._pace.look():
@@ -144,7 +144,7 @@ class Ranks:
         ]
 
     def _try(self, stream: RankStream, action: Callable[[], Result]) -> Result | None:
-        """One rank's trouble is not the others': it is counted, and written to the collector's log."""
+        """An error in one rank does not stop the others: it is counted, and written to the collector's log."""
         try:
             return action()
         except Exception:

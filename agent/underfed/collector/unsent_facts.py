@@ -1,4 +1,4 @@
-"""What a rank's files say of its run and loaders, and which of it the service does not have yet."""
+"""The facts of a rank's run and loaders, read from its files, and which of them the service does not have yet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UnsentFacts:
     """Files are replaced as a whole when they change, so a new modification time means new content."""
 
     def __init__(self, directory: Path, is_run_sent: bool = False) -> None:
-        """``is_run_sent``: an earlier collector told of the run while it ran, and better than could be done now."""
+        """``is_run_sent``: an earlier collector sent the run's facts while it ran, when more was known of its host."""
         self._directory = directory
         self._is_run_sent = is_run_sent
         self._changes = DirectoryChanges(directory)

@@ -113,7 +113,7 @@ class Epoch:
 class Worker:
     """One worker process of one iterator. ``ended``: ``returned``, ``raised`` or ``died``.
 
-    Both ``end_us`` and ``ended`` ``None``: it is there. An end without a way: it went with the training process.
+    Both ``end_us`` and ``ended`` ``None``: it runs. ``end_us`` alone: it ended with the training process.
     """
 
     loader: str
@@ -152,7 +152,7 @@ class Losses:
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """What the training process told, with what the collector found about its host."""
+    """The facts from the training process, with those that the collector found about its host."""
 
     facts: RunFacts
     host: HostFacts

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from underfed.collector.sampling.gpu import open_gpus
-from underfed.collector.sampling.host_sampler import host_facts
+from underfed.collector.sampling.host_sampler import host_facts, open_files_limit
 from underfed.collector.wire import Device, HostFacts
 from underfed.exchange import config
-from underfed.host import cgroup
+from underfed.host import cgroup, procfs
 from underfed.host.calibration import calibrate_once
 from underfed.host.mounts import holding, locate, read_mounts
 
@@ -53,7 +52,7 @@ class PathFacts:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """``None``: this system does not tell."""
+    """``None``: this system does not show it."""
 
     host: HostFacts
     throttled_us: int | None
@@ -82,7 +81,7 @@ def examine(paths: Sequence[str]) -> Checkup:
         throttled_us=cgroup.throttled_us(cgroup.cpu_group()),
         memory_used_bytes=cgroup.memory_used_bytes(cgroup.limiting_memory_group()),
         swap_used_bytes=psutil.swap_memory().used,
-        open_files_hard_limit=hard_limit(),
+        open_files_hard_limit=open_files_limit(is_hard=True),
         pressure_fractions={name: share for name in PRESSED if (share := pressure_fraction(name)) is not None},
         gpus=gpus.devices,
         gpu_driver=gpus.driver,
@@ -113,13 +112,9 @@ def path_facts(path: str) -> PathFacts:
     )
 
 
-def pressure_fraction(resource: str, directory: Path = Path("/proc/pressure")) -> float | None:
-    try:
-        text = (directory / resource).read_text()
-    except OSError:
-        return None
-    found = re.search(r"^some .*avg60=([\d.]+)", text)
-    return round(float(found[1]) / 100, 4) if found else None
+def pressure_fraction(resource: str, directory: Path = procfs.PROC / "pressure") -> float | None:
+    percent = procfs.pressure(resource, "avg60", directory)
+    return round(percent / 100, 4) if percent is not None else None
 
 
 def troubles(found: Checkup) -> Iterator[str]:
@@ -185,11 +180,3 @@ def human(size: int | None) -> str:
             break
         number, unit = number / 1024, larger
     return f"{number:.0f} {unit}" if number >= 10 or unit == "bytes" else f"{number:.1f} {unit}"
-
-
-def hard_limit() -> int | None:
-    """What the limit of open files may be raised to."""
-    import resource
-
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return hard if hard >= 0 else None

@@ -63,7 +63,9 @@ def run(arguments: Sequence[str]) -> int:
 def doctor(arguments: Sequence[str]) -> int:
     """Show what this host gives a DataLoader, and where PATHs lie."""
     parser = argparse.ArgumentParser(prog="underfed doctor", description=doctor.__doc__)
-    parser.add_argument("path", nargs="*", help="of a data set, say: its mount, file system and device are told")
+    parser.add_argument(
+        "path", nargs="*", help="of a data set, for example: its mount, file system and device are shown"
+    )
     parser.add_argument("--json", action="store_true", help="print it as a JSON object")
     options = parser.parse_args(arguments)
     from underfed.commands.doctor import doctor as examine

@@ -1,4 +1,4 @@
-"""``underfed doctor``: prints what this host gives a DataLoader, where paths lie, and what of it is known to hurt."""
+"""``underfed doctor``: prints what this host gives a DataLoader, where paths lie, and what of that slows loading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTH = 80
 LABEL = 11
 
 Line = tuple[str, str]
-"""A label, empty to go on under the last one, and what there is to say."""
+"""A label, empty to go on under the last one, and its text."""
 
 
 def doctor(paths: Sequence[str], is_json: bool) -> int:
@@ -41,7 +41,7 @@ def _host_lines(found: Checkup) -> Iterator[Line]:
         busy, factor = host.cpu_slowdown[-1]
         yield "", f"with {busy:g} of them busy, work takes {factor:.2f} times the CPU time it takes with one"
     if found.throttled_us:
-        yield "", f"held back by the quota for {found.throttled_us / 1e6:.1f} s since this group was made"
+        yield "", f"throttled by the quota for {found.throttled_us / 1e6:.1f} s since this group was created"
     yield "Memory", f"{human(host.memory_total_bytes)}, {human(host.memory_available_bytes)} available"
     if host.memory_limit_bytes is not None:
         yield "", f"limit {human(host.memory_limit_bytes)}, {human(found.memory_used_bytes)} of it used"
@@ -51,7 +51,7 @@ def _host_lines(found: Checkup) -> Iterator[Line]:
     hard = f" (may be raised to {found.open_files_hard_limit:,})" if found.open_files_hard_limit else ""
     yield "Open files", f"at most {_known(host.open_files_limit)}{hard}"
     waits = [f"{WAITED_FOR[name]} {share:.0%}" for name, share in found.pressure_fractions.items()]
-    yield "Waiting", f"for {', '.join(waits)} of the last minute" if waits else "this kernel does not tell for what"
+    yield "Waiting", f"for {', '.join(waits)} of the last minute" if waits else "this kernel does not report it (PSI)"
 
 
 def _gpu_lines(found: Checkup) -> Iterator[Line]:
@@ -76,16 +76,16 @@ def _path_lines(path: PathFacts) -> Iterator[str]:
 
 
 def _device(path: PathFacts) -> str:
-    told = {
+    kind = {
         "nvme": "NVMe disk",
         "ssd": "SSD",
         "hdd": "rotating disk",
         "network": "behind the network",
         "memory": "in memory",
         "overlay": "a container's layers; what they lie on cannot be seen from here",
-        "unknown": "disk that does not tell its kind" if path.device else "what is below it cannot be seen",
+        "unknown": "disk of unknown kind" if path.device else "what is below it cannot be seen",
     }[path.kind or "unknown"]
-    return f"{told}, {path.device}" if path.device else told
+    return f"{kind}, {path.device}" if path.device else kind
 
 
 def _set(label: str, text: str) -> str:

@@ -77,7 +77,7 @@ def collect(run_directory: Path, data_directory: Path) -> None:
                 for stream in ranks.ended:
                     ranks.remove(stream)
             else:
-                print(f"{origins[0].run_id}: still runs, its rings are left to it")
+                print(f"{origins[0].run_id}: still runs, so its own collector reads its rings")
             spool.close()
     except SpoolLockedError:
         return

@@ -1,4 +1,4 @@
-"""What the user asked for: arguments of ``init()``, else environment variables, else defaults; checked loudly."""
+"""A run's options: arguments of ``init()``, else environment variables, else defaults; wrong ones raise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 2**53
 """Every integer up to here is exact in JSON, wherever it is read."""
 
 ENTRIES = 200
-"""More tags or config entries than this are a mistake, and would be sent with every run."""
+"""More tags or config entries than this are a mistake; all of them are sent with every run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def read_config(
         project=_text("project", project) or _text("UNDERFED_PROJECT", environ.get("UNDERFED_PROJECT")) or "default",
         name=_text("name", name) or _text("UNDERFED_NAME", environ.get("UNDERFED_NAME")) or script_name(),
         tags=_tags(tags) if tags is not None else read_tags(environ.get("UNDERFED_TAGS", "")),
-        config=_config(config or {}),
+        config={key: _value(f"config[{key!r}]", value) for key, value in _entries("config", config or {}).items()},
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
     )
@@ -147,17 +147,12 @@ def _text(what: str, text: object) -> str | None:
 
 
 def _tags(tags: object) -> dict[str, str]:
-    return {key: _tag(key, value) for key, value in _entries("tags", tags).items()}
-
-
-def _tag(key: str, value: object) -> str:
-    if not isinstance(value, str) or len(value) > NAME_LENGTH:
-        raise ConfigError(f"tags[{key!r}]: expected text of at most {NAME_LENGTH} characters, got {value!r:.60}")
-    return value
-
-
-def _config(config: object) -> dict[str, Value]:
-    return {key: _value(f"config[{key!r}]", value) for key, value in _entries("config", config).items()}
+    checked: dict[str, str] = {}
+    for key, value in _entries("tags", tags).items():
+        if not isinstance(value, str) or len(value) > NAME_LENGTH:
+            raise ConfigError(f"tags[{key!r}]: expected text of at most {NAME_LENGTH} characters, got {value!r:.60}")
+        checked[key] = value
+    return checked
 
 
 def _value(what: str, value: object) -> Value:

@@ -90,14 +90,14 @@ class RunFacts:
 class LoaderFacts:
     loader: str
     settings: dict[str, Value]
-    dataset_type: str | None
-    dataset_kind: str | None
-    dataset_length: int | None
-    batches_per_epoch: int | None
-    sampler_type: str | None
-    collate_type: str | None
-    transforms: list[str] | None
     watched_at: str | None
+    dataset_type: str | None = None
+    dataset_kind: str | None = None
+    dataset_length: int | None = None
+    batches_per_epoch: int | None = None
+    sampler_type: str | None = None
+    collate_type: str | None = None
+    transforms: list[str] | None = None
     batch_tensors: int | None = None
     batch_bytes: int | None = None
     shards: bool | None = None

@@ -124,7 +124,7 @@ def make_run_directory(root: Path, run_id: str) -> Path:
 
 
 def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path:
-    """A new one for this incarnation. A leaving collector may remove the run's directory in between: once more then.
+    """A new one for this incarnation. Tried twice: a collector that ends may remove the run's directory in between.
 
     Raises:
         RunDirectoryError: it cannot be created, or would not be private.
@@ -160,7 +160,7 @@ def rank_directory(run_directory: Path, rank: int, incarnation: int) -> Path:
 
 
 def rank_directories(run_directory: Path) -> Iterator[Path]:
-    """Those whose rank has begun to record."""
+    """Directories of ranks that have begun to record."""
     for directory in sorted(run_directory.glob("rank-*")):
         if (directory / RUN).is_file():
             yield directory
@@ -193,6 +193,6 @@ def ring_name(file_name: str) -> RingName | None:
 
 
 def remove_batch_rings(directory: Path, loader: int, iterator: int) -> None:
-    """Rings that a collector should have drained long ago: files stay bounded even where there is none."""
+    """The collector has drained these rings long ago; without one the number of files stays bounded all the same."""
     for path in directory.glob(f"loader-{loader}.{iterator}.*.batches"):
         path.unlink(missing_ok=True)

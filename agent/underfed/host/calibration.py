@@ -65,7 +65,7 @@ def calibrate(data_directory: Path) -> Calibration:
 
 
 def calibrate_once(data_directory: Path) -> None:
-    """See to it that the host is calibrated, by one process where several begin together. Raises nothing.
+    """Calibrate the host if it is not yet, in one process where several begin together. Raises nothing.
 
     Where nothing can be kept nothing is measured, since every run would do so again. A single core has no curve.
     """

@@ -36,7 +36,7 @@ def limiting_memory_group(pid: int | str = "self") -> Path | None:
 
 
 def throttled_us(group: Path | None) -> int | None:
-    """Microseconds that a CPU group was held back by its quota, since it was made."""
+    """Microseconds that a CPU group was throttled by its quota, since it was created."""
     fields = _fields(group, "cpu.stat")
     if "throttled_usec" in fields:
         return fields["throttled_usec"]

@@ -1,4 +1,4 @@
-"""What a block device is made of and what kind of disk that is, as Linux's /sys tells it."""
+"""What a block device is made of and what kind of disk that is, from Linux's /sys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STACKED = 8
 MEMORY_NAMES = ("ram", "zram", "pmem")
 NETWORK_NAMES = ("nbd", "rbd", "drbd")
 VIRTUAL_NAMES = ("vd", "xvd")
-"""A guest's disk, of which the host does not tell what it lies on: virtio's driver calls every one rotational."""
+"""A virtual machine's disk: what it lies on is hidden, and virtio's driver calls every one rotational."""
 
 VIRTUAL_VENDORS = ("QEMU", "VMware", "Msft", "VBOX", "Google", "Virtio")
 """The same for disks behind a hypervisor's SCSI."""

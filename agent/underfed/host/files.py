@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 RESOLUTION_NS = 100_000_000
-"""File systems keep the time of a change to 4 or 10 ms: what changed just before a look may change again unseen."""
+"""File systems keep times of changes to 4 or 10 ms: two changes, before and after a check, may have the same one."""
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -22,14 +22,14 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 class DirectoryChanges:
-    """Whether anything was made, replaced or removed in a directory since the last look: cheaper than looking."""
+    """Whether anything was created, replaced or removed in a directory since the last check; cheaper than a listing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._changed_ns: int | None = None
 
     def has_changed(self) -> bool:
-        """Also where it cannot be told yet. One that was removed has not: nothing in it can be looked at."""
+        """True also where it is not certain yet; false for a directory that was removed."""
         try:
             changed_ns = self._path.stat().st_mtime_ns
         except FileNotFoundError:

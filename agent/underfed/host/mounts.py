@@ -56,10 +56,10 @@ class Location:
 
 
 def read_mounts(pid: int | str = "self") -> list[Mount]:
-    """What this process sees mounted, in that order. Empty where the system does not tell.
+    """What this process sees mounted, in that order. Empty where the system does not show it.
 
     Raises:
-        PermissionError: it may not be looked into.
+        PermissionError: the process may not be inspected.
     """
     try:
         lines = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape").splitlines()

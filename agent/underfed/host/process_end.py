@@ -1,4 +1,4 @@
-"""How a training process ended when it could not say so itself: asked of the kernel, not of its parent."""
+"""How a training process ended that could not record it itself: read from the kernel, not from its parent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIDFD_INFO_EXIT = 1 << 3
 
 
 class ProcessEnd:
-    """Watches a process from while it runs; of one that is gone already the kernel tells nothing more."""
+    """Opened while the process runs: of one that is gone already the kernel gives nothing more."""
 
     def __init__(self, pid: int, start_ticks: int | None) -> None:
         self._pid = pid
@@ -31,7 +31,7 @@ class ProcessEnd:
                 self._file = os.pidfd_open(pid)
 
     def status(self) -> int | None:
-        """Exit code, negative for a signal; ``None``: it runs, or the kernel does not tell."""
+        """Exit code, negative for a signal; ``None``: it runs, or the kernel does not report it."""
         # While nobody has collected it, /proc has it; later only the kernel does.
         status = procfs.exit_status(self._pid, self._start_ticks)
         return status if status is not None else self._collected()

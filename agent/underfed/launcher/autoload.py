@@ -60,7 +60,7 @@ class Finder:
 
 
 def arm(launch: str) -> None:
-    """Tell the launcher that this Python can be reached, and wait for torch."""
+    """Report to the launcher that this Python loaded our ``sitecustomize``, and wait for torch."""
     reports = os.path.join(launch, "python")
     if not os.path.exists(reports):
         os.close(os.open(reports, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -127,7 +127,7 @@ def when_task_is_known(finder: Finder, call: Callable[[], None]) -> None:
 
 
 def before_task(finder: Finder, learned: Callable[[Finder], None]) -> None:
-    """Where ``multiprocessing`` has made this process and is about to run it: a fork server's registry, or else ..."""
+    """Before ``multiprocessing`` runs this process's task: through a fork server's registry, or else ..."""
     from multiprocessing.context import SpawnProcess
     from multiprocessing.util import register_after_fork
 

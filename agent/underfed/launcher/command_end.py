@@ -1,4 +1,4 @@
-"""What only the launcher can tell when a command has ended: that no loader was seen, or none to set anything of."""
+"""What only the launcher knows when a command has ended: that no loader was used, or none that ``--set`` applies to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from underfed.exchange.facts import End, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import make_run_id, read_rank
 from underfed.host import procfs
-from underfed.launcher.command import StartedCommand
+from underfed.launcher.run import StartedCommand
 from underfed.trainer.recording import Recording, make_directory, say
 from underfed.trainer.settings.overrides import NOT_YET
 
@@ -20,14 +20,14 @@ from underfed.trainer.settings.overrides import NOT_YET
 def report_end(
     config: Config, command: StartedCommand, status: int, reports: Mapping[str, list[str]], settings: str | None
 ) -> None:
-    """``settings``: what ``--set`` said. An outer launcher learns of the run, too. Raises nothing."""
+    """``settings``: the value of ``--set``. The run is also reported to an outer launcher. Raises nothing."""
     try:
         begun = reports.get(launch.RECORDING)
         if begun is None:
             begun = [record_without_loader(config, command, status, launch.why_no_loader(reports))]
         elif settings and launch.SETTLED not in reports:
             launch.first_rank_only(os.environ, say)(f"--set {settings}: {NOT_YET}, so nothing was set")
-        # Where a full disk took the word but not what it says, it is still known that one began.
+        # Where a full disk took the file but not its content, it is still known that a recording began.
         launch.report(os.environ, launch.RECORDING, *begun[:1])
     except Exception as error:
         Guard().failed("end of the command", error)

@@ -1,4 +1,4 @@
-"""What the options of ``underfed run`` say, checked, as variables for the processes of the command."""
+"""The options of ``underfed run``, checked, and turned into variables for the processes of the command."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def read_variables(options: argparse.Namespace) -> dict[str, str]:
-    """May ask the service, and says what it answers.
+    """``--apply`` asks the service, and prints the advice that it takes.
 
     Raises:
         ConfigError: naming the option that cannot be used.

@@ -30,7 +30,7 @@ OURS: set[int] = {
     signal.SIGSYS,
     signal.SIGTRAP,
 }
-"""Those that nobody can wait for, that tell us of our children, or that a process gets for what it did itself."""
+"""Signals that nobody can wait for, that report our children, or that a process gets for what it did itself."""
 
 IGNORED_BY_PYTHON = [signal.SIGPIPE, signal.SIGXFSZ]
 STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}

@@ -7,13 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.errors import ConfigError, RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, is_disabled, read_config
 from underfed.host import procfs
-from underfed.launcher.command import begin, name_of
+from underfed.host.clock import now_ns, wall_clock
 from underfed.launcher.options import make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
 from underfed.trainer.collector_process import package_paths
@@ -23,6 +24,14 @@ LAUNCHES = "launch-"
 
 SITE = Path(__file__).with_name("site")
 """First on PYTHONPATH. Only our ``sitecustomize`` is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedCommand:
+    words: list[str]
+    started_at: str
+    origin_ns: int
+    """The same instant as ``started_at``, on the monotonic clock."""
 
 
 def run_in_our_place(arguments: Sequence[str]) -> int:
@@ -71,11 +80,11 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     from underfed.host.calibration import calibrate_once
 
     calibrate_once(config.data_directory)
-    command = begin(words)
+    command = StartedCommand(list(words), wall_clock(), now_ns())
     try:
         status = run_command(words, {**environ, **variables_below(environ, directory)})
         if directory.exists():
-            # Not before: what tells of the end would delay the beginning by a tenth of a second.
+            # Imported here: it takes a tenth of a second, by which the command would start later.
             from underfed.launcher.command_end import report_end
 
             report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
@@ -84,8 +93,18 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     return status
 
 
+def name_of(words: Sequence[str]) -> str:
+    """What a run of this command would call itself: its Python program, wherever that stands, else its first word."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "-m" and following:
+            return following.rpartition(".")[2]
+        if word.endswith(".py"):
+            return Path(word).stem
+    return Path(words[0]).name or "command"
+
+
 def make_launch_directory(config: Config) -> Path:
-    """Where the processes of the command leave word: a path that is not there, where there is no place for it."""
+    """Where the processes of the command write their reports; a path that does not exist, where none can be created."""
     name = f"{LAUNCHES}{os.getpid()}-{procfs.start_ticks(os.getpid()) or 0}"
     reason: Exception | None = None
     for root in run_files.find_roots(os.environ, config.data_directory):
@@ -109,7 +128,7 @@ def occupy(fresh: Path, directory: Path) -> Path:
 
 
 def clear_away(own: Path) -> None:
-    """What launchers left that were killed. Whose pid tells nothing: it may be of another container on this host."""
+    """Remove what killed launchers left. Their pids do not help: they may be of another container on this host."""
     for path in own.glob(f"{LAUNCHES}*"):
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -134,7 +153,7 @@ def variables_below(environ: Mapping[str, str], directory: Path) -> dict[str, st
         launch.COLLECTOR: launch.collector_variable(package_paths()),
     }
     if environ.get("JPY_PARENT_PID") == str(os.getppid()):
-        # A notebook's kernel ends when its parent is another than it was told.
+        # A notebook's kernel ends when its parent is another process than this variable names.
         variables["JPY_PARENT_PID"] = str(os.getpid())
     return variables
 

@@ -1,4 +1,4 @@
-"""Which line of the program watches a loader, or iterates one: loaders of one line are one loader of the run."""
+"""The line of the program that watches or iterates a loader: loaders of one line are one loader of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``watch``, ``init`` and ``finish``: which recording goes on in this process, and what stops one from starting."""
+"""``watch``, ``init`` and ``finish``: the one recording of this process, and what keeps it from starting."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class _State:
         """Started by ``underfed run``: nobody names the loaders."""
         self.overrides: Overrides | None = None
         self.replay: Replay | None = None
-        self.begin_anew()
+        self.reset()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         self.lock = threading.RLock()
         self.recording: Recording | None = None
         self.hooks: Hooks | None = None
@@ -189,7 +189,7 @@ def _is_dataloader(loader: Any) -> bool:
 
 
 def is_worker() -> bool:
-    """In a process that loads batches, or that imports the main module to do so, nobody trains.
+    """Whether this process loads batches, or imports the main module to do so: it does not train.
 
     A spawned process imports the main module before it knows its task. What ``watch()`` is called on there, at
     module level, is not recorded even if that task is training.
@@ -200,7 +200,7 @@ def is_worker() -> bool:
 
 
 def _running_recording(config: Callable[[], Config]) -> Recording | None:
-    """The one that goes on, else a new one. ``None`` where there is no place for one: training goes on without."""
+    """The current recording, else a new one. ``None`` where there is no place for one: training runs without."""
     with _state.lock:
         if _state.recording is None and not _state.has_failed:
             wanted = config()
@@ -239,7 +239,7 @@ def _open_session(loader: Any) -> Session | None:
             return None
         watched = recording.registry.find(loader)
         if watched is None and _state.watches_all and not is_worker():
-            # Its iterator is torch's: whatever the loader's class overrides, this one is measured.
+            # Whatever the loader's class overrides, this iterator is torch's own and can be measured.
             watched = recording.watch(loader, None, iterating_line(), hooks.not_measured)
         if watched is None:
             return None
@@ -256,12 +256,12 @@ def _open_session(loader: Any) -> Session | None:
 
 
 def _forget() -> None:
-    """In a forked child: the parent's run goes on there, not here. Nothing is closed, unlinked or written.
+    """In a forked child: the run stays the parent's. Nothing is closed, unlinked or written.
 
     Under ``underfed run`` the child may train itself, and then begins a recording of its own.
     """
     hooks, watches_all = _state.hooks, _state.watches_all
-    _state.begin_anew()  # also the lock, which another thread may have held
+    _state.reset()  # also the lock, which another thread may hold in the parent
     if hooks is None:
         return
     if watches_all:

@@ -30,7 +30,7 @@ KEY = "_underfed_replay"
 """A feed's place in the ``__dict__`` of its loader's iterators."""
 
 ENOUGH = 20
-"""Steps from which a run is judged, too."""
+"""A run is judged from as many steps on."""
 
 BLOCKS = 8
 """The median is taken of the mean steps of so many blocks: one pause or slow start moves one block, while a wait that
@@ -161,7 +161,7 @@ class Replay:
 
 
 def read_replay(environ: Mapping[str, str], say: Say) -> Replay | None:
-    """What the launcher found to be right; ``None`` where nothing is to be replayed."""
+    """From the launcher, which validated it; ``None`` without ``--replay``."""
     batches = environ.get(launch.REPLAY)
     return Replay(int(batches), first_rank_only(environ, say)) if batches else None
 
@@ -183,9 +183,9 @@ def steps_per_s(requests_ns: Sequence[int]) -> float:
 
 
 def own_containers(batch: Any) -> Any:
-    """The same tensors in lists and dictionaries of our own: a training loop may take things out of the ones it gets.
+    """The same tensors in new lists and dictionaries: a training loop may remove entries from those it gets.
 
-    Out of shared memory too: there is little of it, and the workers need it.
+    Tensors in shared memory are copied out of it: there is little of it, and the workers need it.
     """
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*map(own_containers, batch))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import MISSING, fields
@@ -169,7 +170,9 @@ def write(name: str, windows: list[Window]) -> None:
 
 @pytest.fixture(autouse=True)
 def neutral_name(monkeypatch: pytest.MonkeyPatch, guest: None) -> None:
+    """Of a script, which a process that tests beside others does not run."""
     monkeypatch.setenv("UNDERFED_NAME", "train")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "train.py", raising=False)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -16,7 +16,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How one batch was loaded. ``NOT_MEASURED`` where that could not be told."""
+    """How one batch was loaded. ``NOT_MEASURED`` where a value is unknown."""
 
     epoch_index: int
     batch_index: int

@@ -1,4 +1,4 @@
-"""Our own time on the training thread, per step: plain steps are sampled, closely watched ones all known."""
+"""The agent's time on the training thread, per step: sampled for most steps, measured for batches loaded there."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import deque
 from statistics import median
 
 KEPT = 63
-"""Samples of a kind: a step that was preempted in the middle took milliseconds which are not ours."""
+"""Samples of a kind: a thread that was preempted meanwhile shows milliseconds that the agent did not use."""
 
 
 class Overhead:
-    """What a step of each kind typically costs, and how many were closely watched since the last ``take()``."""
+    """What a step of each kind typically costs, and how many of the second kind came since the last ``take()``."""
 
     def __init__(self) -> None:
         self._plain: deque[int] = deque(maxlen=KEPT)

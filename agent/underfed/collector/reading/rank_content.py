@@ -48,7 +48,7 @@ class RankContent:
         self._starts: deque[tuple[int, int]] = deque(maxlen=REMEMBERED_STARTS)
 
     def name(self, loader: int, name: str) -> None:
-        """As the training process told. Records of a loader that has no name yet are named by its number."""
+        """As the training process named it. A loader without a name yet is named by its number."""
         self._names[loader] = name
 
     def feed(self, drained: Iterable[Drained]) -> None:
@@ -132,13 +132,13 @@ class RankContent:
                 self._starts.append((drained.ring.loader, to_us(each[3], self._origin_ns)))
 
     def _is_pause(self, loader: int, left_us: int, ended_us: int) -> bool:
-        """Another loader began an epoch in between: a validation within the step, say, and not the step's own work."""
+        """Another loader began an epoch in between, say a validation within the step: not the step's own work."""
         return any(other != loader and left_us <= start_us <= ended_us for other, start_us in self._starts)
 
 
 def _with_shape(facts: LoaderFacts, shape: tuple[int, int]) -> LoaderFacts:
     if NOT_MEASURED in shape:
-        reason = "the first batch has more pieces than are looked at"
+        reason = "the first batch has more pieces than are counted"
         unknown = dict.fromkeys(("batch_tensors", "batch_bytes"), reason)
         return replace(facts, not_measured={**facts.not_measured, **unknown})
     return replace(facts, batch_tensors=shape[0], batch_bytes=shape[1])

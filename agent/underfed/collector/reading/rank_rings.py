@@ -13,11 +13,10 @@ from underfed.exchange.run_files import RingName, ring_name
 from underfed.host.files import DirectoryChanges
 
 FILLING = 8
-"""A ring with an eighth of it unread is drained at once, not with the next window."""
-
+"""A ring that is unread to an eighth is drained at once, not with the next window."""
 
 DOUBTS = 8
-"""Two seconds of looking at what is called like a ring and is none yet."""
+"""A file with a ring's name that is no ring is tried again so often, for two seconds: it may be incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,11 @@ class RankRings:
         """Steps first, see ``mark``."""
         self._worker_pids: dict[RingName, int] = {}
         self._doubtful: dict[str, int] = {}
-        """File name → how often it was no ring. It may be in the making."""
+        """File name → how often it was no ring yet."""
         self._changes = DirectoryChanges(directory)
         self._refused: set[str] = set()
         self.failures = 0
-        """Files that are called like rings and are none."""
+        """Files that have a ring's name and are no rings."""
 
     def mark(self) -> bool:
         """Note what is there, and return whether one fills so fast that it should be drained soon.
@@ -76,7 +75,7 @@ class RankRings:
         return self._worker_pids
 
     def remove_abandoned(self, is_over: Callable[[RingName], bool]) -> list[RingName]:
-        """Rings of workers whose end was told, once drained: nobody will write them again."""
+        """Remove the drained rings of workers whose end was reported: nobody will write them again."""
         removed = []
         for ring in filter(is_over, self._worker_pids):
             path, reader = self._readers[ring]
@@ -97,7 +96,7 @@ class RankRings:
         self._arrange()
 
     def _arrange(self) -> None:
-        """Once for each change: names of rings cost more to hash and to sort than the rings to look at."""
+        """Once for each change: to hash and sort the names of rings costs more than to read the rings' positions."""
         self._in_order = [(ring, self._readers[ring][1]) for ring in sorted(self._readers, key=_steps_first)]
         self._worker_pids = {ring: reader.pid for ring, reader in self._in_order if ring.worker is not None}
 
@@ -122,7 +121,7 @@ class RankRings:
             self.failures += 1
 
     def _files(self) -> list[Path]:
-        """None where somebody removed the directory: what is mapped can still be read."""
+        """Empty where somebody removed the directory: rings that are mapped can still be read."""
         try:
             return list(self._directory.iterdir())
         except FileNotFoundError:

@@ -36,9 +36,9 @@ class LoaderRepeats:
 
 
 def compare(workers: Collection[list[int]]) -> Result:
-    """A worker whose own batches are alike says nothing: they would be another's too."""
-    telling = [given for given in workers if len(set(given)) == len(given)]
-    if len(telling) < 2:
+    """A worker that repeats its own batches is left out: they would equal another worker's too."""
+    comparable = [given for given in workers if len(set(given)) == len(given)]
+    if len(comparable) < 2:
         return 0, 0
-    givers = Counter(one for given in telling for one in given)
-    return sum(map(len, telling)), sum(count for count in givers.values() if count > 1)
+    givers = Counter(one for given in comparable for one in given)
+    return sum(map(len, comparable)), sum(count for count in givers.values() if count > 1)

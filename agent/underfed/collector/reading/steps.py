@@ -12,7 +12,7 @@ IsPause = Callable[[int, int], bool]
 """Whether something else than this step's own work happened between two instants (run clock, µs)."""
 
 PATIENCE = 3
-"""Windows for which steps are held back until the device has said what it did in them: it lags by seconds at most."""
+"""Windows for which steps wait for their device times, which come seconds later at most."""
 
 DEVICE_STEPS = 8192
 """Steps whose device times are remembered: more than two windows hold."""
@@ -31,9 +31,9 @@ class Request:
     left_us: int
     depth: int
     drawn_us: int = NOT_MEASURED
-    """Spent drawing indices, within the request."""
+    """Sampler time within the request."""
     is_timed: bool = False
-    """What the device did meanwhile is still to come."""
+    """Its device times are still to come."""
 
 
 DeviceTimes = dict[str, int | None]
@@ -97,7 +97,7 @@ class OpenEpoch:
     last_us: int = 0
     """When something was last seen of it."""
     sampler_us: int | None = None
-    """Drawing indices while the iterator was made or begun anew."""
+    """Sampler time while the iterator was constructed or reset."""
     fetches_ahead: bool = False
     """Its consumer asks for the batch after the one that it hands out."""
     ahead: Request | None = None
@@ -127,7 +127,7 @@ class LoaderSteps:
         return sum(len(stretch.requests) for stretch in self._stretches)
 
     def begin_epoch(self, epoch: OpenEpoch) -> None:
-        """What else this loader had going on seems to be left behind."""
+        """Other open epochs of this loader seem to be abandoned."""
         for other in list(self.open.values()):
             self._leave(other)
         self.open[epoch.epoch_index] = epoch
@@ -181,7 +181,7 @@ class LoaderSteps:
         self._begin_step(epoch, shifted, missing)
 
     def end_epoch(self, epoch_index: int, entered_us: int, left_us: int, ended: str) -> None:
-        """A request that gave no batch: it ends the step before it, and the epoch. A second one says nothing new."""
+        """A request that gave no batch: it ends the step before it, and the epoch. A second one changes nothing."""
         epoch = self.open.pop(epoch_index, None) or self._left.pop(epoch_index, None)
         if epoch is None:
             return
@@ -235,7 +235,7 @@ class LoaderSteps:
         return next(waiting, len(stretch.requests))
 
     def finish(self) -> None:
-        """The process is gone: nothing that is open will go on, and the device says no more."""
+        """The process is gone: no open epoch will go on, and no device times will come."""
         for epoch in list(self.open.values()):
             self._leave(epoch)
         for stretch in self._stretches:

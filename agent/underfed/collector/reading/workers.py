@@ -1,4 +1,4 @@
-"""The lives of a rank's workers: when each began, how it ended, and what it uses meanwhile."""
+"""A rank's worker processes: when each started, how it ended, and what it used."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from underfed.host.clock import to_us
 from underfed.host.procfs import ProcessUsage
 
 PSS_US = 10_000_000
-"""Between two looks at a worker's share of memory."""
+"""Between two samples of a worker's proportional memory (PSS)."""
 
 PSS_WORKERS = 2
-"""Of a loader so many are looked at: all do the same work, and it is the slope that tells of a leak."""
+"""Sampled of each loader: all workers do the same work, and a leak shows in the slope of any of them."""
 
 REMEMBERED_ITERATORS = 256
-"""Whose epoch is known, should a worker of theirs begin to record late."""
+"""Iterators whose epoch is remembered, in case one of their workers begins to record late."""
 
 BLAMED = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")
-"""What torch raises in the training process when a worker is gone: the trainer's last words, often."""
+"""torch's error message in the training process when a worker is gone. It is often the reason that the run ended."""
 
 Ended = Literal["returned", "raised", "died"]
 Name = Callable[[int], str]
@@ -46,7 +46,7 @@ class Life:
     end_us: int | None = None
     ended: Ended | None = None
     gone_us: int | None = None
-    """When it was first seen to be gone, without having said that its loop ended."""
+    """When it was first found gone, without a record that its loop ended."""
     pss_bytes: int | None = None
     """For its next sample."""
     pss_due_us: int = 0
@@ -57,14 +57,14 @@ class Life:
 
 
 class Workers:
-    """Fed with what all rings held; looks at the processes itself. ``name`` gives a loader's name.
+    """Fed with the records of all rings; samples the processes itself. ``name`` gives a loader's name.
 
-    ``resumed``: rings that an earlier collector knew, each with its worker, or ``None`` where it told of its end.
+    ``resumed``: rings that an earlier collector knew, each with its worker, or ``None`` where that has ended.
     """
 
     def __init__(self, origin_ns: int, name: Name, resumed: Mapping[RingName, WorkerResume | None]) -> None:
         self.living: dict[RingName, ProcessUsage] = {}
-        """As of the last look."""
+        """As last sampled."""
         self._origin_ns = origin_ns
         self._name = name
         self._resumed = dict(resumed)
@@ -89,10 +89,10 @@ class Workers:
                     life.end(self._us(one[1]), "raised" if one[2] else "returned")
 
     def look(self, at_us: int, is_training: Callable[[], bool]) -> None:
-        """Once a second: who is there, and what it uses. ``is_training`` is asked after someone was found gone.
+        """Once a second: which workers run, and what each uses. ``is_training`` is called after one was found gone.
 
-        A worker that is gone has died if the training goes on after that. What it said before it went may still be
-        unread, so it is judged when it is found gone for the second time.
+        A worker that is gone has died if the training goes on after that. Its last records may still be unread, so it
+        counts as dead only when it is found gone for the second time.
         """
         there = {ring: life for ring, life in self._lives.items() if life.end_us is None}
         self.living = {ring: usage for ring, life in there.items() if (usage := _look_at(life)) is not None}
@@ -107,7 +107,7 @@ class Workers:
             columns.add(at_us, self._row(ring))
 
     def look_closely(self, at_us: int) -> bool:
-        """At one worker's share of memory, if that is due, for its next sample."""
+        """Read one worker's PSS, if that is due, for its next sample."""
         for ring in self._newest():
             life = self._lives[ring]
             if (ring.worker or 0) < PSS_WORKERS and at_us >= life.pss_due_us:
@@ -116,16 +116,16 @@ class Workers:
                 return True
         return False
 
-    def finish(self, at_us: int, end: End, is_own_word: bool) -> None:
-        """The recording ends. Of a worker that did not say how it ended, the training process may."""
+    def finish(self, at_us: int, end: End, is_end_marked: bool) -> None:
+        """The recording has ended. The exit reason of the training process may name workers that died."""
         blamed = {int(pid) for pids in BLAMED.findall(end.exit_reason or "") for pid in pids.split(",")}
         for life in self._lives.values():
             if life.end_us is None:
-                has_died = life.pid in blamed or (life.gone_us is not None and is_own_word)
+                has_died = life.pid in blamed or (life.gone_us is not None and is_end_marked)
                 life.end(life.gone_us or at_us, "died" if has_died else None)
 
     def take(self) -> list[Worker]:
-        """Those of whom something became known since the last call."""
+        """Workers about which something changed since the last call."""
         unsent = [(ring, life) for ring, life in self._lives.items() if life.is_unsent]
         for _ring, life in unsent:
             life.is_unsent = False
@@ -142,7 +142,7 @@ class Workers:
             life.is_unsent = True
 
     def is_over(self, ring: RingName) -> bool:
-        """The worker ended, and that was told."""
+        """The worker has ended, and its end was reported."""
         life = self._lives.get(ring)
         return life.end_us is not None and not life.is_unsent if life is not None else ring in self._resumed
 
@@ -159,7 +159,7 @@ class Workers:
         return found
 
     def resume(self) -> list[WorkerResume]:
-        """Those whose end was not told yet."""
+        """Workers whose end was not reported yet."""
         return [
             WorkerResume(ring.loader, ring.iterator or 0, ring.worker or 0, life.start_us, life.epoch_index)
             for ring, life in self._lives.items()

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 MOST = 1024
-"""Open files, and mapped ones, that are looked at: a process may have a hundred thousand."""
+"""Open files, and mapped ones, that are read: a process may have a hundred thousand."""
 
 MAPS_BYTES = 1 << 20
 """So much of /proc/PID/maps is read: a process that imported torch has 150 KB there."""
@@ -46,7 +46,7 @@ def data_files(pid: int) -> set[str]:
     """Absolute paths without links, as this process sees them.
 
     Raises:
-        OSError: the process is gone, may not be looked into, or the system does not tell.
+        OSError: the process is gone, may not be inspected, or the system does not show its files.
     """
     return {path for path in (*readable_files(pid), *mapped_files(pid)) if is_data(path)}
 

@@ -1,4 +1,4 @@
-"""The NVIDIA devices that a run may use, and what NVML says of them each second; or why it says nothing."""
+"""The NVIDIA devices that a run may use, and what NVML reports of them each second; or why it reports nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 NO_LIBRARY = "no NVIDIA driver here: its management library (NVML) was not found"
 NONE_VISIBLE = "CUDA_VISIBLE_DEVICES hides every GPU"
 MIXED = "GPUs of several models: CUDA numbers them by speed, so CUDA_VISIBLE_DEVICES cannot be told apart by NVML"
-NO_ANSWER = "NVML does not tell the version of its driver"
+NO_ANSWER = "NVML does not report the version of its driver"
 SLICES = "MIG slices report no utilisation"
 
 

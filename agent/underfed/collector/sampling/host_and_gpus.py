@@ -27,7 +27,7 @@ class HostPart:
 
 
 class HostAndGpus:
-    """Looked at once for each rank; sampled once a second for one."""
+    """Facts are read once for each rank; samples are taken once a second, for one rank."""
 
     def __init__(self, open_gpus: OpenGpus) -> None:
         self._open_gpus = open_gpus

@@ -51,18 +51,13 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
     )
 
 
-def open_files_limit(pid: int = 0) -> int | None:
-    """How many files the process may have open; 0 asks for the calling one."""
-    import resource
-
-    prlimit = getattr(resource, "prlimit", None)
-    if prlimit is None:
-        return None
+def open_files_limit(pid: int = 0, is_hard: bool = False) -> int | None:
+    """How many files the process may have open, or to what it may raise that; 0 asks for the calling one."""
     try:
-        soft: int = prlimit(pid, resource.RLIMIT_NOFILE)[0]
-    except OSError:
-        return None
-    return soft if soft >= 0 else None  # unlimited
+        limit: int = psutil.Process(pid or None).rlimit(psutil.RLIMIT_NOFILE)[is_hard]
+    except (AttributeError, psutil.Error):
+        return None  # no Linux, or the process is gone
+    return limit if limit >= 0 else None  # negative: unlimited
 
 
 def numa_nodes() -> int | None:
@@ -148,10 +143,5 @@ def _swap(quantity: str) -> int | None:
 
 
 def _pressure_us(resource: str) -> int | None:
-    """Microseconds in which some task waited for it, since the machine started (PSI)."""
-    try:
-        text = Path(f"/proc/pressure/{resource}").read_text()
-    except OSError:
-        return None
-    found = re.search(r"^some .*total=(\d+)", text)
-    return int(found[1]) if found else None
+    total = procfs.pressure(resource, "total")
+    return int(total) if total is not None else None

@@ -16,7 +16,7 @@ LivingWorkers = Mapping[RingName, ProcessUsage]
 
 
 def usage_of(pid: int) -> ProcessUsage | None:
-    """What ``procfs`` tells, or psutil where there is no /proc. ``None``: the process is gone."""
+    """From ``procfs``, or from psutil where there is no /proc. ``None``: the process is gone."""
     return procfs.usage(pid) if procfs.is_here() else _usage_by_psutil(pid)
 
 

@@ -1,4 +1,4 @@
-"""Columns of samples taken once a second, and the pace of looks that cost more than a sample."""
+"""Columns of samples taken once a second, and the pace of measurements that cost more than a sample."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 Row = Mapping[str, int | float | bool | None]
 
 LOOKING_SHARE = 2000
-"""All costly looks of a collector together take at most one part in so many of a core: a twentieth of its 1 %."""
+"""All costly measurements of a collector take at most one part in so many of a core: a twentieth of its 1 %."""
 
 
 class Columns:
@@ -33,7 +33,7 @@ class Columns:
 
 
 class Pace:
-    """Of everything that is looked at closely, for all ranks together: after a long look there is a long pause."""
+    """Of all costly measurements, for all ranks together: after a long one there is a long pause."""
 
     def __init__(self) -> None:
         self._due = 0.0

@@ -13,7 +13,7 @@ from underfed.host.mounts import Location, Mount, holding, locate, read_mounts
 
 FIRST_PAUSE_US = 1_000_000
 LONGEST_PAUSE_US = 60_000_000
-"""A loader is looked at after 1, 2, 4 … seconds: what it reads from is known early, and seldom changes."""
+"""A loader's files are read after 1, 2, 4 … seconds: where they lie is known early, and seldom changes."""
 
 FILES = 1024
 """Different files that are counted of one loader."""
@@ -21,7 +21,7 @@ FILES = 1024
 MOUNTS = 32
 """On which one loader's data may lie."""
 
-HIDDEN = "its processes may not be looked into"
+HIDDEN = "its processes may not be inspected"
 
 
 @dataclass(slots=True)
@@ -39,9 +39,9 @@ class LoaderStorage:
     due_us: int = 0
     pause_us: int = FIRST_PAUSE_US
     turn: int = 0
-    """Which of its processes is looked at next."""
+    """Which of its processes comes next."""
     paths: Sequence[str] = ()
-    """Named by the data set, and looked at."""
+    """Named by the data set, and located."""
     found: dict[str, Found] = field(default_factory=dict)
     unsent: set[str] = field(default_factory=set)
     reason: str | None = None
@@ -91,7 +91,7 @@ class RankStorage:
         if pids:
             pid = pids[loader.turn % len(pids)]
             loader.turn += 1
-            with suppress(FileNotFoundError, ProcessLookupError):  # gone: another one tells
+            with suppress(FileNotFoundError, ProcessLookupError):  # gone: another process will show it
                 _look_at(loader, pid)
 
 

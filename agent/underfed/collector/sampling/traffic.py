@@ -20,7 +20,7 @@ NO_NETWORKS = "no network of this host can be seen from here"
 
 
 class Traffic:
-    """Of the disks and networks that were there when it was made."""
+    """Of the disks and networks that were there when it was constructed."""
 
     def __init__(self) -> None:
         self._disks = _disks(_asked(_disk_counters))

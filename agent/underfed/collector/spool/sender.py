@@ -9,7 +9,7 @@ import traceback
 from contextlib import suppress
 from enum import Enum
 
-from underfed.collector.spool.frames import Frame
+from underfed.collector.spool.segment import Frame
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import Reply, Transport
 from underfed.collector.wire import with_previous
@@ -29,7 +29,7 @@ PEEK_S = 5.0
 
 class Outcome(Enum):
     EMPTY = "nothing to send"
-    SENT = "one window left the spool, or the order was mended"
+    SENT = "one window left the spool, or the sequence was repaired"
     LATER = "the service did not take it; try again after a while"
 
 
@@ -53,7 +53,7 @@ class Sender:
 
     @property
     def is_failing(self) -> bool:
-        """The last attempt was in vain."""
+        """The last attempt failed."""
         return self._failures > 0
 
     @property
@@ -112,7 +112,7 @@ class Sender:
 
     def _act(self, frame: Frame, reply: Reply) -> Outcome:
         stream = frame.label.stream
-        # Without the index it is a proxy's word, or half of the service's: asking again costs one post.
+        # Without the index a proxy answered, or the service's answer is incomplete: a repetition costs one post.
         if reply.status == 200 and reply.next_window_index is not None:
             self._next_indexes.pop(stream, None)
             self._spool.acknowledge(frame)
@@ -125,17 +125,17 @@ class Sender:
             self._rejected[stream] = frame.label.window_index
             return Outcome.SENT
         if reply.status == 409 and reply.next_window_index is not None:
-            return self._mend_order(frame, reply.next_window_index)
+            return self._repair_sequence(frame, reply.next_window_index)
         return Outcome.LATER
 
-    def _mend_order(self, frame: Frame, next_index: int) -> Outcome:
-        """The service lacks an earlier window: send it again, or say that it is gone."""
+    def _repair_sequence(self, frame: Frame, next_index: int) -> Outcome:
+        """The service lacks an earlier window: send it again, or report that it is gone."""
         stream = frame.label.stream
         is_rejected = self._rejected.get(stream, -1) >= next_index
         if not is_rejected and self._spool.go_back(stream, next_index):
             return Outcome.SENT
         if self._next_indexes.get(stream) == next_index:
-            return Outcome.LATER  # it was told so already
+            return Outcome.LATER  # that was reported already
         self._next_indexes[stream] = next_index
         return Outcome.SENT
 

@@ -17,20 +17,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from underfed.collector.spool.frames import Frame, Label, encode_frame
-from underfed.collector.spool.segment import Segment
+from underfed.collector.spool.segment import Frame, Label, Segment, encode_frame
 from underfed.collector.spool.spool_directory import BOUND_BYTES, FALLBACK_BYTES, SpoolDirectory
 from underfed.host.files import write_atomically
 
 REJECTED_KEPT = 16
-"""Windows that the service will never take are put aside to be looked at, the newest ones."""
+"""The newest windows that the service rejected are kept for inspection."""
 
 PROGRESS = "progress.json"
 REJECTED = "rejected"
 
 
 class Spool:
-    """Windows of one run on one host, in the order they were appended. A disk in trouble raises nothing here."""
+    """Windows of one run on one host, in the order they were appended. Disk errors raise nothing here."""
 
     def __init__(self, directory: Path, bound_bytes: int = BOUND_BYTES, fallback: Path | None = None) -> None:
         self.directory = directory
@@ -69,7 +68,7 @@ class Spool:
             return True
 
     def take_holes(self) -> set[str]:
-        """Streams of which a window was dropped since the last call: it may have said what they are about."""
+        """Streams of which a window was dropped since the last call: it may have held the facts of run and loaders."""
         with self._changed:
             holes, self._holes = self._holes, set()
             return holes
@@ -99,7 +98,7 @@ class Spool:
             self._pass(frame)
 
     def reject(self, frame: Frame) -> None:
-        """The service will never take it: it is put aside and counted, and the next one's turn comes."""
+        """The service will never take it: keep it in ``rejected/``, count it, and go on to the next one."""
         with self._changed:
             self.rejected[frame.label.stream] += 1
             with suppress(OSError):
@@ -121,7 +120,7 @@ class Spool:
             return False
 
     def close(self, is_over: bool = False) -> None:
-        """Of a run that is over and sent, nothing is kept but windows that were put aside."""
+        """Of a run that is over and sent, nothing is kept but rejected windows."""
         with self._changed:
             for segment in self._segments:
                 segment.close()

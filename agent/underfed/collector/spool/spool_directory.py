@@ -53,7 +53,7 @@ def spares(file: int, size: int) -> bool:
 
 
 def spool_directory(data_directory: Path, run_id: str, hostname: str) -> Path:
-    """Hosts may share a data directory, and each has ranks of its own to tell of."""
+    """One for each host: hosts may share a data directory, and each sends its own ranks' windows."""
     return data_directory / SPOOL / f"{run_id}@{slug(hostname)}"
 
 
@@ -71,7 +71,7 @@ def claimed(directory: Path, patience_s: float = 0.0) -> Iterator[None]:
 
 
 def leave(directory: Path) -> None:
-    """Remove a directory in which nothing but its lock is left. Someone else may be moving in: then it stays."""
+    """Remove a directory in which nothing but its lock is left. It stays if another process has put something there."""
     with suppress(OSError):
         (directory / LOCK).unlink(missing_ok=True)
         directory.rmdir()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import socket
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 TIMEOUT_S = 10.0
-"""For connecting, and for the whole answer: one that comes drop by drop is none."""
+"""For connecting, and for the whole answer, also where it comes byte by byte."""
 
 PATH = "/api/v1/ingest"
 REPLY_BYTES = 64 << 10
@@ -21,7 +21,7 @@ REPLY_BYTES = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``status`` ``None``: nobody answered, and ``reason`` says why."""
+    """``status`` ``None``: there was no answer, ``reason`` is why."""
 
     status: int | None
     next_window_index: int | None = None
@@ -42,10 +42,10 @@ class HttpTransport:
 
     def __init__(self, url: str, token: str | None, timeout_s: float = TIMEOUT_S) -> None:
         parts = urlsplit(url)
-        make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = make(parts.hostname or "", parts.port, timeout=timeout_s)
+        connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = connection(parts.hostname or "", parts.port, timeout=timeout_s)
+        self._connection.response_class = _bounded_response  # type: ignore[assignment]
         self._timeout_s = timeout_s
-        self._is_late = False
         self._path = parts.path.rstrip("/") + PATH
         self._headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         if token:
@@ -53,51 +53,72 @@ class HttpTransport:
 
     def post(self, body: bytes) -> Reply:
         was_open = self._connection.sock is not None
-        reply = self._post(body)
-        # A service closes a connection that was idle for long; that is found out by using it, and at once.
-        return self._post(body) if reply.status is None and was_open and not self._is_late else reply
+        try:
+            try:
+                return self._post(body)
+            except TimeoutError:
+                raise
+            except (OSError, http.client.HTTPException):
+                # A service closes a connection that was idle for long; only a request on it shows that.
+                if not was_open:
+                    raise
+                return self._post(body)
+        except TimeoutError:
+            return Reply(None, reason=f"no answer within {self._timeout_s:.0f} s")
+        except (OSError, http.client.HTTPException) as error:
+            return Reply(None, reason=f"{type(error).__name__}: {error}".rstrip(": "))
 
     def close(self) -> None:
         self._connection.close()
 
     def _post(self, body: bytes) -> Reply:
         try:
-            with self._bounded():
-                self._connection.request("POST", self._path, body, self._headers)
-                response = self._connection.getresponse()
-                content = response.read(REPLY_BYTES)
-                if response.read(1):
-                    self._connection.close()
-        except (OSError, http.client.HTTPException) as error:
+            if self._connection.sock is not None:
+                self._connection.sock.settimeout(self._timeout_s)
+            self._connection.request("POST", self._path, body, self._headers)
+            response = self._connection.getresponse()
+            content = response.read(REPLY_BYTES)
+            if response.read(1):
+                self._connection.close()
+        except (OSError, http.client.HTTPException):
             self._connection.close()
-            self._is_late |= isinstance(error, TimeoutError)
-            reason = (
-                f"no answer within {self._timeout_s:.0f} s" if self._is_late else f"{type(error).__name__}: {error}"
-            )
-            return Reply(None, reason=reason.rstrip(": "))
+            raise
         return read_reply(response.status, content, response.getheader("Retry-After"))
 
-    @contextmanager
-    def _bounded(self) -> Iterator[None]:
-        """The socket's own timeout begins anew with each byte; this one does not."""
-        self._is_late = False
-        timer = threading.Timer(self._timeout_s, self._shut_down)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
-    def _shut_down(self) -> None:
-        self._is_late = True
-        with suppress(OSError, TypeError):
-            # Not the method of a TLS socket: that one takes the encryption away under the thread that reads.
-            socket.socket.shutdown(self._connection.sock, socket.SHUT_RDWR)
+class _BoundedReads(io.RawIOBase):
+    """Reads of a socket that together take no longer than its timeout, which begins anew with each byte otherwise."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._raw = connected.makefile("rb", buffering=0)
+        self._deadline = time.monotonic() + (connected.gettimeout() or TIMEOUT_S)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """All that ``HTTPResponse`` asks of a socket."""
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left_s = self._deadline - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        self._socket.settimeout(left_s)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _bounded_response(connected: socket.socket, method: str) -> http.client.HTTPResponse:
+    return http.client.HTTPResponse(_BoundedReads(connected), method=method)  # type: ignore[arg-type]
 
 
 def read_reply(status: int, content: bytes, retry_after: str | None) -> Reply:
-    """As docs/wire.md has it; what is not JSON comes from something between, and only its status is told."""
+    """As docs/wire.md has it; what is not JSON was sent by a proxy, and only its status counts."""
     try:
         parsed = json.loads(content)
     except ValueError:

@@ -23,7 +23,7 @@ if LAUNCH and os.environ.get("UNDERFED_DISABLED", "") in ("", "0"):
             with open(os.path.join(LAUNCH, "old-python"), "a") as reports:
                 reports.write("%d.%d\n" % sys.version_info[:2])  # noqa: UP031
     except Exception:
-        # Nobody asked for us here, and what is wrong shows in the run: no loader was seen.
+        # This Python must start as without us. The failure shows in the run, which reports that no loader was found.
         pass
 
 if HERE in sys.path:

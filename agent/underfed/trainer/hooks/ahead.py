@@ -1,4 +1,4 @@
-"""Consumers that ask for the batch after the one they hand out: then a request belongs to the step before.
+"""Finds consumers that request the batch after the one they hand out: then a request belongs to the step before.
 
 Accelerate's ``DataLoaderShard`` requests batch k+1 before it yields batch k, to know the last one, and so does its
 ``DataLoaderDispatcher``, on one rank for all (accelerate/data_loader.py); so does Lightning where it cannot know how
@@ -62,7 +62,7 @@ def _kinds(consumer: Any) -> list[str]:
 
 
 def _ranks_served(dispatcher: Any) -> int:
-    """Ranks for whose steps it asks one by one; where it splits a batch among them, it asks once."""
+    """For how many ranks it requests a batch each; 1 where it splits one batch among them."""
     attributes = attributes_of(dispatcher)
     return 1 if attributes.get("split_batches") else getattr(attributes.get("state"), "num_processes", 1)
 

@@ -30,13 +30,13 @@ OpenSession = Callable[[Any], "Session | None"]
 
 @dataclass(slots=True, eq=False)
 class Callbacks:
-    """The object whose methods are spliced into torch, but for ``__next__`` (``requests``)."""
+    """The object whose methods are spliced into torch; those of ``__next__`` are in ``requests``."""
 
     open_session: OpenSession
     overrides: Overrides | None
     replay: Replay | None
     sees_arrivals: bool = True
-    """Without them nobody knows how many of the batches that came are waiting: then there is no queue depth."""
+    """``_get_data`` is spliced. Without it the number of batches that came early is unknown, and so is queue depth."""
     recorded: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
     """Iterators that were given a session."""
 
@@ -128,7 +128,7 @@ class Callbacks:
     def sampler_raised(self, started_ns: int, iterator: Any) -> None:
         self.sampler_left(started_ns, iterator, None)
 
-    # _get_data: when which batch came. Mostly the awaited one, whose time goes into its step
+    # _get_data: when each batch came. Mostly it is the awaited one, whose time goes into the record of its step
 
     def receiving(self, iterator: Any) -> Session | None:
         session: Session | None = iterator.__dict__.get(KEY)

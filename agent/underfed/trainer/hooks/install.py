@@ -136,10 +136,9 @@ class Hooks:
     def reasons(self, loader: Any) -> dict[str, str]:
         """What will not be measured of this loader, and why."""
         kind = type(loader)
-        maker = getattr(kind, "_get_iterator", None)
-        is_known = (
-            maker is _torch("DataLoader")._get_iterator or getattr(maker, "__module__", "") in self._spliced_modules
-        )
+        getter = getattr(kind, "_get_iterator", None)
+        is_torchs = getter is _torch("DataLoader")._get_iterator
+        is_known = is_torchs or getattr(getter, "__module__", "") in self._spliced_modules
         foreign = f"{kind.__name__} may create iterators that are not torch's own"
         return {**self.not_measured, **({} if is_known else dict.fromkeys(STEP_FACTS, foreign))}
 

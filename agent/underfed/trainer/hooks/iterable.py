@@ -80,7 +80,7 @@ class StandIn:
         return dir(_iterable(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process gets the original: nobody trains there."""
+        """Another process gets the original: it does not train."""
         return _original, (_iterable(self),)
 
 

@@ -71,7 +71,7 @@ class Registry:
         return entry.watched
 
     def watch(self, loader: Any, name: str | None, site: str, make: Make) -> WatchedLoader | None:
-        """The loader's numbering: its own, that of a loader whose job it goes on with, or a new one.
+        """The loader's numbering: its own, that of a loader whose job it continues, or a new one.
 
         A loader that a program creates for each epoch continues where the last one ended, so there is one
         ``train`` and not a hundred. ``None``: too many are watched.
@@ -81,7 +81,7 @@ class Registry:
             if known is not None and known.has(loader):
                 return known.watched
             job = (name, site, "" if name is not None else _kind(loader))
-            earlier = next((entry for entry in self._entries if _goes_on(loader, job, entry)), None)
+            earlier = next((entry for entry in self._entries if _continues(loader, job, entry)), None)
             if earlier is not None:
                 self._forget(earlier)
             elif len(self._entries) >= WATCHED_LOADERS:
@@ -135,7 +135,7 @@ def make_entry(job: Job, loader: Any, watched: WatchedLoader, earlier: Mapping[i
     return Entry(job, watched, dataset, id(attributes.get("collate_fn")), loaders, watched.iterators)
 
 
-def _goes_on(loader: Any, job: Job, entry: Entry) -> bool:
+def _continues(loader: Any, job: Job, entry: Entry) -> bool:
     """Whether the loader continues the entry's. Frameworks keep loaders that they no longer use: one that lives is
     replaced by one from the same line over the same data, if it has given batches."""
     if job == entry.job and entry.watched.steps and _loads_same_data(loader, entry):

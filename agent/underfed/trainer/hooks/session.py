@@ -1,4 +1,4 @@
-"""What one iterator of a watched loader records: the state behind the hot path, and everything beside it."""
+"""What one iterator of a watched loader records: the state that the hot path uses, and all that runs less often."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from underfed.host.clock import now_ns
 from underfed.trainer.splice import AtCall, Spliced, splice
@@ -21,15 +22,13 @@ KEY = "_underfed"
 SEAM = AtCall("self.collate_fn", ("self", "data"), "begin", "end")
 
 
+@dataclass(slots=True, eq=False)
 class CollateTimer:
     """What collating took since ``restart()``. Off until then."""
 
-    __slots__ = ("elapsed_ns", "is_on", "samples")
-
-    def __init__(self) -> None:
-        self.is_on = False
-        self.elapsed_ns = 0
-        self.samples = 0
+    is_on: bool = False
+    elapsed_ns: int = 0
+    samples: int = 0
 
     def restart(self) -> None:
         self.is_on = True
@@ -47,14 +46,7 @@ class Awaited(threading.local):
 awaited = Awaited()
 
 
-class Fetcher(Protocol):
-    """What is used of torch's fetchers."""
-
-    collate_fn: Callable[[Any], Any]
-    dataset: Any
-
-
-def begin(fetcher: Fetcher, samples: Any) -> Token | None:
+def begin(fetcher: Any, samples: Any) -> Token | None:
     timer: CollateTimer | None = fetcher.__dict__.get(KEY)
     if timer is None and awaited.timer is not None:
         timer = _adopt(fetcher)
@@ -83,7 +75,7 @@ def splice_fetchers() -> list[Spliced]:
     return [each for each in spliced if each is not None]
 
 
-def _adopt(fetcher: Fetcher) -> CollateTimer | None:
+def _adopt(fetcher: Any) -> CollateTimer | None:
     """A data set may itself iterate a loader: only the fetcher of the worker's own data set gets the timer."""
     if fetcher.collate_fn is not awaited.collate or type(fetcher.dataset) is not awaited.dataset_type:
         return None

@@ -103,13 +103,13 @@ class CopyStream:
         return batch
 
     def drop(self, transfer: Transfer) -> None:
-        """It will not be asked for."""
+        """Its batch will not be requested."""
         transfer.batch, transfer.is_dropped = None, True
         if transfer.source is None:
             self._free.append(transfer)
 
     def settle(self) -> None:
-        """Let go of what the device is done with, and report it."""
+        """Release the batches that the device has finished copying, and report their times."""
         if self.streams.is_capturing():
             return
         while self._copying and self._copying[0].done.query():
@@ -117,7 +117,7 @@ class CopyStream:
             transfer.source = None
             if transfer.is_dropped:
                 self._free.append(transfer)
-        # Only what was let go of above: the device goes on meanwhile.
+        # Only transfers that were released above: the device continues meanwhile.
         while self._waited and self._waited[0].source is None and self._waited[0].passed.query():
             transfer = self._waited.popleft()
             report, transfer.report = transfer.report, None

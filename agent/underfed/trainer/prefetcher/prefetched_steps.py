@@ -27,7 +27,7 @@ def take_over(iterator: Any) -> Session | None:
 
 
 class PrefetchedSteps:
-    """One pass. Does nothing for what is not watched, and raises nothing."""
+    """Of one pass. Does nothing where the loader is not watched, and raises nothing."""
 
     def __init__(self, iterator: Any) -> None:
         self._iterator: Any = iterator
@@ -41,7 +41,7 @@ class PrefetchedSteps:
         self._entered_ns = 0
 
     def entered(self, holds: bool, may_block: bool) -> None:
-        """The consumer asks for a batch. ``holds``: it is there, or on its way to the device."""
+        """The consumer requests a batch. ``holds``: one is fetched already. ``may_block``: the request may wait."""
         if self._session is None:
             return
         try:
@@ -55,7 +55,7 @@ class PrefetchedSteps:
         self._entered_ns = now_ns()
 
     def fetched(self) -> int:
-        """A batch has come from the loader. Its number there."""
+        """A batch has come from the loader. Returns its number there."""
         number = self._fetched
         self._fetched += 1
         session, iterator = self._session, self._iterator

@@ -33,12 +33,12 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
     """
     reasons = dict(not_measured)
     kind = _dataset_kind(loader)
-    lengths: dict[str, int | None] = {"dataset_length": None, "batches_per_epoch": None}
+    samples = batches = None
     if kind == "map":
-        lengths["dataset_length"] = _length(lambda: len(loader.dataset), "dataset_length", reasons)
-        lengths["batches_per_epoch"] = _length(lambda: len(loader), "batches_per_epoch", reasons)
+        samples = _length(lambda: len(loader.dataset), "dataset_length", reasons)
+        batches = _length(lambda: len(loader), "batches_per_epoch", reasons)
     else:
-        reasons |= dict.fromkeys(lengths, NO_LENGTH)
+        reasons |= dict.fromkeys(("dataset_length", "batches_per_epoch"), NO_LENGTH)
     if not loader.num_workers:
         reasons["queue_depth"] = NO_QUEUE
     shards, why_unsharded = _sharding(loader, reasons) if kind == "iterable" else (None, None)
@@ -55,8 +55,8 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         why_unsharded=why_unsharded,
         not_measured=reasons,
         paths=data_paths(loader.dataset),
-        dataset_length=lengths["dataset_length"],
-        batches_per_epoch=lengths["batches_per_epoch"],
+        dataset_length=samples,
+        batches_per_epoch=batches,
     )
 
 
@@ -71,19 +71,8 @@ def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> Loade
 
 def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
     """Of what is no DataLoader: its type stands where the data set's would."""
-    return LoaderFacts(
-        loader=name,
-        settings={},
-        dataset_type=type(iterable).__name__,
-        dataset_kind=None,
-        dataset_length=None,
-        batches_per_epoch=None,
-        sampler_type=None,
-        collate_type=None,
-        transforms=None,
-        watched_at=watched_at,
-        not_measured=dict(not_measured),
-    )
+    kind = type(iterable).__name__
+    return LoaderFacts(name, {}, watched_at, dataset_type=kind, not_measured=dict(not_measured))
 
 
 def data_paths(dataset: Any) -> list[str]:

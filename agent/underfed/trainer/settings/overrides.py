@@ -101,7 +101,7 @@ class Overrides:
 
 
 def read_overrides(environ: Mapping[str, str], say: Say) -> Overrides | None:
-    """What the launcher found to be right; ``None`` where nothing is to be set."""
+    """From the launcher, which validated them; ``None`` without ``--set`` and ``--apply``."""
     words = environ.get(launch.SET)
     return Overrides(parse_settings(words.split(",")), first_rank_only(environ, say)) if words else None
 

@@ -10,13 +10,13 @@ from typing import Any
 
 ASKS = "get_worker_info"
 """The only way that torch offers a data set to learn which worker it is in. webdataset, litdata, mosaicml-streaming and
-Hugging Face's datasets are all found to ask, in a stage, a helper or under another name."""
+Hugging Face's datasets all call it, in a stage, a helper or under another name."""
 
 FOREIGN = frozenset({"torch", "numpy", "builtins", *sys.stdlib_module_names})
-"""Their code is not looked through: it knows nothing of this data set."""
+"""Their code is not searched: it does not know this data set."""
 
 LOOKED_AT = 400
-"""Pieces of code, at most: a data set that can reach more is not understood by looking."""
+"""At most so many objects: a data set that can reach more is not understood from its code."""
 
 
 def why_unsharded(loader: Any, workers: int) -> str | None:
