@@ -1,4 +1,4 @@
-# One word each: make demo, make test, make soak, make check, make bench. Each makes what it needs in .venv first.
+# One word each: make demo, make test, make soak, make check, make bench, make faults. Each makes what it needs in .venv first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO_FLAGS ?=
 PAGE := frontend/index.html frontend/package-lock.json $(shell find frontend/src 2>/dev/null)
 
-.PHONY: demo test soak check check-python check-page ready system bench clean
+.PHONY: demo test soak check check-python check-page ready system bench faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
@@ -41,6 +41,11 @@ system:
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# Plants slips into a copy of the code, one at a time, and tells which of them the tests notice.
+faults:
+	$(MAKE) --no-print-directory --jobs 3 ready
+	$(BIN)/python -m tests.planted_faults
 
 $(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py $(PAGE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

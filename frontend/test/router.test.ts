@@ -41,6 +41,18 @@ test('a link inside the page changes the route and loads nothing', () => {
   expect(route.value).toMatchObject({ page: 'run', runId: 'r1' })
 })
 
+test('a link that is to open elsewhere is left to the browser', () => {
+  followAddress()
+  document.body.innerHTML = '<a href="/runs/r1">r1</a>'
+  const anchor = document.querySelector('a')
+  for (const key of ['ctrlKey', 'metaKey', 'shiftKey', 'altKey'] as const) {
+    const click = new MouseEvent('click', { bubbles: true, cancelable: true, [key]: true })
+    document.addEventListener('click', event => event.preventDefault(), { once: true })
+    anchor?.dispatchEvent(click)
+    expect(route.value.page).toBe('runs')
+  }
+})
+
 test('the way back from a run keeps the filters of the table', () => {
   navigate('/?status=crashed')
   navigate('/runs/r1')

@@ -240,3 +240,14 @@ def test_a_program_in_a_prompt_has_not_crashed_by_an_earlier_error(monkeypatch: 
     assert how_it_ended().exit_reason == "ValueError: earlier"
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     assert how_it_ended().status == "finished"
+
+
+@pytest.mark.parametrize(("code", "told"), [(7, 7), ("out of patience", 1)])
+def test_a_child_of_multiprocessing_that_exits_tells_the_code_it_chose(code: int | str, told: int) -> None:
+    from underfed.trainer.process_facts import how_it_ended
+
+    try:
+        sys.exit(code)
+    except SystemExit:
+        end = how_it_ended()
+    assert (end.status, end.exit_code) == ("crashed", told)

@@ -14,12 +14,15 @@ import torch
 
 from tests.fakes import streams
 from tests.fakes.streams import LATENCY_NS, Device, Events, Stream, ns
-from underfed.exchange import ring_format
+from underfed.exchange import ring_format, run_files
+from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingReader, RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.trainer.device import cuda
 from underfed.trainer.device import device_clock as hook
 from underfed.trainer.device.device_clock import PAIRS, SAMPLED, DeviceClock
+from underfed.trainer.hooks.session import open_session
+from underfed.trainer.hooks.watched_loader import WatchedLoader
 
 SETTLED = 5
 """The first steps of a loop run differently: the device has nothing to do yet."""
@@ -455,3 +458,13 @@ def in_a_thread(function: Callable[[], Any]) -> Any:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(function).result()
+
+
+def test_without_a_device_our_own_time_is_more_than_lies_between_our_readings_of_the_clock(tmp_path: Path) -> None:
+    session = open_session(WatchedLoader(0, "train", tmp_path, Guard(), lambda: None))
+    session.began_ns = 1_000
+    session.end_inspection(torch.zeros(1), 0, entered_ns=1_600, left_ns=50_000, done_ns=50_600)
+    reader = RingReader(run_files.step_ring(tmp_path, 0))
+    reader.mark()
+    (told,) = [each[1] for each in reader.drain() if each[0] & ring_format.KIND_MASK == ring_format.OVERHEAD]
+    assert told > 1_200

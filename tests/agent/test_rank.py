@@ -33,6 +33,10 @@ def rank_5(launcher: str, node_rank: int | None = None, restart_count: int | Non
 LAUNCHED: dict[str, tuple[dict[str, str], Rank]] = {
     "nobody": ({}, Rank(rank=0, local_rank=0, node_rank=None, world_size=1)),
     "torchrun": (TORCHRUN, rank_5("torchrun", 1, 2)),
+    "torchrun, the first of a later host": (
+        {**TORCHRUN, "RANK": "4", "LOCAL_RANK": "0"},
+        Rank(4, 0, 1, 8, "torchrun", 2),
+    ),
     "an operator or DeepSpeed": ({"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1"}, rank_5("torch.distributed")),
     "Lightning": (LIGHTNING, Rank(1, 1, 0, 2, "torch.distributed")),
     "a SLURM step": (STEP, rank_5("slurm", 1)),
@@ -87,6 +91,7 @@ def test_a_contradiction_leaves_what_others_told() -> None:
     [
         {**STEP, "SLURM_STEP_ID": "4294967291"},  # the batch script
         {**STEP, "SLURM_STEP_ID": "4294967290"},  # the shell of salloc
+        {**STEP, "SLURM_STEP_ID": str(0xFFFFFFF0)},  # the first of the numbers that are no step's
         {**STEP, "SLURM_PTY_PORT": "40123"},  # srun --pty bash
         {name: value for name, value in STEP.items() if name != "SLURM_STEP_ID"},
     ],

@@ -99,6 +99,15 @@ def test_what_is_read_and_in_no_window_is_known() -> None:
     assert rank.unfinished().dropped_steps == 1
 
 
+def test_a_step_that_waits_for_the_device_is_in_no_window_yet() -> None:
+    rank = content()
+    timed = rec(ring_format.STEP, 0, 10_000, 11_000, ring_format.pack_request(0, True, 0), 0, 0, -1)
+    rank.feed([Drained(TRAIN, [epoch(0, 5), timed, step(1, 20)], 0)])
+    (taken,) = rank.take()
+    assert taken.steps == []
+    assert rank.unfinished().dropped_steps == 2
+
+
 def test_a_first_batch_completes_the_facts_of_its_loader() -> None:
     facts = LoaderFacts("train", {}, None, "Set", "map", 5, 5)
     rank = content()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,25 @@ def test_batches_name_their_worker_and_when_they_were_received(service: Service)
     assert all(end <= received for end, received in zip(ends, column(batches, "received_us"), strict=True))
 
 
+class Unlucky:
+    """Draws indices, after another loader could not be begun."""
+
+    def __init__(self, batches: Sequence[list[int]]) -> None:
+        self.batches = batches
+
+    def __iter__(self) -> Iterator[list[int]]:
+        if not self.batches:
+            raise ValueError("there is nothing to draw")
+        with suppress(ValueError):
+            iter(DataLoader(Numbers(), batch_sampler=Unlucky([])))
+        return iter(self.batches)
+
+
+def test_a_loader_that_could_not_be_begun_within_another_takes_nothing_from_it(service: Service) -> None:
+    record(service, DataLoader(Numbers(), batch_sampler=Unlucky([[0, 1], [2, 3], [4, 5], [6, 7]]), num_workers=2))
+    assert sorted(column(service.batches(), "worker")) == [0, 0, 1, 1]
+
+
 def test_without_workers_a_batch_is_received_when_it_is_loaded(service: Service) -> None:
     record(service, DataLoader(Busy(4, sleep_s=0.003)))
     (batches,) = service.batches()
@@ -240,6 +260,19 @@ def test_without_workers_the_agents_own_time_is_told_for_all_steps(service: Serv
     told = [window["overhead_us"] for window in service.windows if window.get("steps")]
     assert told
     assert all(own_us > 0 for own_us in told)
+
+
+def test_a_batch_that_failed_is_not_counted_among_those_that_wait(service: Service) -> None:
+    def draw_each_when_it_is_ready(iterator: Any) -> None:
+        for _ in range(len(iterator)):
+            wait_until(lambda: iterator._data_queue.qsize() == 1, "the next batch is there")
+            with suppress(ValueError):
+                next(iterator)
+
+    loader = DataLoader(Failing(8, bad=3), num_workers=1, prefetch_factor=1)
+    draw_each_when_it_is_ready(iter(underfed.watch(loader, name="train")))
+    finish(service)
+    assert column(service.steps(), "queue_depth") == [1] * 7
 
 
 @pytest.mark.parametrize("settings", [{"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}, {}])

@@ -61,8 +61,10 @@ def test_a_run_directory_is_private(tmp_path: Path) -> None:
     assert run_files.make_run_directory(tmp_path, "run-1") == directory
 
 
-def test_a_directory_that_others_may_enter_is_refused(tmp_path: Path) -> None:
-    run_files.owner_directory(tmp_path).mkdir(mode=0o755)
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o710, 0o701])
+def test_a_directory_that_others_may_enter_is_refused(mode: int, tmp_path: Path) -> None:
+    run_files.owner_directory(tmp_path).mkdir()
+    run_files.owner_directory(tmp_path).chmod(mode)
     with pytest.raises(RunDirectoryError, match="not a private directory"):
         run_files.make_run_directory(tmp_path, "run-1")
 

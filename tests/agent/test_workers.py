@@ -61,6 +61,16 @@ class Leaving(Dataset[Tensor]):
         return torch.zeros(1)
 
 
+class Quitting(Dataset[Tensor]):
+    """Ends the process that loads it, as a library does that calls ``sys.exit()``."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> Tensor:
+        raise SystemExit(3)
+
+
 def test_workers_end_with_their_epoch(service: Service) -> None:
     loader = underfed.watch(DataLoader(Numbers(8), num_workers=2), name="train")
     for _ in range(2):
@@ -127,6 +137,13 @@ while True:
     except RuntimeError:
         continue
 """
+
+
+def test_a_worker_whose_data_set_ends_the_process_has_raised(service: Service) -> None:
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(underfed.watch(DataLoader(Quitting(), num_workers=1), name="train"))
+    finish(service)
+    assert ended(service) == {(0, 0): "raised"}
 
 
 def test_a_worker_that_is_killed_has_died(service: Service, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { archive, remove } from '../../src/store/actions'
+import { archive, remove, retag } from '../../src/store/actions'
 import { parseFilter } from '../../src/store/filter'
 import { dismiss, notice } from '../../src/store/notice'
 import { openRuns, type RunsStore } from '../../src/store/runs'
@@ -18,7 +18,7 @@ function answer(url: string, init: RequestInit): Response {
     return new Response(JSON.stringify({ error }), { status: 409 })
   }
   const counts = { all: 3, running: 3, finished: 0, crashed: 0, lost: 0 }
-  const runs = served.map(run_id => summary({ run_id }))
+  const runs = served.map(run_id => summary({ run_id, tags: { owner: run_id } }))
   return new Response(JSON.stringify({ runs, next_cursor: null, counts, week: week() }))
 }
 
@@ -63,6 +63,17 @@ test('what fails is said, and does not keep the others from being done', async (
   await remove(runs, ['a', 'b', 'c'])
   expect(notice.value?.text).toBe("2 runs deleted. Not done: run '/b' is still running.")
   expect(asked).toHaveLength(3)
+  asked = []
+  await notice.value?.undo?.()
+  expect(asked.map(([, url]) => url)).toEqual(['/api/v1/runs/a/restore', '/api/v1/runs/c/restore'])
+})
+
+test('tags are added and taken away, and by undo each run has its own again', async () => {
+  await retag(runs, ['a', 'b'], { team: 'vision' }, ['owner'])
+  expect(asked.map(([, , body]) => body)).toEqual(Array(2).fill({ tags: { team: 'vision' } }))
+  asked = []
+  await notice.value?.undo?.()
+  expect(asked.map(([, , body]) => body)).toEqual([{ tags: { owner: 'a' } }, { tags: { owner: 'b' } }])
 })
 
 test('when nothing could be done there is nothing to undo', async () => {

@@ -112,6 +112,12 @@ test('the newest minutes are asked for by step', async () => {
   expect(asked.at(-2)).toContain('from_step=30990')
 })
 
+test('a stretch that is drawn over is asked for with the step that it ends on', async () => {
+  store.zoom(100, 200.5)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked.at(-1)).toContain('from_step=1000&to_step=2006')
+})
+
 test('another rank is read in all its charts, another range in those of the run', async () => {
   store.select({ rank: 3 })
   await vi.advanceTimersByTimeAsync(0)

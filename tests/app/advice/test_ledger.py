@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.made_facts import made_run, starved
 from underfed_server.advice.proof.ledger import Pairing, compare
-from underfed_server.advice.proof.pace import comparable, paces_of, speedup
+from underfed_server.advice.proof.pace import Pace, comparable, paces_of, speedup
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, LedgerEntry
@@ -118,3 +118,9 @@ def test_the_interval_covers_the_true_gain_of_runs_with_noise() -> None:
         _, low, high = speedup(before, later)
         covered += low <= 1.0 <= high
     assert covered >= 186, "of 200, where 95 % should be 190"
+
+
+def test_the_interval_is_as_wide_as_the_run_of_which_less_is_known_makes_it() -> None:
+    few, many = Pace(100.0, 1.0, blocks=2), Pace(100.0, 1.0, blocks=8)
+    assert speedup(few, many) == speedup(many, few) == speedup(few, few)
+    assert speedup(many, many)[2] < speedup(few, few)[2]

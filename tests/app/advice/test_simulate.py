@@ -44,6 +44,10 @@ def test_blocked_loads_divide_by_the_workers_until_the_work_is_the_limit(workers
     )
 
 
+def test_loads_that_wait_leave_the_cores_to_others() -> None:
+    assert step_ms(Batch(0, 100_000), Work(0, 10_000), SimulatedSetting(8), TWO) == pytest.approx(12.5, rel=0.01)
+
+
 @pytest.mark.parametrize("workers", [2, 3, 8])
 def test_cpu_bound_loads_stop_at_the_cores(workers: int) -> None:
     # 120 + 60 ms of CPU a step on two cores: 90 ms, whatever the workers.

@@ -21,6 +21,7 @@ from tests.app.advice.made_case import (
 from tests.app.made_facts import made_epoch, made_run, starved
 from underfed_server.advice.advise import Recommendation, recommend
 from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.advice.search import cheapest
 from underfed_server.facts.record import RunFacts, WorkerFacts
 from underfed_server.model import Bound
 
@@ -129,6 +130,12 @@ def test_the_cheapest_setting_within_two_percent_of_the_best_is_advised() -> Non
     assert of("num_workers", recommend(case)).to == 4
 
 
+def test_of_settings_that_are_as_fast_fewer_workers_are_cheaper_than_shorter_queues() -> None:
+    few, short = SimulatedSetting(2, prefetch_factor=8), SimulatedSetting(4, prefetch_factor=2)
+    assert cheapest({few: 1.5, short: 1.5}) == few
+    assert cheapest({few: 1.4, short: 1.5}) == short
+
+
 def test_a_team_of_threads_gets_a_number_of_workers_but_no_predicted_gain() -> None:
     best = of("num_workers", recommended(starved(process_cores=3.4, busy_cores=3.5), no_workers=0.7))
     assert best.to == 3
@@ -171,6 +178,15 @@ def test_the_memory_of_workers_bounds_their_number() -> None:
     tight = altered(two_workers(), rank={"workers": own}, host={"memory_available_bytes": 5 * GIB})
     assert of("num_workers", limited_by_five_workers(roomy)).to == 5
     assert of("num_workers", limited_by_five_workers(tight)).to == 3
+
+
+def test_ranks_on_one_host_share_its_memory() -> None:
+    own = (WorkerFacts(worker=0, pss_bytes=2 * GIB),)
+    host = {"memory_available_bytes": 10 * GIB, "usable_cores": 32.0}
+    alone = altered(two_workers(), rank={"workers": own, "hostname": "a"}, host=host)
+    both = replace(alone, ranks=tuple(replace(alone.ranks[0], rank=rank) for rank in range(2)))
+    assert of("num_workers", limited_by_five_workers(alone)).to == 4
+    assert of("num_workers", limited_by_five_workers(both)).to == 3
 
 
 def test_the_limit_of_the_control_group_counts_before_the_memory_of_the_host() -> None:

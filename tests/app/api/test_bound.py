@@ -187,3 +187,16 @@ def test_a_run_that_names_advice_of_another_project_is_not_paired_with_it(applic
     found = application.parts.store.diagnosis("spy")
     assert found is not None
     assert found.ledger == []
+
+
+@pytest.mark.parametrize(("later", "earlier", "is_told"), [("ours", "ours", True), ("ours", "theirs", False)])
+def test_a_proof_is_told_where_both_of_its_runs_are_the_projects(
+    application: Application, later: str, earlier: str, is_told: bool
+) -> None:
+    store = application.parts.store
+    for run_id, project in (("ours", "vision"), ("theirs", "speech")):
+        post(store, [made_window(0, run_id=run_id, run={**RUN, "project": project})])
+    entry = made_entry(later, 1.5).model_copy(update={"advice_of": earlier})
+    store.save_diagnosis(made_diagnosis("ours", ledger=[entry]))
+    reader = visitor(application, make_token(application, "view", project="vision")["token"])
+    assert len(reader.get("/api/v1/runs/ours/diagnosis").json()["ledger"]) == is_told

@@ -70,6 +70,29 @@ def test_after_a_rest_several_seconds_worth_go_at_once_and_then_the_rate() -> No
     rate.require("one", "too much")
 
 
+def test_a_long_rest_saves_up_no_more_than_a_short_one() -> None:
+    clock = FakeClock()
+    rate = Rate(8.0, clock=clock)
+    rate.take("one")
+    clock.now += 86_400.0
+    for _ in range(int(8 * BURST_S) + 1):
+        rate.require("one", "too much")
+        rate.take("one")
+    with pytest.raises(TooManyRequestsError):
+        rate.require("one", "too much")
+
+
+def test_a_request_that_is_refused_for_its_bytes_costs_nothing() -> None:
+    clock = FakeClock()
+    limits = RateLimits(1.0, 100.0, clock)
+    limits.take("one", 10_000)
+    for _ in range(100):
+        with pytest.raises(TooManyRequestsError, match="more bytes"):
+            limits.take("one", 1)
+    clock.now += 100.0
+    limits.take("one", 1)
+
+
 def test_what_is_larger_than_the_rate_passes_once_and_is_waited_for_afterwards() -> None:
     clock = FakeClock()
     rate = Rate(100.0, clock=clock)

@@ -200,9 +200,17 @@ def test_an_open_service_makes_tokens_for_the_day_it_is_no_longer_open(tmp_path:
     public.close()
 
 
-def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(tmp_path: Path, database_url: str) -> None:
+@pytest.mark.parametrize(
+    "left", [None, {"scopes": ["view", "ingest"]}, {"scopes": ["admin"], "project": "vision"}], ids=str
+)
+def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(
+    tmp_path: Path, database_url: str, left: dict[str, Any] | None
+) -> None:
+    """``left``: a token that cannot make others of every project."""
     first = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
     assert first.new_token is not None
+    if left is not None:
+        visitor(first, first.new_token).post("/api/v1/tokens", json={"name": "left", **left})
     token_id = access_tokens.id_of(access_tokens.digest_of(first.new_token))
     assert visitor(first, first.new_token).delete(f"/api/v1/tokens/{token_id}").status_code == 204
     assert visitor(first, first.new_token).get("/api/v1/runs").status_code == 401

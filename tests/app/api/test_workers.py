@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_stream, made_window
 from tests.app.store.posting import post
+from underfed_server.api.heatmap import heatmap
 from underfed_server.model import Run, WorkersPage
+from underfed_server.store.columns.ladder import summarise
+from underfed_server.store.columns.lanes import batches_lane
 from underfed_server.store.store import Store
 
 SECOND_US = 1_000_000
@@ -127,3 +131,11 @@ def test_a_heat_map_of_steps_that_are_not_there_is_none(client: TestClient, stor
     assert shown(client, "?from_step=2000").heatmap is None
     answer = client.get("/api/v1/runs/run-1/workers?from_step=9&to_step=9")
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, "to_step")
+
+
+def test_a_heat_map_has_batches_that_took_no_time_at_all() -> None:
+    columns = {"start_us": np.arange(4.0), "load_us": np.array([0.0, 0.0, 0.4, 5.0])}
+    rollup = summarise(batches_lane("train"), columns, np.arange(4.0), [0], binned=["load_us"])
+    found = heatmap(rollup, 10.0, None)
+    assert found is not None
+    assert sum(map(sum, found.counts)) == 4

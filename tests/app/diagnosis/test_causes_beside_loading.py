@@ -15,6 +15,7 @@ from tests.app.diagnosis.found import causes, finding, is_growing
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.ranks import judged_rank, reported_rank
 from underfed_server.facts.record import RunFacts
 
 NAN = float("nan")
@@ -158,11 +159,25 @@ def test_a_slow_rank_decides_over_all_and_is_marked_with_its_reason() -> None:
     assert "Rank 2" in verdict.causes[0].sentence and "num_workers=0" in verdict.causes[0].sentence
 
 
+def test_of_several_slow_ranks_the_one_that_waits_longest_is_named() -> None:
+    """Though another's steps are a little longer, by what is lost of their measurement."""
+    usual, less, most = ((wait_ms, 100.0 - wait_ms) for wait_ms in (2.0, 40.0, 60.0))
+    runs = [starved(wait_ms=wait, work_ms=work) for wait, work in (usual, usual, (less[0], less[1] + 1.0), usual, most)]
+    assert "Rank 4" in finding(of_ranks(*runs), "slow_rank").sentence
+
+
 def test_ranks_at_their_own_pace_are_judged_by_the_median() -> None:
     runs = [starved(wait_ms=wait_ms, work_ms=98.0, load_cpu_ms=wait_ms) for wait_ms in (2.0, 2.0, 300.0)]
     verdict = judge(of_ranks(*runs))
     assert verdict.bound == "compute"
     assert not any(each.straggler for each in verdict.ranks)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_the_rank_that_a_verdict_tells_of_is_the_one_that_was_judged(count: int) -> None:
+    runs = [starved(wait_ms=wait_ms, work_ms=98.0) for wait_ms in (20.0, 300.0, 90.0, 600.0, 150.0)[:count]]
+    facts = of_ranks(*runs)
+    assert reported_rank(judge(facts).ranks) == judged_rank(facts).rank
 
 
 def test_ranks_that_all_wait_alike_have_no_slow_one() -> None:

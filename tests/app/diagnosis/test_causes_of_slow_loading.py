@@ -164,6 +164,12 @@ def test_a_slow_service_is_not_blamed_on_the_disk_that_a_few_reads_reach() -> No
     assert "storage_wait" in causes(with_host(facts, io_pressure_us=(0.0, 500e6)))
 
 
+def test_workers_that_wait_for_storage_side_by_side_do_so_in_the_time_of_one() -> None:
+    facts = Played(load_ms=400, work_ms=10, num_workers=4).facts(read_bytes=1e6)
+    at_all_times = with_host(facts, io_pressure_us=(0.0, 600e6))
+    assert finding(at_all_times, "storage_wait").cost_fraction == finding(facts, "storage_wait").cost_fraction
+
+
 def test_storage_that_is_only_waited_for_in_the_first_epoch_is_told_so() -> None:
     cold = np.arange(300) < 100
     waits = np.where(cold, 400.0, 10.0)

@@ -46,6 +46,11 @@ def test_levels_follow_the_bands(wait_ms: float, level: str, bound: str) -> None
     assert (verdict.level, verdict.bound) == (level, bound)
 
 
+@pytest.mark.parametrize(("wait_ms", "level"), [(5.0, "watch"), (10.0, "limited"), (20.0, "bound")])
+def test_a_run_on_the_edge_of_a_level_has_reached_it(wait_ms: float, level: str) -> None:
+    assert judge(made_run(wait_ms=wait_ms, work_ms=100.0 - wait_ms)).level == level
+
+
 @pytest.mark.parametrize(
     ("settings", "is_shared"),
     [
@@ -70,6 +75,18 @@ def test_a_compute_bound_run_is_left_alone_however_slow_its_loads_are(load_cpu_m
     verdict = judge(made_run(wait_ms=1.0, work_ms=100.0, num_workers=4, load_cpu_ms=load_cpu_ms))
     assert verdict.bound == "compute"
     assert verdict.causes == ()
+
+
+def test_twenty_judged_steps_are_enough_for_a_verdict() -> None:
+    assert judge(starved(steps=20)).bound == "data"
+
+
+def test_hours_lost_are_those_that_the_devices_clock_confirms() -> None:
+    host = judge(made_run(wait_ms=40.0, work_ms=60.0))
+    device = judge(made_run(wait_ms=40.0, work_ms=60.0, uses_gpu=True, gpu_idle_ms=10.0))
+    assert host.hours_lost is not None
+    assert device.hours_lost == pytest.approx(host.hours_lost / 4)
+    assert device.hours_used == host.hours_used
 
 
 def test_fewer_than_twenty_judged_steps_give_no_verdict_and_no_figure() -> None:

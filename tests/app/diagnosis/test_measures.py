@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from tests.app.made_facts import made_run, starved
@@ -16,6 +19,15 @@ def test_hand_over_is_read_off_batches_that_were_waited_for() -> None:
 def test_batches_that_lay_ready_say_nothing_of_the_hand_over() -> None:
     rank = made_run(wait_ms=1.0, work_ms=100.0, num_workers=2, load_cpu_ms=60.0, late_us=90_000.0).ranks[0]
     assert measures.handover_us(rank) is None
+
+
+def test_copies_that_were_looked_at_in_few_steps_count_for_all_steps_of_their_kind() -> None:
+    """Every copy of a step that found no batch ready is timed, and one in ten of the others."""
+    is_ready = np.arange(300) % 10 != 0
+    exposed_us = np.where(is_ready, np.where(np.arange(300) % 10 == 1, 10e3, np.nan), 30e3)
+    rank = made_run(wait_ms=1.0, work_ms=99.0, uses_gpu=True).ranks[0]
+    steps = replace(rank.steps, queue_depth=np.where(is_ready, 2.0, 0.0), h2d_exposed_us=exposed_us)
+    assert measures.exposed_copy_us(replace(rank, steps=steps)) == pytest.approx(0.9 * 10e3 + 0.1 * 30e3)
 
 
 def test_others_on_the_host_leave_a_fair_share_of_the_cores() -> None:

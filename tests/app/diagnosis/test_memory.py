@@ -78,6 +78,13 @@ def test_a_shared_memory_that_is_nearly_full_is_told_of_every_run(run: RunFacts)
     assert pressure(with_host(small, shm_free_bytes=(0.05 * GB, 0.05 * GB))) is None
 
 
+def test_a_small_shared_memory_with_room_hides_no_limit_that_is_nearly_reached() -> None:
+    run = with_memory(Played(load_ms=120, work_ms=20).facts(), limit=32.0, shm=0.064)
+    used, free = (31 * GB, 31 * GB), (0.05 * GB, 0.05 * GB)
+    found = pressure(with_host(run, memory_used_bytes=used, shm_free_bytes=free))
+    assert found is not None and "memory limit" in found.sentence
+
+
 def test_a_memory_limit_that_is_nearly_reached_is_told_of_runs_that_wait() -> None:
     for run, expected in ((Played(load_ms=120, work_ms=20).facts(), True), (CALM, False)):
         found = pressure(with_host(with_memory(run, limit=32.0), memory_used_bytes=(31 * GB, 31 * GB)))

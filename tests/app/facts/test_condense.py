@@ -12,7 +12,7 @@ from tests.app.store.posting import post
 from underfed_server.errors import NotFoundError
 from underfed_server.facts import condense as condense_module
 from underfed_server.facts.condense import condense
-from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
 from underfed_server.store.store import Store
 
 SECOND_US = 1_000_000
@@ -77,6 +77,27 @@ def test_batches_are_those_that_were_ready_while_judged_steps_ran(store: Store) 
     assert (kept.start_us + kept.load_us).tolist() == [500_000, 999_999]
     assert np.isnan(kept.worker).all(), "loaded in the training process"
     assert np.isnan(kept.cpu_us).all(), "what was not sent was not measured"
+
+
+def test_what_an_epoch_takes_before_its_first_request_is_put_on_its_first_step(store: Store) -> None:
+    later = even_window(1)
+    later["steps"][0] |= {"epoch_index": 1, "first_batch_index": 0, "start_us": 1_300_000}
+    begun = {"loader": "train", "epoch_index": 1, "start_us": SECOND_US, "first_step_index": 10, "startup_us": 325_000}
+    post(store, [even_window(0), later | {"epochs": [begun]}])
+    steps = rank_of(store).steps
+    (first,) = np.flatnonzero(epoch_starts(steps))
+    assert (steps.start_us[first], steps.step_us[first]) == (SECOND_US, 400_000)
+    assert steps.data_wait_us[first] == 325_000, "the wait of the first request is a part of the start-up"
+
+
+@pytest.mark.parametrize(("ended", "wait_us"), [("exhausted", 105_000), ("broken_off", 25_000), ("error", 25_000)])
+def test_what_an_epoch_takes_after_its_last_step_counts_where_its_end_was_seen(
+    store: Store, ended: str, wait_us: int
+) -> None:
+    epoch = {"loader": "train", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "steps": 10}
+    post(store, [even_window(0, epochs=[epoch | {"end_us": 1_080_000, "ended": ended}])])
+    (rank,) = condensed(store, warmup_steps=0).ranks
+    assert rank.steps.data_wait_us.tolist() == [wait_us] + [25_000] * 9
 
 
 @pytest.mark.parametrize("few", [600, 1])

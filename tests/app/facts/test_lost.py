@@ -135,3 +135,20 @@ def test_where_the_host_waits_for_the_device_in_every_step_the_idle_time_says_al
 def test_no_step_lost_nothing_that_could_be_said() -> None:
     nothing = np.empty(0)
     assert input_lost_us(nothing, nothing, 0.0, nothing, nothing) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_few_uneven_steps_are_replayed_as_host_and_device_take_turns(seed: int) -> None:
+    """The device begins a step's work when the host has reached the step's end and the work before is done."""
+    chance = np.random.default_rng(seed)
+    wait, rest, work = chance.exponential(10_000.0, (3, 6))
+
+    def finish(host: Column) -> float:
+        done = 0.0
+        for reached, its_work in zip(np.cumsum(host), work, strict=True):
+            done = max(float(reached), done) + float(its_work)
+        return done
+
+    expected = (finish(wait + rest) - finish(rest)) / len(work)
+    found = input_lost_us(wait + rest, wait, 0.0, np.zeros(len(work)), work)
+    assert found == pytest.approx(min(expected, float(np.mean(wait))))

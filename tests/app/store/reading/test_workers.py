@@ -102,7 +102,7 @@ def test_workers_that_died_at_one_instant_stand_in_their_order(store: Store) -> 
 
 def test_places_are_replaced_and_each_host_names_its_own_once(store: Store) -> None:
     other = RUN | {"hostname": "node-2"}
-    post(store, [made_window(0, storage=[place("/data"), place("/cache", kind="memory")])])
+    post(store, [made_window(0, storage=[place("/cache", kind="memory"), place("/data")])])
     post(store, [made_window(1, storage=[place("/data", files_seen=9, device="nvme0n1", example="/data/a.jpg")])])
     post(store, [made_window(0, rank=1, storage=[place("/data", files_seen=5)])])
     post(store, [made_window(0, rank=2, run=other, storage=[place("/data", kind="network")])])

@@ -153,13 +153,16 @@ def test_a_database_that_cannot_be_written_asks_for_patience(store: Store) -> No
 
 def test_more_than_can_wait_is_refused_at_once(store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MOST_WAITING", 5)
-    waiting = [store.submit(posted_window(window)) for window in made_stream(5)]
+    windows = [posted_window(window) for window in made_stream(5)]
+    waiting = [store.submit(window) for window in windows]
+    assert store.waiting == (5, sum(len(window.body) for window in windows))
     with pytest.raises(TryLaterError, match="more windows arrive") as raised:
         store.submit(posted_window(made_window(5)))
     assert raised.value.headers == {"Retry-After": "2"}
     gate.open()
     assert all(isinstance(done.result(timeout=30), Ack) for done in waiting)
     assert isinstance(store.submit(posted_window(made_window(5))).result(timeout=30), Ack)
+    assert store.waiting == (0, 0)
 
 
 def test_what_was_submitted_before_the_end_is_written(store: Store, gate: Gate) -> None:
