@@ -13,6 +13,7 @@ import pytest
 import underfed
 from tests.fakes.service import Service, running_service, wait_until
 from tests.fakes.traces import collectors_of, patched_attributes
+from underfed.trainer import control
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +55,7 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     rings = Path("/dev/shm") / run_id
     rings.mkdir(mode=0o700)
     monkeypatch.setenv("UNDERFED_RINGS", str(rings))
+    monkeypatch.setattr(control._state, "watches_all", False)  # and again afterwards, whatever the test did
     yield
     underfed.finish()
     assert patched_attributes() == []

@@ -102,7 +102,7 @@ def test_the_chart_over_all_runs_is_read_by_keys_and_as_a_table(address: str, pa
     page.get_by_role("button", name="Time", exact=True).click()
     expect(page).to_have_url(re.compile(r"metric=data_wait_us&by=time"))
     page.get_by_role("button", name="As table: Over the run").click()
-    expect(page.get_by_role("group", name="Over the run").locator("tbody tr")).to_have_count(24)
+    expect(page.get_by_role("group", name="Data wait").locator("tbody tr")).to_have_count(24)
 
 
 def test_a_run_is_compared_with_the_earlier_one_of_its_job_from_its_own_page(address: str, page: Page) -> None:

@@ -42,7 +42,7 @@ def test_the_sentence_says_what_would_come_back_and_by_whom_to_start(address: st
     )
     expect(page.get_by_text("Start with ada: 2 hours of it. Between 55 minutes and 2.3 hours")).to_be_visible()
     expect(page.get_by_text("3 runs wait for storage at nas:/imagenet at the same time.")).to_be_visible()
-    expect(page.get_by_role("row", name="num_workers 1")).to_be_visible()
+    expect(page.get_by_role("row", name="number of workers 1")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
 

@@ -13,6 +13,7 @@ from tests.fakes.gallery.loop import Loop, Pace, Step
 
 LOADER = "train"
 
+NO_QUEUE = {"queue_depth": "without workers no batch is loaded ahead, so none can be ready"}
 NO_GPU = {
     **dict.fromkeys(("gpu_util_fraction", "gpu_driver"), "no NVIDIA driver here: NVML was not found"),
     **dict.fromkeys(
@@ -293,6 +294,7 @@ class _Rank:
             "watched_at": "train.py:118",
             "batch_tensors": 2,
             "batch_bytes": job.batch_size * 3 * 224 * 224,
+            "not_measured": {} if pace.num_workers else NO_QUEUE,
         }
         return [known | dict(job.loader)]
 
