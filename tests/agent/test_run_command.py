@@ -20,8 +20,9 @@ from underfed.exchange import launch
 from underfed.exchange.config import read_config
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
+from underfed.launcher.command import StartedCommand, name_of
 from underfed.launcher.command_end import report_end
-from underfed.launcher.run import StartedCommand, name_of, split
+from underfed.launcher.run import split
 
 COUNTING = """
 import signal, sys, time

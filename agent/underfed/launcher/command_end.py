@@ -12,7 +12,7 @@ from underfed.exchange.facts import End, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import make_run_id, read_rank
 from underfed.host import procfs
-from underfed.launcher.run import StartedCommand
+from underfed.launcher.command import StartedCommand
 from underfed.trainer.recording import Recording, make_directory, say
 from underfed.trainer.settings.overrides import NOT_YET
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.errors import ConfigError, RunDirectoryError
@@ -15,6 +14,7 @@ from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, is_disabled, read_config
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
+from underfed.launcher.command import StartedCommand, name_of
 from underfed.launcher.options import make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
 from underfed.trainer.collector_process import package_paths
@@ -24,14 +24,6 @@ LAUNCHES = "launch-"
 
 SITE = Path(__file__).with_name("site")
 """First on PYTHONPATH. Only our ``sitecustomize`` is in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class StartedCommand:
-    words: list[str]
-    started_at: str
-    origin_ns: int
-    """The same instant as ``started_at``, on the monotonic clock."""
 
 
 def run_in_our_place(arguments: Sequence[str]) -> int:
@@ -91,16 +83,6 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return status
-
-
-def name_of(words: Sequence[str]) -> str:
-    """What a run of this command would call itself: its Python program, wherever that stands, else its first word."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word == "-m" and following:
-            return following.rpartition(".")[2]
-        if word.endswith(".py"):
-            return Path(word).stem
-    return Path(words[0]).name or "command"
 
 
 def make_launch_directory(config: Config) -> Path:
