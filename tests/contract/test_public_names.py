@@ -109,7 +109,7 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
 def test_the_readmes_make_targets_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {line.split()[1] for block in blocks("sh") for line in block.splitlines() if line.startswith("make ")}
-    assert named == {"demo", "test", "soak", "check", "bench"}
+    assert named == {"demo", "test", "soak", "faults", "check", "bench"}
     assert named <= targets
 
 
