@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -36,11 +36,11 @@ def fill(url: str, jobs: Sequence[Job] | None = None, token: str | None = None) 
     with httpx.Client(base_url=url, headers=headers, timeout=30.0) as client:
         for job in chosen:
             _post(client, job)
-        _wait_until_judged(client, [job for job in chosen if job.phases])
+        _wait_until(lambda job: _is_judged(client, job), [job for job in chosen if job.phases])
         if any(job.run_id == BEFORE for job in chosen):
             job = answer(_advised(client))
             _post(client, job)
-            _wait_until_judged(client, [job])
+            _wait_until(lambda after: _is_proof(client, after.run_id), [job])
     return [job for job in chosen if job.is_live]
 
 
@@ -100,19 +100,26 @@ def _post(client: httpx.Client, job: Job) -> None:
             client.post("/api/v1/ingest", json=window).raise_for_status()
 
 
-def _wait_until_judged(client: httpx.Client, jobs: Sequence[Job]) -> None:
-    waiting = {job.run_id for job in jobs}
+def _wait_until(is_done: Callable[[Job], bool], jobs: Sequence[Job]) -> None:
+    waiting = list(jobs)
     end = time.monotonic() + JUDGED_S
     while waiting:
         if time.monotonic() > end:
-            raise TimeoutError(f"not judged: {sorted(waiting)}")
-        waiting = {run_id for run_id in waiting if not _is_judged(client, run_id)}
+            raise TimeoutError(f"not judged: {sorted(job.run_id for job in waiting)}")
         time.sleep(0.2)
+        waiting = [job for job in waiting if not is_done(job)]
 
 
-def _is_judged(client: httpx.Client, run_id: str) -> bool:
-    found = client.get(f"/api/v1/runs/{run_id}/diagnosis").json()
-    return found.get("judged_at") is not None
+def _is_judged(client: httpx.Client, job: Job) -> bool:
+    """As it ended: a run whose windows are still being written is judged by those that are there."""
+    found = client.get(f"/api/v1/runs/{job.run_id}/diagnosis").json()
+    return found.get("judged_at") is not None and (job.is_live or found["status"] != "running")
+
+
+def _is_proof(client: httpx.Client, run_id: str) -> bool:
+    """The run whose advice it carried says what it showed."""
+    ledger = client.get(f"/api/v1/runs/{BEFORE}/diagnosis").json()["ledger"]
+    return any(entry["run_id"] == run_id for entry in ledger)
 
 
 def _advised(client: httpx.Client) -> dict[str, Any]:
