@@ -128,6 +128,20 @@ def test_unreadable_clocks_are_not_measured() -> None:
     assert batches.cpu_us == [40]
 
 
+def test_the_parts_of_a_load_add_up_to_it_though_clocks_differ() -> None:
+    records = loader()
+    records.feed_steps(STEPS, [epoch(0)])
+    for index, (cpu_us, runqueue_us) in enumerate([(130, 10), (95, 30), (0, 0)]):
+        begun = rec(ring_format.BATCH, 0, index, at(0), at(100), cpu_us * 1_000, runqueue_us * 1_000, 0)
+        records.feed_batches(WORKER, [begun])
+    records.finish()
+    (joined,) = taken(records)
+    assert joined.runqueue_us is not None
+    assert joined.blocked_us is not None
+    parts = list(zip(joined.cpu_us, joined.runqueue_us, joined.blocked_us, strict=True))
+    assert parts == [(100, 0, 0), (95, 5, 0), (0, 0, 100)]
+
+
 def test_the_next_collector_knows_epochs_and_passes() -> None:
     first = loader()
     shape = rec(ring_format.BATCH_SHAPE, 0, 2, 4096)

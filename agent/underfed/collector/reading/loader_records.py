@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
-from underfed.collector.reading.batches import Load, LoaderBatches
+from underfed.collector.reading.batches import LoaderBatches, Row
 from underfed.collector.reading.overhead import Overhead
 from underfed.collector.reading.repeats import LoaderRepeats
 from underfed.collector.reading.resume import LoaderResume
@@ -24,6 +23,9 @@ PASSES = 16
 
 IteratorPass = tuple[int, int]
 """Iterator, and its pass over the data."""
+
+Load = tuple[int, Row]
+"""Epoch, and how one batch was loaded."""
 
 
 class LoaderRecords:
@@ -45,7 +47,7 @@ class LoaderRecords:
         self._origin_ns = origin_ns
         self._overhead = overhead
         self._epochs: dict[IteratorPass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
-        self._held: dict[IteratorPass, list[Load]] = {}
+        self._held: dict[IteratorPass, list[Row]] = {}
         self._halves: dict[RingName, Record] = {}
         self._readers: Mapping[int, Callable[[RingName, int, Record], None]] = {
             ring_format.STEP: lambda _, epoch, each: self._step(epoch, each),
@@ -102,7 +104,7 @@ class LoaderRecords:
         for ring, half in list(self._halves.items()):
             self._loaded(ring, self._load(ring, half, None))
         self._halves.clear()
-        self.dropped_batches += sum(len(loads) for loads in self._held.values())
+        self.dropped_batches += sum(map(len, self._held.values()))
         self._held.clear()
         self.steps.finish()
         self.batches.finish()
@@ -127,8 +129,8 @@ class LoaderRecords:
         self._epochs[iterator, number] = epoch
         if len(self._epochs) > PASSES:
             del self._epochs[next(iter(self._epochs))]
-        for load in self._held.pop((iterator, number), ()):
-            self.batches.loaded(replace(load, epoch_index=epoch))
+        for row in self._held.pop((iterator, number), ()):
+            self.batches.loaded(epoch, row)
 
     def _step(self, epoch: int, each: Record) -> None:
         _, entered_ns, left_ns, packed, batch_index, step_index, received_ns, _ = each
@@ -177,31 +179,36 @@ class LoaderRecords:
         unknown = (0, 0, *[NOT_MEASURED] * 6)
         _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = detail if detail is not None else unknown
         start_us = self._us(started_ns)
-        return Load(
-            epoch_index=head >> ring_format.EPOCH_SHIFT,
-            batch_index=batch_index,
-            worker=NOT_MEASURED if ring.worker is None else ring.worker,
-            start_us=start_us,
-            end_us=min(self._us(ended_ns), start_us + LONGEST_US),
-            cpu_us=_us(cpu_ns),
-            runqueue_us=_us(runqueue_ns),
-            collate_us=_us(collate_ns),
-            process_cpu_us=_us(process_cpu_ns),
-            asked_bytes=asked_bytes,
-            read_bytes=read_bytes,
-            samples=samples,
-        )
+        load_us = min(self._us(ended_ns) - start_us, LONGEST_US)
+        # The three add up to the load: the clocks differ by microseconds, and blocked gives way.
+        cpu_us = min(_us(cpu_ns), load_us)
+        runqueue_us = min(max(0, _us(runqueue_ns)), load_us - cpu_us)
+        has_runqueue = runqueue_ns != NOT_MEASURED
+        return head >> ring_format.EPOCH_SHIFT, {
+            "batch_index": batch_index,
+            "worker": ring.worker,
+            "start_us": start_us,
+            "load_us": load_us,
+            "cpu_us": cpu_us,
+            "process_cpu_us": None if process_cpu_ns < 0 else min(_us(process_cpu_ns), LONGEST_US),
+            "runqueue_us": runqueue_us if has_runqueue else None,
+            "blocked_us": load_us - cpu_us - runqueue_us if has_runqueue else None,
+            "collate_us": min(_us(collate_ns), load_us),
+            "asked_bytes": _known(asked_bytes),
+            "read_bytes": _known(read_bytes),
+            "samples": _known(samples),
+        }
 
     def _loaded(self, ring: RingName, load: Load) -> None:
+        epoch, row = load
         if ring.iterator is None:
-            self.batches.loaded(load)
+            self.batches.loaded(epoch, row)
             return
-        number = (ring.iterator, load.epoch_index)
-        epoch = self._epochs.get(number)
-        if epoch is not None:
-            self.batches.loaded(load if epoch == load.epoch_index else replace(load, epoch_index=epoch))
-        elif sum(len(loads) for loads in self._held.values()) < HELD:
-            self._held.setdefault(number, []).append(load)
+        number = (ring.iterator, epoch)
+        if number in self._epochs:
+            self.batches.loaded(self._epochs[number], row)
+        elif sum(map(len, self._held.values())) < HELD:
+            self._held.setdefault(number, []).append(row)
         else:
             self.dropped_batches += 1
 
@@ -211,6 +218,10 @@ class LoaderRecords:
 
 def _us(duration_ns: int) -> int:
     return NOT_MEASURED if duration_ns < 0 else (duration_ns + 500) // 1000
+
+
+def _known(value: int) -> int | None:
+    return None if value == NOT_MEASURED else value
 
 
 def _known_us(duration_ns: int) -> int | None:
