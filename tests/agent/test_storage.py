@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from underfed.collector.sampling.data_files import data_files, is_data, mapped_f
 from underfed.collector.sampling.storage import FIRST_PAUSE_US, RankStorage
 from underfed.collector.wire import Storage
 from underfed.exchange import run_files
-from underfed.exchange.facts import LoaderFacts, parse, read_facts, write_facts
+from underfed.exchange.facts import LoaderFacts, read_facts, write_facts
 from underfed.host.mounts import holding, read_mounts
 
 
@@ -228,8 +229,8 @@ def test_another_users_process_may_not_be_looked_into() -> None:
 def test_the_reason_travels_and_the_paths_do_not(service: Service, tmp_path: Path) -> None:
     loader = underfed.watch(DataLoader(Files(tmp_path, tmp_path), num_workers=1), name="train")
     (facts,) = (run_files.owner_directory(Path(os.environ["UNDERFED_RINGS"]))).glob("*/rank-*/loader-0.json")
-    named = parse(LoaderFacts, {**read_facts(facts)["loader"], "paths": [str(tmp_path)]})
-    write_facts(facts, loader=named)
+    named = replace(read_facts(facts, LoaderFacts), paths=[str(tmp_path)])
+    write_facts(facts, named)
     wait_until(lambda: told(service), "where it lies is told")
     assert loader.num_workers == 1
     assert [(each["mount"], each["example"]) for each in told(service).values()] == [

@@ -17,9 +17,9 @@ from underfed.collector.sampling.storage import RankStorage
 from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
 from underfed.collector.unsent_facts import UnsentFacts
-from underfed.collector.wire import GpuSamples, Losses, Window, encode_window
+from underfed.collector.wire import GpuSamples, Losses, Window, as_json, encode_window
 from underfed.exchange import run_files
-from underfed.exchange.facts import End, LoaderFacts, Origin, parse, read_facts
+from underfed.exchange.facts import End, LoaderFacts, Origin, read_facts
 from underfed.exchange.guard import count_failures
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
@@ -42,7 +42,7 @@ class RankStream:
 
     def __init__(self, directory: Path, spool: Spool) -> None:
         self.directory = directory
-        self.origin = parse(Origin, read_facts(directory / run_files.RUN)["origin"])
+        self.origin = read_facts(directory / run_files.RUN, Origin)
         self.name = f"{self.origin.rank}-{self.origin.incarnation}"
         kept = spool.resume.get(self.name)
         self._resume = from_json(kept) if kept is not None else Resume()
@@ -88,7 +88,7 @@ class RankStream:
         """How the recording ended, if it did: as the process recorded it, else as seen from outside."""
         is_running = self.is_running()
         try:
-            return parse(End, read_facts(self.end_mark)["end"])
+            return read_facts(self.end_mark, End)
         except FileNotFoundError:
             pass
         if is_running:
@@ -259,7 +259,7 @@ class RankStream:
             agent_errors=count_failures(self.directory / run_files.FAILURES) + self._rings.failures + self._failures,
         )
         window = replace(window, window_index=index, previous_window_index=previous, losses=losses)
-        is_kept = self._spool.append(Label(self.name, index, previous, resume.as_json()), encode_window(window))
+        is_kept = self._spool.append(Label(self.name, index, previous, as_json(resume)), encode_window(window))
         self._resume = resume if is_kept else replace(resume, kept_index=previous)
 
 

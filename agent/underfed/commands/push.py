@@ -19,7 +19,7 @@ from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spoo
 from underfed.collector.spool.transport import HttpTransport
 from underfed.errors import ConfigError, SpoolLockedError
 from underfed.exchange import config, run_files
-from underfed.exchange.facts import Origin, parse, read_facts
+from underfed.exchange.facts import Origin, read_facts
 from underfed.host.lock import locked
 
 
@@ -61,9 +61,7 @@ def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tu
 
 def collect(run_directory: Path, data_directory: Path) -> None:
     """Bring the rings of a run that is over into its spool. One that runs, is served or is another host's is left."""
-    origins = [
-        parse(Origin, read_facts(path / run_files.RUN)["origin"]) for path in run_files.rank_directories(run_directory)
-    ]
+    origins = [read_facts(path / run_files.RUN, Origin) for path in run_files.rank_directories(run_directory)]
     if any(origin.hostname != platform.node() for origin in origins):
         return
     directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)

@@ -136,7 +136,7 @@ class Recording:
             for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):
                     clock.poll()
-            write_facts(self.directory / run_files.END, end=end)
+            write_facts(self.directory / run_files.END, end)
             ensure_collector(self.directory.parent, self.guard, is_end=True)
             self._say_what_is_left()
         except Exception as error:
@@ -177,7 +177,7 @@ class Recording:
             self._write()
 
     def _write(self) -> None:
-        write_facts(self.directory / run_files.RUN, origin=self.origin, run=self.facts)
+        write_facts(self.directory / run_files.RUN, self.origin, self.facts)
 
 
 def open_recording(config: Config) -> Recording:

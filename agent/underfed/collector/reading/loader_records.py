@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from underfed.collector.reading.batches import LoaderBatches, Row
 from underfed.collector.reading.overhead import Overhead
@@ -70,7 +71,9 @@ class LoaderRecords:
 
     def resume(self) -> LoaderResume:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
-        return LoaderResume(self.steps.next_step, list(self.steps.open.values()), passes, self.shape, self.repeats)
+        # Requests whose steps are not over are lost with this process.
+        open_epochs = [replace(epoch, pending=None, ahead=None) for epoch in self.steps.open.values()]
+        return LoaderResume(self.steps.next_step, open_epochs, passes, self.shape, self.repeats)
 
     def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
         """From the training process."""
@@ -119,8 +122,8 @@ class LoaderRecords:
             OpenEpoch(
                 epoch,
                 start_us,
-                iterator_us,
                 first_step,
+                iterator_us,
                 last_us=start_us,
                 sampler_us=_known_us(drawn >> 1),
                 fetches_ahead=bool(drawn & 1),

@@ -10,7 +10,7 @@ from underfed.errors import RingError
 from underfed.exchange.ring import RingReader
 from underfed.exchange.ring_format import Record
 from underfed.exchange.run_files import RingName, ring_name
-from underfed.host.files import DirectoryChanges
+from underfed.host.files import Changes
 
 FILLING = 8
 """A ring that is unread to an eighth is drained at once, not with the next window."""
@@ -41,7 +41,7 @@ class RankRings:
         self._worker_pids: dict[RingName, int] = {}
         self._doubtful: dict[str, int] = {}
         """File name → how often it was no ring yet."""
-        self._changes = DirectoryChanges(directory)
+        self._changes = Changes(directory)
         self._refused: set[str] = set()
         self.failures = 0
         """Files that have a ring's name and are no rings."""

@@ -88,8 +88,8 @@ class OpenEpoch:
 
     epoch_index: int
     start_us: int
-    iterator_us: int | None
     first_step_index: int
+    iterator_us: int | None = None
     startup_us: int | None = None
     steps: int = 0
     pending: Request | None = None
@@ -251,7 +251,7 @@ class LoaderSteps:
         if epoch_index in self._left:
             self.open[epoch_index] = self._left.pop(epoch_index)
         if epoch_index not in self.open:
-            self.open[epoch_index] = OpenEpoch(epoch_index, NOT_MEASURED, None, NOT_MEASURED)
+            self.open[epoch_index] = OpenEpoch(epoch_index, NOT_MEASURED, NOT_MEASURED)
         return self.open[epoch_index]
 
     def _end_step(self, epoch: OpenEpoch, ended_us: int) -> None:

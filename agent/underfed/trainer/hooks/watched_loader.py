@@ -46,7 +46,7 @@ class WatchedLoader:
     def report(self, facts: LoaderFacts) -> None:
         """Write the loader's facts where the collector finds them."""
         self.facts = facts
-        write_facts(run_files.loader_facts_file(self.directory, self.index), loader=facts)
+        write_facts(run_files.loader_facts_file(self.directory, self.index), facts)
 
     def lacks(self, reasons: Mapping[str, str | None]) -> None:
         """These facts are not measured, for these reasons; ``None``: they are now."""
