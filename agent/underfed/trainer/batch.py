@@ -19,7 +19,7 @@ from underfed.trainer.device.device_clock import Stream
 
 DEPTH = 8
 ITEMS = 10_000
-"""A few milliseconds of looking, once a loader; a batch of more pieces is not measured."""
+"""A few milliseconds of counting, once a loader; a batch of more pieces is not measured."""
 
 Change = Callable[[Any], Any]
 

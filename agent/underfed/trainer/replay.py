@@ -118,7 +118,7 @@ class Replay:
     def _is_on(self) -> bool:
         if self.refused is None and threading.get_ident() != threading.main_thread().ident:
             # An exception would end that thread alone, and leave the program waiting for it.
-            self.refused = "the program draws its batches in a thread of its own"
+            self.refused = "the program takes its batches in a thread of its own"
             self._say(f"--replay is refused: {self.refused}")
         return self.refused is None and os.getpid() == self._pid
 

@@ -40,7 +40,7 @@ class LoaderRecords:
         self.steps.open = {epoch.epoch_index: epoch for epoch in resume.open_epochs}
         self.batches = LoaderBatches(loader)
         self.shape = resume.shape
-        """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to look at."""
+        """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to count."""
         self._repeats = LoaderRepeats(resume.repeats)
         self.workers_cpu_us: dict[RingName, int] = {}
         """Of each worker's process since it started, as of its newest batch."""
@@ -113,7 +113,7 @@ class LoaderRecords:
         self.batches.finish()
 
     def _begin_epoch(self, epoch: int, each: Record) -> None:
-        _, iterator, number, started_ns, constructed_ns, first_step, drawn, _ = each
+        _, iterator, number, started_ns, constructed_ns, first_step, sampler, _ = each
         for left in list(self.steps.open):
             self.batches.end_epoch(left)
         start_us = self._us(started_ns)
@@ -125,8 +125,8 @@ class LoaderRecords:
                 first_step,
                 iterator_us,
                 last_us=start_us,
-                sampler_us=_known_us(drawn >> 1),
-                fetches_ahead=bool(drawn & 1),
+                sampler_us=_known_us(sampler >> 1),
+                fetches_ahead=bool(sampler & 1),
             )
         )
         self._epochs[iterator, number] = epoch
@@ -137,11 +137,11 @@ class LoaderRecords:
 
     def _step(self, epoch: int, each: Record) -> None:
         _, entered_ns, left_ns, packed, batch_index, step_index, received_ns, _ = each
-        depth, is_timed, drawn_ns = ring_format.unpack_request(packed)
+        depth, is_timed, sampler_ns = ring_format.unpack_request(packed)
         if received_ns >= entered_ns:
             self.batches.arrived(epoch, batch_index, self._us(received_ns))
         entered_us, left_us = self._us(entered_ns), self._us(left_ns)
-        self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(drawn_ns), is_timed))
+        self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(sampler_ns), is_timed))
 
     def _own_batch(self, ring: RingName, epoch: int, each: Record) -> None:
         """Loaded by the training process, which has it then."""
