@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import wait_until
-from underfed.collector.reading.rank_rings import DOUBTS, FILLING, RankRings
+from underfed.collector.reading.rank_rings import FILLING, TRIES, RankRings
 from underfed.collector.reading.resume import LoaderResume, Resume, WorkerResume, from_json
 from underfed.collector.reading.steps import OpenEpoch
 from underfed.collector.wire import Losses, as_json
@@ -55,7 +55,7 @@ def test_a_ring_in_the_making_is_waited_for_but_not_for_ever(tmp_path: Path) -> 
     assert len(rings.drain()[0].records) == 1
     other = run_files.step_ring(tmp_path, 1)
     other.write_text("no ring")
-    for _ in range(DOUBTS):
+    for _ in range(TRIES):
         assert rings.failures == 0
         rings.mark()
     assert rings.failures == 1

@@ -34,7 +34,7 @@ def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
     for run_directory in own_runs(environ, data_directory):
         if any(run_files.rank_directories(run_directory)):
             collect(run_directory, data_directory)
-    spools = list(left_spools(environ, data_directory))
+    spools = list(unsent_spools(environ, data_directory))
     if not spools:
         print(f"There is nothing to send in {data_directory}.")
     return max((push_spool(*each, url, environ) for each in spools), default=0)
@@ -48,7 +48,7 @@ def own_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]
             yield from (path for path in sorted(own.iterdir()) if path.is_dir())
 
 
-def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
+def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
     """In which windows were left, each with its run's directory where there still is one."""
     runs = {
         spool_directory(data_directory, run.name, platform.node()): run for run in own_runs(environ, data_directory)

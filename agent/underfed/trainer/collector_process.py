@@ -58,22 +58,9 @@ class Attempts:
     def is_starting(self, now: int) -> bool:
         return not self.has_served and now - self.started_ns < STARTING_S * 1e9
 
-    def found(self, now: int) -> None:
-        self.has_served = True
-        if now - self.started_ns > STAYED_S * 1e9:
-            self.starts = 0
-
     def may_start(self, now: int, is_end: bool) -> bool:
         pause_s = min(LONGEST_PAUSE_S, PAUSE_S * 2.0 ** (min(self.starts, 16) - 1))
         return not self.is_starting(now) if is_end else now - self.started_ns > pause_s * 1e9
-
-    def start(self, now: int, run_directory: Path, guard: Guard) -> None:
-        self.started_ns, self.has_served = now, False
-        self.starts += 1
-        try:
-            start_process(run_directory)
-        except OSError as error:
-            guard.failed("collector start", error)
 
 
 _attempts: dict[Path, Attempts] = {}
@@ -98,10 +85,17 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
         return
     attempts.check_due_ns = now + int(CHECK_S * 1e9)
     if is_held(run_directory):
-        attempts.found(now)
+        attempts.has_served = True
+        if now - attempts.started_ns > STAYED_S * 1e9:
+            attempts.starts = 0
     # Where somebody removed the rings, what they hold is read by whoever has them open.
     elif run_directory.exists() and attempts.may_start(now, is_end):
-        attempts.start(now, run_directory, guard)
+        attempts.started_ns, attempts.has_served = now, False
+        attempts.starts += 1
+        try:
+            start_process(run_directory)
+        except OSError as error:
+            guard.failed("collector start", error)
 
 
 def is_served(run_directory: Path) -> bool:

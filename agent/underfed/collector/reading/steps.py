@@ -49,7 +49,7 @@ class Stretch:
     step_us: list[int | None] = field(default_factory=list)
     patience: int = PATIENCE
 
-    def goes_on_with(self, request: Request) -> bool:
+    def continues_with(self, request: Request) -> bool:
         """Not where another iterator of the loader had the step in between."""
         return not self.requests or request.step_index == self.requests[-1].step_index + 1
 
@@ -269,7 +269,7 @@ class LoaderSteps:
 
     def _add(self, epoch: OpenEpoch, request: Request, step_us: int | None) -> None:
         stretch = self._growing.get(epoch.epoch_index)
-        if stretch is None or len(stretch.requests) >= STEPS or not stretch.goes_on_with(request):
+        if stretch is None or len(stretch.requests) >= STEPS or not stretch.continues_with(request):
             stretch = self._growing[epoch.epoch_index] = Stretch(epoch.epoch_index)
             self._stretches.append(stretch)
         stretch.requests.append(request)
