@@ -82,10 +82,10 @@ def shown_of(runs: Sequence[Placed]) -> Sequence[Placed]:
 
 def _shared_sentences(store: Store, project: str | None, now: datetime) -> dict[str, list[str]]:
     """By host: what runs that are running now have in common as their cause."""
-    sightings = [run for run in store.sightings(now - LOST_AFTER) if project is None or run.project == project]
-    hosts = {run.run_id: [host.hostname for host in run.hosts] for run in sightings}
+    team_runs = [run for run in store.team_runs(now - LOST_AFTER) if project is None or run.project == project]
+    hosts = {run.run_id: [host.hostname for host in run.hosts] for run in team_runs}
     found: dict[str, list[str]] = defaultdict(list)
-    for cause in shared_causes(sightings):
+    for cause in shared_causes(team_runs):
         for name in sorted({name for run in cause.runs for name in hosts[run.run_id]}):
             if cause.kind == "mount" or cause.place == name:
                 found[name].append(cause.sentence)

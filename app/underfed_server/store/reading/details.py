@@ -21,7 +21,7 @@ _TOLD = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).or
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
-def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
+def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
     """Raises:
     NotFoundError: there is no such run.
     """

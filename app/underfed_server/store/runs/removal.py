@@ -22,19 +22,19 @@ HEAVY = tuple(table for table in tables.RUN_TABLES if table.name in ("chunk", "r
 """Tables that have rows for every so many steps of a run."""
 
 
-def delete_run(connection: Connection, run_id: str, now: datetime) -> None:
-    """Show it no more. What is recorded of it stays until :func:`forget_some` takes it away.
+def delete_run(connection: Connection, now: datetime, run_id: str) -> None:
+    """Show it no more. What is recorded of it stays for ten minutes, in which :func:`restore_run` brings it back.
 
     Raises:
         NotFoundError: there is no such run.
         ConflictError: it is running: its windows would be refused once those before them are gone.
     """
-    if read_summary(connection, run_id, now).status == "running":
+    if read_summary(connection, now, run_id).status == "running":
         raise ConflictError(f"run {run_id!r} is still running", field="run_id")
     connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(deleted_at=now, changed_at=now))
 
 
-def restore_run(connection: Connection, run_id: str, now: datetime) -> None:
+def restore_run(connection: Connection, now: datetime, run_id: str) -> None:
     """Show it again; nothing happens to one that is shown.
 
     Raises:
@@ -68,7 +68,7 @@ def forgettable(connection: Connection, now: datetime) -> str | None:
     return connection.execute(select(run.run_id).where(is_over).order_by(run.deleted_at).limit(1)).scalar()
 
 
-def forget_some(connection: Connection, run_id: str, now: datetime) -> bool:
+def forget_some(connection: Connection, now: datetime, run_id: str) -> bool:
     """Take away part of what is recorded of a run from :func:`forgettable`. Returns whether nothing is left of it."""
     run = tables.run.c
     is_over = and_(run.run_id == run_id, run.deleted_at < now - UNDO)

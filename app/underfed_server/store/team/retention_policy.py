@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, func, select
@@ -55,13 +55,13 @@ def read_policy(connection: Connection, project: str) -> RetentionPolicy:
 
 
 def save_policy(connection: Connection, project: str, policy: RetentionPolicy) -> None:
-    row = {
-        "project": project,
-        "retain_us": policy.retain_us,
-        "max_bytes": policy.max_bytes,
-        "precision_bits": policy.precision_bits,
-    }
-    connection.execute(upsert(connection, tables.project), row)
+    """From now on, as the project wants it."""
+    connection.execute(upsert(connection, tables.project), {"project": project, **asdict(policy)})
+
+
+def read_retention(connection: Connection, project: str) -> tuple[RetentionPolicy, StorageUse]:
+    """What the project set for itself, and what it takes."""
+    return read_policy(connection, project), read_storage_use(connection, project)
 
 
 def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> RetentionPolicy:
