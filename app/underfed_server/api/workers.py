@@ -28,7 +28,7 @@ from underfed_server.measurements import BatchRows, Column, StepRows
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
 from underfed_server.store.reading.instants import span_of
-from underfed_server.store.reading.series import read_series_between
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.worker_lives import WorkerRecord
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
@@ -62,10 +62,10 @@ def workers(
     batches = store.batches(run_id, chosen, name, NEWEST_BATCHES)
     found = _workers(batches, {each.worker: each for each in store.workers(run_id, chosen, name)})
     with store.reading() as reader:
-        steps = reader.tracks(run_id, chosen, steps_lane(name), run.started_at)
+        steps = reader.tracks(run_id, chosen, steps_lane(name))
         from_us, to_us = span_of(reader, steps, from_step, to_step)
-        rollup = read_series_between(
-            reader, run_id, chosen, batches_lane(name), run.started_at,
+        rollup = read_series(
+            reader, run_id, chosen, batches_lane(name),
             names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"], from_us=from_us, to_us=to_us,
         )  # fmt: skip
     if not len(batches):

@@ -34,7 +34,7 @@ from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.team import groups
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
-from underfed_server.store.team.retention_policy import read_retention, save_policy
+from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
 from underfed_server.store.team.team_runs import read_proven, read_team_run, read_team_runs
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
@@ -71,18 +71,8 @@ def _reads_now(read: Callable[Concatenate[Connection, datetime, P], T]) -> Calla
     return method
 
 
-def _writes(write: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Store, P], T]:
-    """A method of the store's: ``write`` in a transaction; on return it is on disk."""
-
-    @wraps(write)
-    def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
-        return store.write(lambda connection: write(connection, *arguments, **named))
-
-    return method
-
-
-def _writes_now(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callable[Concatenate[Store, P], T]:
-    """Likewise what notes the time."""
+def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callable[Concatenate[Store, P], T]:
+    """A method of the store's: ``write`` in a transaction, told the time; on return it is on disk."""
 
     @wraps(write)
     def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -218,9 +208,9 @@ class Store:
     earlier_runs = _reads_now(listing.earlier_runs)
     replays = _reads(listing.replays)
     changes = _reads(listing.read_changes)
-    edit_run = _writes_now(listing.edit_run)
-    delete_run = _writes_now(removal.delete_run)
-    restore_run = _writes_now(removal.restore_run)
+    edit_run = _writes(listing.edit_run)
+    delete_run = _writes(removal.delete_run)
+    restore_run = _writes(removal.restore_run)
     forgettable = _reads_now(removal.forgettable)
 
     def forget_some(self, run_id: str) -> None:
@@ -237,7 +227,10 @@ class Store:
     main_loader = _reads(summaries.read_main_loader)
     worker_loader = _reads(newest_loader)
     retention_policy = _reads(read_retention)
-    set_retention_policy = _writes(save_policy)
+
+    def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
+        """From now on, as the project wants it."""
+        self.write(lambda connection: save_policy(connection, project, policy))
 
     def step_totals(self, run_id: str, loader: str) -> list[StepTotals]:
         """One a rank, by rank."""
@@ -282,14 +275,14 @@ class Store:
     def workers(self, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
         """By worker number: lives, and the samples of the newest."""
         with self.reading() as reader:
-            started_at = summaries.run_row(reader.connection, run_id)["started_at"]
-            return read_workers(reader, run_id, rank, loader, started_at)
+            summaries.run_row(reader.connection, run_id)
+            return read_workers(reader, run_id, rank, loader)
 
     # --- diagnoses, and what they say of all runs ---------------------------------------------------
 
     diagnosis = _reads(diagnoses.read_diagnosis)
-    save_diagnosis = _writes_now(diagnoses.save_diagnosis)
-    note_judged = _writes_now(diagnoses.note_judged)
+    save_diagnosis = _writes(diagnoses.save_diagnosis)
+    note_judged = _writes(diagnoses.note_judged)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
     team_run = _reads(read_team_run)
@@ -316,8 +309,8 @@ class Store:
 
     def _rows(self, kind: type[Rows], run_id: str, rank: int, lane: str, last: int | None) -> Rows:
         with self.reading() as reader:
-            started_at = summaries.run_row(reader.connection, run_id)["started_at"]
-            return read_rows(kind, reader, run_id, rank, lane, started_at, last)
+            summaries.run_row(reader.connection, run_id)
+            return read_rows(kind, reader, run_id, rank, lane, last)
 
     def _tell(self, run_ids: set[str]) -> None:
         for heard in self._listeners:

@@ -13,7 +13,7 @@ from underfed_server.model import HostHistory, HostSeries, Unit
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.lanes import HOST, PROCESS
 from underfed_server.store.databases.tables import MICROSECOND
-from underfed_server.store.reading.series import read_series_between
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store
 from underfed_server.store.team.machines import Placed, RankThere, read_placed, read_ranks
@@ -113,8 +113,8 @@ def _read(
         run = placed[rank.run_id]
         before_us = (span.from_at - run.started_at) // MICROSECOND
         share = (min(run.ended_at, span.to_at) - max(run.started_at, span.from_at)) // MICROSECOND / span.us
-        found = read_series_between(
-            reader, run.run_id, rank.rank, lane, run.started_at,
+        found = read_series(
+            reader, run.run_id, rank.rank, lane,
             names=names, buckets=max(1, round(span.buckets * share)), from_us=before_us, to_us=before_us + span.us,
         )  # fmt: skip
         if found is not None:

@@ -38,26 +38,25 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
         loaders=_loaders(connection, run_id),
         hosts=_hosts(ranks),
         devices=_devices(ranks),
-        epochs=read_epochs(connection, run_id, row["started_at"], NEWEST_EPOCHS),
+        epochs=_epochs(connection, run_id),
         storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
-        died_workers=read_died(connection, run_id, row["started_at"]),
+        died_workers=read_died(connection, run_id),
         losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
         overhead_us=sum(stream["overhead_us_total"] for stream in streams) / steps if steps else None,
         not_measured={fact: why for rank in reversed(ranks) for fact, why in rank["not_measured"].items()},
     )
 
 
-def read_epochs(
-    connection: Connection, run_id: str, run_started_at: datetime, newest: int | None = None
-) -> list[EpochInfo]:
-    """Of all ranks and loaders, oldest first, on the run's clock."""
-    epoch, stream = tables.epoch.c, tables.stream.c
+def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
+    """The newest of all ranks and loaders, oldest first, on the run's clock."""
+    epoch, stream, run = tables.epoch.c, tables.stream.c, tables.run.c
     same = and_(epoch.run_id == stream.run_id, epoch.rank == stream.rank, epoch.incarnation == stream.incarnation)
-    statement = select(tables.epoch, stream.started_at).join(tables.stream, same).where(epoch.run_id == run_id)
+    statement = select(tables.epoch, stream.started_at, run.started_at.label("run_started_at"))
+    statement = statement.join(tables.stream, same).join(tables.run, run.run_id == epoch.run_id)
     # By when it really was: each incarnation has a run clock of its own.
     began = type_coerce(stream.started_at, BigInteger) + epoch.start_us
-    statement = statement.order_by(began.desc(), epoch.rank.desc()).limit(newest)
-    return [_epoch(row, run_started_at) for row in reversed(connection.execute(statement).mappings().all())]
+    statement = statement.where(epoch.run_id == run_id).order_by(began.desc(), epoch.rank.desc()).limit(NEWEST_EPOCHS)
+    return [_epoch(row) for row in reversed(connection.execute(statement).mappings().all())]
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
@@ -104,8 +103,8 @@ def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
     return [LoaderInfo(**{name: row["info"].get(name) for name in LoaderInfo.model_fields}) for row in rows]
 
 
-def _epoch(row: RowMapping, run_started_at: datetime) -> EpochInfo:
-    shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
+def _epoch(row: RowMapping) -> EpochInfo:
+    shift = (row["started_at"] - row["run_started_at"]) // tables.MICROSECOND
     same = EpochInfo.model_fields.keys() - {"start_us", "end_us"}
     end_us = row["end_us"]
     return EpochInfo(

@@ -55,7 +55,6 @@ def read_policy(connection: Connection, project: str) -> RetentionPolicy:
 
 
 def save_policy(connection: Connection, project: str, policy: RetentionPolicy) -> None:
-    """From now on, as the project wants it."""
     connection.execute(upsert(connection, tables.project), {"project": project, **asdict(policy)})
 
 
