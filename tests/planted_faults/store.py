@@ -39,7 +39,7 @@ STORE = (
     Fault(
         "what a failed transaction would have written is remembered as written",
         "app/underfed_server/store/writing/writer.py",
-        "self._appender.forget()",
+        "self._appender.states.forget()",
         "pass",
         ("tests/app/store/writing/test_writer.py",),
     ),

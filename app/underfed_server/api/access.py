@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from http.cookies import CookieError, SimpleCookie
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+from starlette.requests import cookie_parser
 
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
@@ -210,8 +210,4 @@ def _bearer(headers: Headers) -> str:
 
 
 def _cookie(headers: Headers) -> str:
-    try:
-        morsel = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
-    except CookieError:
-        return ""
-    return morsel.value if morsel else ""
+    return cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
@@ -132,42 +133,32 @@ def _tagged(operator: str, value: Any) -> Condition:
     return not_(has_tag(value)) if operator == "!=" else has_tag(value)
 
 
-def _on_host(operator: str, value: Any) -> Condition:
-    return _any_of(tables.rank, _rank.hostname, operator, value)
-
-
-def _on_gpu(operator: str, value: Any) -> Condition:
-    return _any_of(tables.rank, _rank.gpu_name, operator, value)
-
-
-def _with_loader(operator: str, value: Any) -> Condition:
-    return _any_of(tables.loader, _loader.loader, operator, value)
+_of_judged = and_(_loader.run_id == _run.run_id, or_(_run.loader.is_(None), _loader.loader == _run.loader))
+"""The loader that was judged; any before a judgement."""
 
 
 def _of_dataset(operator: str, value: Any) -> Condition:
-    """Of the loader that was judged; of any before a judgement."""
-    judged = or_(_run.loader.is_(None), _loader.loader == _run.loader)
     same = _text(_loader.info["dataset_type"].as_string(), "=" if operator == "!=" else operator, value)
-    found = exists().where(_loader.run_id == _run.run_id, judged, same)
+    found = exists().where(_of_judged, same)
     return not_(found) if operator == "!=" else found
 
 
 def _on_mount(operator: str, value: Any) -> Condition:
     """By where it is mounted, or by what is mounted there."""
-    places = [_any_of(tables.storage, column, operator, value) for column in (_storage.mount, _storage.device)]
+    places = [_any_of(column, operator, value) for column in (_storage.mount, _storage.device)]
     return and_(*places) if operator == "!=" else or_(*places)
 
 
-def _any_of(table: Any, column: ColumnElement[Any], operator: str, value: Any) -> Condition:
-    """One of the run's rows in ``table`` says so; with ``!=`` none of them is it."""
-    found = exists().where(table.c.run_id == _run.run_id, _text(column, "=" if operator == "!=" else operator, value))
+def _any_of(column: Column[Any], operator: str, value: Any) -> Condition:
+    """One of the run's rows in the column's table says so; with ``!=`` none of them is it."""
+    found = exists().where(
+        column.table.c.run_id == _run.run_id, _text(column, "=" if operator == "!=" else operator, value)
+    )
     return not_(found) if operator == "!=" else found
 
 
 def _workers(operator: str, value: Any) -> Condition:
-    """Of the loader that was judged; of any before a judgement."""
-    judged = or_(_run.loader.is_(None), _loader.loader == _run.loader)
-    return exists().where(_loader.run_id == _run.run_id, judged, _number(_loader.num_workers, operator, value))
+    return exists().where(_of_judged, _number(_loader.num_workers, operator, value))
 
 
 def _steps(operator: str, value: Any) -> Condition:
@@ -182,9 +173,9 @@ def _steps(operator: str, value: Any) -> Condition:
 
 _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
     "tag": _tagged,
-    "host": _on_host,
-    "gpu": _on_gpu,
-    "loader": _with_loader,
+    "host": partial(_any_of, _rank.hostname),
+    "gpu": partial(_any_of, _rank.gpu_name),
+    "loader": partial(_any_of, _loader.loader),
     "dataset": _of_dataset,
     "mount": _on_mount,
     "num_workers": _workers,

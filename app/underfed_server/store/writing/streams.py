@@ -97,13 +97,14 @@ class RunStates:
         return self._runs[run_id]
 
     def note_compacted(self, key: StreamKey) -> None:
+        """Its windows lie in chunks now."""
         run = self._runs.get(key.run_id)
         stream = None if run is None else run.streams.get((key.rank, key.incarnation))
         if stream is not None:
             stream.hot_rows = stream.hot_windows = 0
 
     def forget(self, run_id: str | None = None) -> None:
-        """One run, or all: what is in memory may no longer be what is in the tables."""
+        """One run that was deleted; or all, after a transaction that failed."""
         if run_id is None:
             self._runs.clear()
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -74,33 +74,25 @@ class Appender:
     def __init__(self, now: Callable[[], datetime], *, is_shared: bool) -> None:
         """``is_shared``: other processes append to the same tables."""
         self._now = now
-        self._states = RunStates(is_shared=is_shared)
-
-    def forget(self, run_id: str | None = None) -> None:
-        """After a transaction that failed, or a run that was deleted."""
-        self._states.forget(run_id)
-
-    def note_compacted(self, key: StreamKey) -> None:
-        """Its windows lie in chunks now."""
-        self._states.note_compacted(key)
+        self.states = RunStates(is_shared=is_shared)
 
     def hot_of(self, key: StreamKey) -> tuple[int, int]:
         """Rows and windows of a stream just appended to that wait to be made into a chunk."""
-        stream = self._states[key.run_id].streams[key.rank, key.incarnation]
+        stream = self.states[key.run_id].streams[key.rank, key.incarnation]
         return stream.hot_rows, stream.hot_windows
 
     def append(self, connection: Connection, posted_windows: Sequence[PostedWindow]) -> list[Outcome]:
         """One outcome for each posted, in order. Nothing holds before the caller's transaction is committed."""
         changes = _Changes()
         if posted_windows:
-            self._states.load(connection, [stream_of(posted.window) for posted in posted_windows])
+            self.states.load(connection, [stream_of(posted.window) for posted in posted_windows])
         outcomes = [self._take(connection, posted, changes) for posted in posted_windows]
         self._write(connection, changes)
         return outcomes
 
     def _take(self, connection: Connection, posted: PostedWindow, changes: _Changes) -> Outcome:
         window = posted.window
-        run = self._states[window.run_id]
+        run = self.states[window.run_id]
         if run.exists and posted.project not in (None, run.project):
             return ForbiddenError(f"run {window.run_id!r} is not of the project {posted.project!r}", field="run_id")
         stream = run.streams.get((window.rank, window.incarnation))
@@ -210,15 +202,8 @@ def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> No
     key, rows = stream.key._asdict(), rows_of(window)
     stream.hot_rows += rows
     stream.hot_windows += 1
-    changes.hot.append(
-        {
-            **key,
-            "window_index": window.window_index,
-            "rows": rows,
-            "encoding": posted.encoding,
-            "body": posted.body,
-        }
-    )
+    hot = {"window_index": window.window_index, "rows": rows, "encoding": posted.encoding, "body": posted.body}
+    changes.hot.append({**key, **hot})
     for epoch in window.epochs:
         changes.epochs[(*stream.key, epoch.loader, epoch.epoch_index)] = {**key, **msgspec.structs.asdict(epoch)}
     for life in window.workers:
@@ -284,14 +269,4 @@ def _stream_row(stream: StreamState) -> dict[str, Any]:
 
 
 def _track_row(key: StreamKey, lane: str, track: TrackState) -> dict[str, Any]:
-    return (
-        key._asdict()
-        | {
-            "lane": lane,
-            "rows": track.rows,
-            "next_index": track.next_index,
-            "step_us_total": track.step_us_total,
-            "data_wait_us_total": track.data_wait_us_total,
-        }
-        | dict.fromkeys(_OF_CHUNKS, 0)
-    )
+    return {**key._asdict(), "lane": lane, **asdict(track), **dict.fromkeys(_OF_CHUNKS, 0)}

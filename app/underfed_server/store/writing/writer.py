@@ -137,7 +137,7 @@ class Writer:
         """Only from within a :meth:`call` that deletes the run."""
         # Where the database is shared, nothing is remembered from one transaction to the next.
         if not self._is_shared:
-            self._appender.forget(run_id)
+            self._appender.states.forget(run_id)
             self._queue.forget(run_id)
 
     @property
@@ -232,7 +232,7 @@ class Writer:
                     return work(connection)
             except Exception as error:
                 if not self._is_shared:
-                    self._appender.forget()
+                    self._appender.states.forget()
                 if attempt == ATTEMPTS - 1 or not _collided(error):
                     raise
         raise AssertionError
@@ -296,7 +296,7 @@ class Writer:
         if key is None:
             return
         self._begun(lambda connection: compact(connection, key))
-        self._appender.note_compacted(key)
+        self._appender.states.note_compacted(key)
 
     def _recall(self) -> None:
         with self._engine.begin() as connection:
