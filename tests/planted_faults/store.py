@@ -31,8 +31,8 @@ STORE = (
     Fault(
         "a run keeps its first description though its lowest rank tells another",
         "app/underfed_server/store/writing/windows.py",
-        "window.rank <= run.told_by",
-        "window.rank < run.told_by",
+        "window.rank <= run.described_by",
+        "window.rank < run.described_by",
         ("tests/app/store/writing/test_windows.py",),
         ("tests/app/store/runs",),
     ),
@@ -95,7 +95,7 @@ STORE = (
         "app/underfed_server/store/columns/ladder.py",
         "where=(by >= 0) & (within_us > 0)",
         "where=within_us > 0",
-        ("tests/app/team/test_host_use.py", "tests/app/api/test_hosts.py"),
+        ("tests/app/team/test_current_hosts.py", "tests/app/api/test_hosts.py"),
         ("tests/app/store/reading", "tests/app/store/columns"),
     ),
     Fault(

@@ -1,4 +1,4 @@
-"""Who may do what: everybody on this machine, or whoever has a token, a session, or a proxy's word.
+"""Who may do what: everybody on this machine, or whoever has a token, a session, or was signed in by a proxy.
 
 The tables are the truth, since several service processes may share them; what stands here is at most a second old.
 """
@@ -94,7 +94,7 @@ class Access:
         return self.known(headers, user)
 
     def is_live(self, permission: Permission) -> bool:
-        """It was not revoked since, signed out, or over."""
+        """It was not revoked since, signed out, or expired."""
         if permission.token_id is None:
             return True
         has_session = permission.session is None or permission.session in self._known.sessions

@@ -63,7 +63,7 @@ def _of_track(store: Store, run: Run, rank: int, loader: str, incarnation: int) 
 
 
 def _read(store: Store, run: Run, rank: int, lane: str, incarnation: int, low: int) -> Columns | None:
-    """Rows from ``low`` on; without any where retention gave them up. ``None``: the track ends before."""
+    """Rows from ``low`` on; without any where retention deleted them. ``None``: the track ends before."""
     with store.reading() as reader:
         tracks = reader.tracks(run.run_id, rank, lane)
         track = next((track for track in tracks if track.key.incarnation == incarnation), None)

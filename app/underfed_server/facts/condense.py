@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.record import (
     HostShare,
@@ -20,7 +19,7 @@ from underfed_server.facts.record import (
     WorkerFacts,
     chosen,
 )
-from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows
+from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows, newest
 from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Run, Setting
 from underfed_server.store.reading.samplers import Samplers
 from underfed_server.store.reading.worker_lives import WorkerRecord

@@ -1,4 +1,4 @@
-"""How advice turned out: how often predictions were right, and how much of the lost time it would have saved."""
+"""How advice turned out: how often predictions were right, and how much lost time it would have saved."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ NEWEST_EPOCHS = 200
 
 # Made once: putting a statement together costs more than running it.
 _rank, _loader = tables.rank.c, tables.loader.c
-_TOLD = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
+_REASONS = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
@@ -62,7 +62,7 @@ def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
     """Why facts were not measured, as the agents say: of the loader before of the run, a low rank before a high one."""
     told: dict[str, str] = {}
-    for reasons in connection.execute(_TOLD, {"run_id": run_id}).scalars():
+    for reasons in connection.execute(_REASONS, {"run_id": run_id}).scalars():
         told |= reasons
     info = connection.execute(_OF_LOADER, {"run_id": run_id, "loader": loader}).scalar()
     if info is not None:
@@ -80,9 +80,13 @@ def _devices(ranks: Iterable[RowMapping]) -> list[Device]:
 
 def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
     told = {rank["hostname"]: rank["host"] for rank in ranks if rank["hostname"] and rank["host"]}
-    known = [name for name in HostFacts.model_fields if name != "hostname"]
-    # Facts that the agent of then, or the one of tomorrow, did not tell or tells besides.
-    return [HostFacts(hostname=hostname, **{name: host.get(name) for name in known}) for hostname, host in told.items()]
+    return [host_facts(hostname, host) for hostname, host in told.items()]
+
+
+def host_facts(hostname: str, told: Mapping[str, Any]) -> HostFacts:
+    """Those that this version knows: an older agent did not tell all of them, a newer one tells others besides."""
+    known = HostFacts.model_fields.keys() - {"hostname"}
+    return HostFacts(hostname=hostname, **{name: told.get(name) for name in known})
 
 
 def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[StoragePlace]:

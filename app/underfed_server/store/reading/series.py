@@ -141,8 +141,8 @@ def _span(track: Track, low: int, high: int | None) -> _Span | None:
 
 
 def _needs_histograms(spans: Sequence[_Span], ordinals: Sequence[range]) -> bool:
-    given_up = any(chunks.start < span.track.dropped_chunks for span, chunks in zip(spans, ordinals, strict=True))
-    return given_up or sum(map(len, ordinals)) > MOST_CHUNKS_SORTED
+    has_deleted = any(chunks.start < span.track.dropped_chunks for span, chunks in zip(spans, ordinals, strict=True))
+    return has_deleted or sum(map(len, ordinals)) > MOST_CHUNKS_SORTED
 
 
 def _mean_rows(track: Track) -> float:
@@ -155,7 +155,7 @@ def _chunk_size(track: Track) -> int:
 
 
 def _is_fine(track: Track, size: int) -> bool:
-    """Only its rows tell such buckets apart, as far as they are kept."""
+    """Such buckets can only be made from its rows, and all of these are kept."""
     return not track.dropped_chunks and size < ROLLUP_ROWS and size < _mean_rows(track)
 
 

@@ -82,7 +82,7 @@ class Kept:
     """What is left of the single rows of a lane."""
 
     given_up_before: int | None = None
-    """Index before which retention gave them up; ``None``: nowhere."""
+    """Index before which retention deleted them; ``None``: nowhere."""
     precision_bits: int | None = None
     """Significant bits that single durations have at least; ``None``: all are exact."""
 
@@ -155,8 +155,8 @@ class Reader:
     def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
         """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted.
 
-        A column that the agent or the service of then did not know was not measured. Chunks of which retention gave
-        up the rows are left out.
+        A column that the agent or the service of then did not know was not measured. Chunks whose rows retention
+        deleted are left out.
         """
         ordinals = [ordinal for ordinal in ordinals if ordinal >= track.dropped_chunks]
         if not ordinals:
@@ -182,7 +182,7 @@ class Reader:
         return chunk_rollups_from_bytes(track.lane, bodies, names) if bodies else None
 
     def exact_from(self, track: Track) -> int | None:
-        """Index, not yet shifted, of the first row that retention left by itself; ``None``: it deleted none."""
+        """Index, not yet shifted, of the first row that retention kept; ``None``: it deleted none."""
         if not track.dropped_chunks:
             return None
         chunk = tables.chunk.c

@@ -23,7 +23,7 @@ LIVES_EACH = 20
 NEWEST_DIED = 20
 
 NEWEST_SAMPLES = 3_600
-"""Of each worker: an hour, over which memory that grows is told from memory that jitters."""
+"""Of each worker: an hour, long enough to tell memory that grows from memory that jitters."""
 
 _life, _stream, _run = tables.worker_life.c, tables.stream.c, tables.run.c
 _of_its_stream = and_(

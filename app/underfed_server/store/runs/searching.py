@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Float, and_, exists, false, func, literal, not_, or_, select
 
 from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
+from underfed_server.search.keys import KEYS
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_column
@@ -28,7 +29,7 @@ _ORDERS: Mapping[str, Callable[[ColumnElement[Any], Any], Condition]] = {
     ":": eq, "=": eq, "!=": lambda column, value: column != value, "<": lt, "<=": le, ">": gt, ">=": ge,
 }  # fmt: skip
 _OLDER = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_TEXTS: Mapping[str, ColumnElement[Any]] = {
+_COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "project": _run.project,
     "user": _run.user,
     "name": NAME,
@@ -36,9 +37,9 @@ _TEXTS: Mapping[str, ColumnElement[Any]] = {
     "job": _run.job,
     "notes": _run.notes,
     "reason": _run.exit_reason,
-}
-_CHOICES: Mapping[str, ColumnElement[Any]] = {"bound": _run.bound, "level": _run.level, "cause": _run.cause}
-_NUMBERS: Mapping[str, ColumnElement[Any]] = {
+    "bound": _run.bound,
+    "level": _run.level,
+    "cause": _run.cause,
     "ranks": _run.world_size,
     "stall": _run.data_stall_fraction,
     "step_us": _run.step_us,
@@ -47,12 +48,11 @@ _NUMBERS: Mapping[str, ColumnElement[Any]] = {
     "hours_lost": _run.hours_lost,
     "gain": _run.predicted_speedup,
     "gained": _run.observed_speedup,
-}
-_INSTANTS: Mapping[str, ColumnElement[Any]] = {
     "started": _run.started_at,
     "ended": _run.ended_at,
     "seen": _run.last_seen_at,
 }
+"""What the run's own row knows."""
 
 
 def conditions(expression: Expression, now: datetime) -> list[Condition]:
@@ -76,15 +76,12 @@ def _holds(asked: Comparison, value: Value, now: datetime) -> Condition:
     key, operator = asked.key, asked.operator
     if key == "is":
         return _run.archived_at.is_not(None)
-    if key in _INSTANTS:
-        return _when(_INSTANTS[key], operator, value, now)
-    if key in _NUMBERS:
-        return _number(_NUMBERS[key], operator, value)
-    if key in _CHOICES or key == "status":
-        return _choice(status_column(now) if key == "status" else _CHOICES[key], operator, value)
-    if key in _TEXTS:
-        return _text(_TEXTS[key], operator, value)
-    return _BESIDE[key](operator, value)
+    if key in _BESIDE:
+        return _BESIDE[key](operator, value)
+    column = status_column(now) if key == "status" else _COLUMNS[key]
+    if KEYS[key].kind == "instant":
+        return _when(column, operator, value, now)
+    return {"text": _text, "choice": _choice}.get(KEYS[key].kind, _number)(column, operator, value)
 
 
 def _text(column: ColumnElement[Any], operator: str, value: Any) -> Condition:

@@ -16,7 +16,7 @@ FOR_EVER = 0
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """``None``: not said. :data:`FOR_EVER`: no limit."""
+    """``None``: not set. :data:`FOR_EVER`: no limit."""
 
     retain_us: int | None = None
     """Single rows older than this are deleted."""
@@ -64,7 +64,7 @@ def read_retention(connection: Connection, project: str) -> tuple[RetentionPolic
 
 
 def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> RetentionPolicy:
-    """A project's own word wins over the service's."""
+    """What a project set wins over the service's policy."""
     return RetentionPolicy(
         for_all.retain_us if own.retain_us is None else own.retain_us,
         for_all.max_bytes if own.max_bytes is None else own.max_bytes,

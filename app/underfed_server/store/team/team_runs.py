@@ -104,11 +104,7 @@ def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamR
     return [_team_run(row, *(beside.get(row["run_id"], []) for beside in (ranks, places, loaders))) for row in rows]
 
 
-def _dataset_type(row: RowMapping, loaders: Sequence[RowMapping]) -> str | None:
-    return next((each["info"].get("dataset_type") for each in loaders if each["loader"] == row["loader"]), None)
-
-
-# Not whole rows: to read what else runs and ranks told takes most of the time.
+# Not whole rows: to read their other columns takes most of the time.
 _run, _rank, _place, _loader = tables.run.c, tables.rank.c, tables.storage.c, tables.loader.c
 _RUN: Columns = (
     _run.run_id, _run.name, _run.edited_name, _run.project, _run.user, _run.cause, _run.hours_lost, _run.hours_used,
@@ -137,6 +133,7 @@ def _team_run(
         for place in places
         if place["loader"] == row["loader"]
     )
+    judged = (each for each in loaders if each["loader"] == row["loader"])
     return TeamRun(
         run_id=row["run_id"],
         name=row["name"] if row["edited_name"] is None else row["edited_name"],
@@ -149,14 +146,14 @@ def _team_run(
         ended_at=row["ended_at"] or row["last_seen_at"],
         hosts=_hosts(ranks),
         mounts=tuple(dict.fromkeys(mounts)),
-        dataset_type=_dataset_type(row, loaders),
+        dataset_type=next((each["info"].get("dataset_type") for each in judged), None),
         best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
         on_gpu=row["gpu_hours_lost"] is not None,
     )
 
 
 def _hosts(ranks: Sequence[RowMapping]) -> tuple[HostUse, ...]:
-    """Facts of a host come from the one rank that told them."""
+    """One rank of a host reports its facts."""
     facts = {rank["hostname"]: rank["host"] for rank in ranks if rank["host"]}
     counts: dict[str, int] = defaultdict(int)
     for rank in ranks:

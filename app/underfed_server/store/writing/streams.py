@@ -66,8 +66,8 @@ class RunState:
     streams: dict[tuple[int, int], StreamState] = field(default_factory=dict)
     """Those that were written to lately."""
     loaders: set[str] = field(default_factory=set)
-    told_by: int | None = None
-    """The lowest rank that described the run: its words win."""
+    described_by: int | None = None
+    """The lowest rank that described the run: its description counts."""
 
 
 class RunStates:
@@ -153,8 +153,8 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
     for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
         states[run_id].loaders.add(name)
     lowest = select(rank.run_id, func.min(rank.rank)).where(rank.run_id.in_(run_ids)).group_by(rank.run_id)
-    for run_id, told_by in connection.execute(lowest):
-        states[run_id].told_by = told_by
+    for run_id, described_by in connection.execute(lowest):
+        states[run_id].described_by = described_by
     return states
 
 

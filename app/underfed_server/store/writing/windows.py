@@ -82,7 +82,7 @@ class Appender:
         return stream.hot_rows, stream.hot_windows
 
     def append(self, connection: Connection, posted_windows: Sequence[PostedWindow]) -> list[Outcome]:
-        """One outcome for each posted, in order. Nothing holds before the caller's transaction is committed."""
+        """One outcome for each window, in order. Nothing counts before the caller's transaction is committed."""
         changes = _Changes()
         if posted_windows:
             self.states.load(connection, [stream_of(posted.window) for posted in posted_windows])
@@ -99,7 +99,7 @@ class Appender:
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
             return Ack(last + 1, _wants_run(run, stream, window), is_new=False)
-        # What the agent itself dropped is told by a gap in its own count; only a window that it kept can be missing.
+        # The agent leaves a gap in its own count for what it dropped itself: only a window that it kept can be missing.
         if window.previous_window_index is not None and window.previous_window_index > last:
             return OutOfOrderError(
                 f"window {window.window_index} follows {window.previous_window_index}, "
@@ -116,7 +116,7 @@ class Appender:
         return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
 
     def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
-        """What a window says of the run and its loaders, which seldom happens."""
+        """Few windows describe the run and its loaders."""
         window = posted.window
         is_first = not run.exists
         if is_first:
@@ -124,8 +124,8 @@ class Appender:
             said = {} if window.run is None else _run_columns(window.run, window.run_id)
             connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()) | said)
         if window.run is not None and (is_first or is_newest(connection, run, stream_of(window))):
-            if run.told_by is None or window.rank <= run.told_by:
-                run.told_by, run.project = window.rank, window.run.project
+            if run.described_by is None or window.rank <= run.described_by:
+                run.described_by, run.project = window.rank, window.run.project
                 if not is_first:
                     statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
                     connection.execute(statement.values(**_run_columns(window.run, window.run_id)))

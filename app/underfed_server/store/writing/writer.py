@@ -39,7 +39,7 @@ GROUP = 500
 IDLE_S = 1.0
 CLOSING_S = 30.0
 RECALL_S = 60.0
-"""How often streams are looked for that another process left, where several share a database."""
+"""How often streams that another process left are looked for, where several share a database."""
 
 PROVEN_S = 10.0
 """How long a write that went well shows that the next one would: health checks seldom write themselves."""
@@ -75,7 +75,7 @@ class Writer:
         *,
         is_shared: bool,
     ) -> None:
-        """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block.
+        """``on_stored`` is called on the writer's thread with the runs that have new windows; it must not block.
 
         ``is_shared``: other processes write to the same database.
         """
@@ -247,7 +247,7 @@ class Writer:
         return result
 
     def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
-        """One of the group spoilt the transaction for all: each gets its own, unless the database is in trouble."""
+        """One of the group failed the transaction of all: each gets its own, unless the database is in trouble."""
         if len(group) == 1 or trouble_of(error) is not None:
             for each in group:
                 each.done.set_exception(self._explained(error))

@@ -54,7 +54,7 @@ def shared_with(one: TeamRun, others: Iterable[TeamRun]) -> list[SharedCause]:
 
 
 def places(one: TeamRun) -> Iterator[Place]:
-    """Where others would meet the run's cause; nowhere for causes that are its own."""
+    """Where the cause lies that other runs may share; nowhere for causes that cannot be shared."""
     shared = all_causes()[one.cause].shared if one.cause else None
     if shared is None:
         return

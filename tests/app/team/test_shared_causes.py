@@ -9,7 +9,7 @@ import pytest
 
 from underfed_server.model import StorageKind
 from underfed_server.store.team.team_runs import HostUse, MountUse, TeamRun
-from underfed_server.team.shared import shared_causes, shared_with
+from underfed_server.team.shared_causes import shared_causes, shared_with
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 

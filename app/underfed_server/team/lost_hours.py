@@ -11,7 +11,7 @@ from underfed_server.model import GroupHours, Team
 from underfed_server.store.store import Store
 from underfed_server.store.team.team_runs import MountUse, TeamRun
 from underfed_server.team.outcomes import hit_rates, recoverable, together
-from underfed_server.team.shared import mount_name, shared_causes
+from underfed_server.team.shared_causes import mount_name, shared_causes
 
 DAYS = 7
 
@@ -109,7 +109,7 @@ def _lies_at(mount: MountUse) -> str:
 
 
 def _mount_shares(run: TeamRun) -> Shares:
-    """By the files seen on each. Data in memory lie on none that others would meet."""
+    """By the files seen on each. Data in memory lie on no mount that runs share."""
     named = [(name, mount) for mount in run.mounts if (name := mount_name(mount))]
     files = sum(max(1, mount.files_seen) for _, mount in named)
     for name, mount in named:
