@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import pytest
+
 from underfed.collector.reading.loader_records import LoaderRecords
 from underfed.collector.reading.overhead import Overhead
 from underfed.collector.reading.resume import LoaderResume, Resume, from_json
-from underfed.collector.wire import Batches, as_json
+from underfed.collector.wire import LONGEST_US, Batches, as_json
 from underfed.exchange import ring_format
 from underfed.exchange.ring_format import NOT_MEASURED, Record, head
 from underfed.exchange.run_files import RingName
@@ -156,3 +158,18 @@ def test_the_next_collector_knows_epochs_and_passes() -> None:
     (ended,) = second.steps.take_epochs()
     assert (ended.start_us, ended.steps, ended.ended) == (3, 2, "exhausted")
     assert (second.steps.dropped_steps, second.shape) == (0, (2, 4096))
+
+
+def test_a_later_column_is_told_in_the_unit_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {ring_format.DEVICE: ("gpu_idle_us", "gpu_work_us", "made_bytes")}
+    monkeypatch.setattr(ring_format, "LATER_COLUMNS", columns)
+    told: list[dict[str, int | None]] = []
+    records = loader()
+    monkeypatch.setattr(records.steps, "later", lambda _, times: told.append(times))
+    megabytes, hours_ns = 38_535_168, 2 * 3_600_000_000_000
+    records.feed_steps(STEPS, [rec(ring_format.DEVICE, 0, 7, hours_ns, 4_500, megabytes)])
+    records.feed_steps(STEPS, [rec(ring_format.DEVICE, 0, 8, NOT_MEASURED, 0, NOT_MEASURED)])
+    assert told == [
+        {"gpu_idle_us": LONGEST_US, "gpu_work_us": 5, "made_bytes": megabytes},
+        {"gpu_idle_us": None, "gpu_work_us": 0, "made_bytes": None},
+    ]

@@ -38,8 +38,8 @@ AGENT = (
     Fault(
         "a step that the device was not timed in counts as one without idling",
         "agent/underfed/collector/reading/steps.py",
-        "[None if value is None else min(LONGEST_US, value) for value in column]",
-        "[min(LONGEST_US, value or 0) for value in column]",
+        "return column if any(value is not None for value in column) else None",
+        "return [value or 0 for value in column]",
         ("tests/agent/test_steps.py",),
     ),
     Fault(

@@ -154,7 +154,7 @@ class LoaderRecords:
 
     def _later(self, each: Record) -> None:
         columns = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
-        self.steps.later(each[1], {name: _known_us(each[place]) for place, name in enumerate(columns, start=2)})
+        self.steps.later(each[1], {name: _later(name, each[place]) for place, name in enumerate(columns, start=2)})
 
     def _shape(self, _: RingName, __: int, each: Record) -> None:
         self.shape = each[1], each[2]
@@ -229,3 +229,10 @@ def _known(value: int) -> int | None:
 
 def _known_us(duration_ns: int) -> int | None:
     return None if duration_ns < 0 else _us(duration_ns)
+
+
+def _later(name: str, value: int) -> int | None:
+    """In the unit that the column's name ends in."""
+    if value < 0:
+        return None
+    return min(LONGEST_US, _us(value)) if name.endswith("_us") else value

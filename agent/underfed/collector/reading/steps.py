@@ -306,5 +306,4 @@ class LoaderSteps:
 
 def _sampled(column: list[int | None]) -> list[int | None] | None:
     """Absent where none of it was measured."""
-    measured = [None if value is None else min(LONGEST_US, value) for value in column]
-    return measured if any(value is not None for value in measured) else None
+    return column if any(value is not None for value in column) else None
