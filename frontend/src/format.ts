@@ -1,5 +1,5 @@
 /** Numbers as the page prints them. `null` was not measured and prints as "–", never as 0. */
-import type { Evidence, Setting } from './api/names'
+import type { ComparedSetting, Evidence } from './api/schema'
 
 export const NOT_MEASURED = '–'
 /** Made once: `toLocaleString` makes another with every figure. */
@@ -26,11 +26,18 @@ export function durationUnit(us: number): [us: number, unit: string] {
   return size >= 999.5 ? [1e3, 'ms'] : [1, 'µs']
 }
 
-/** All ticks of an axis in the unit of its largest, which alone carries it. */
-export function durationTick(us: number, largestUs: number): string {
-  const [divisor, unit] = durationUnit(largestUs)
-  return us === largestUs ? `${formatNumber(us / divisor)} ${unit}` : formatNumber(us / divisor)
+/** Writes the ticks of an axis in the unit of its largest, which alone carries it. */
+function ticksIn(unitOf: typeof durationUnit, per = '') {
+  return (value: number, largest: number): string => {
+    const [divisor, unit] = unitOf(largest)
+    const figure = formatNumber(value / divisor)
+    return value === largest ? `${figure} ${unit}${per}` : figure
+  }
 }
+
+export const durationTick = ticksIn(durationUnit)
+export const bytesTick = ticksIn(bytesUnit)
+export const rateTick = ticksIn(bytesUnit, '/s')
 
 /** How long something has been going on, from seconds: `"48 s"`, `"12 min"`, `"3 h 06 min"`, `"2 d 3 h"`. */
 export function formatAge(s: number): string {
@@ -141,7 +148,7 @@ export function formatRate(bytesPerS: number | null): string {
 }
 
 /** As Python writes it, since that is where it goes. */
-export function formatSetting(value: Setting | undefined): string {
+export function formatSetting(value: ComparedSetting['values'][number] | undefined): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   return String(value)

@@ -1,6 +1,5 @@
 /** Asks the service: typed by its OpenAPI, every failure is one of two errors. */
-import type { ErrorBody } from './names'
-import type { paths } from './schema'
+import type { ErrorBody, paths } from './schema'
 
 /** The service answered, and the answer is a failure. */
 export class ServiceError extends Error {

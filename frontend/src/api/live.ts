@@ -1,5 +1,5 @@
 /** The one event stream of a tab, for all views that want to hear: open while the tab is seen, opened again when it breaks. */
-import type { RunEvent } from './names'
+import type { RunEvent } from './schema'
 
 /** `connecting` covers the first opening and one silent retry; `gone` is told to the reader. */
 export type Link = 'connecting' | 'live' | 'asleep' | 'gone'

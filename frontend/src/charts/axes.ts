@@ -158,7 +158,9 @@ export function drawValueGrid(
   styleGrid(context, 'right')
   for (const value of ticks) {
     line(context, scale.left, scale.y(value), scale.right, scale.y(value))
-    context.fillText(label(value), scale.left - 8, scale.y(value) + 4)
+    const words = label(value)
+    // A long one begins at the edge of the canvas, and not beside it.
+    context.fillText(words, Math.max(scale.left - 8, context.measureText(words).width), scale.y(value) + 4)
   }
 }
 

@@ -1,5 +1,5 @@
 /** The last seconds: what each worker loads, and how the training loop waits for it. */
-import type { Timeline, TimelineBatch, TimelineStep } from '../api/names'
+import type { Timeline, TimelineBatch, TimelineStep } from '../api/schema'
 import { line, type Scale, scaleOf, timeTicks } from './axes'
 import type { Drawn } from './mount'
 import { FONT, LABEL_FONT, palette } from './palette'

@@ -1,5 +1,5 @@
 /** The mounted timeline: zoom, pan, a stretch that is chosen by dragging, and steps from batch to batch. */
-import type { TimelineBatch, TimelineStep } from '../api/names'
+import type { TimelineBatch, TimelineStep } from '../api/schema'
 import { type Attention, type Gantt, gantt, type Stretch, targetAt, wholeOf } from './gantt'
 import type { Mounted } from './mount'
 import { DRAG_PX } from './pointing'

@@ -1,5 +1,5 @@
 /** Where the hours go: what would come back with the advice there is, by whom to start, and how advice came true. */
-import type { GroupHours, HitRate, Team } from '../api/names'
+import type { GroupHours, HitRate, Team } from '../api/schema'
 import { formatFraction, formatHours, formatHoursCell, NOT_MEASURED } from '../format'
 import { runHref } from '../router'
 import { openTeam } from '../store/team'
@@ -7,6 +7,7 @@ import { hourNoun, text } from '../text/shared'
 import { team as say } from '../text/team'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { DataTable } from '../ui/parts/DataTable'
+import { Legend } from '../ui/parts/Legend'
 import { Panel } from '../ui/parts/Panel'
 import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
@@ -88,14 +89,7 @@ function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
         )}
         {low !== null && high !== null && say.interval(formatHours(low, noun), formatHours(high, noun))}
       </p>
-      <p class="legend">
-        {say.legend.map((name, index) => (
-          <span key={name}>
-            <i class={index === 0 ? 'wait' : 'lost'} aria-hidden="true" />
-            {name}
-          </span>
-        ))}
-      </p>
+      <Legend entries={Object.entries(say.legend)} />
     </div>
   )
 }

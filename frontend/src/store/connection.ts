@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { get, NoAnswer, ServiceError, signOut } from '../api/client'
 import { joinCrowd } from '../api/crowd'
 import { type Link, openLive } from '../api/live'
-import type { ServiceInfo } from '../api/names'
+import type { ServiceInfo } from '../api/schema'
 
 export const link = signal<Link>('connecting')
 /** `Date.now()` of the next try while the service is gone. */

@@ -1,7 +1,7 @@
 /** One run on its page: its parts, each read on its own, and kept fresh at most once in two seconds. */
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
-import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
+import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/schema'
 import { RUN_METRICS } from '../charts/declared/run'
 import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { subscribe } from './connection'

@@ -1,7 +1,7 @@
 /** The list of runs: rows that change in place, and an order that never changes under the pointer. */
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
-import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/names'
+import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/schema'
 import { formatTag } from '../format'
 import { subscribe } from './connection'
 import { isFiltered, MOST, type RunsFilter, requested } from './filter'

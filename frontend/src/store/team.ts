@@ -1,6 +1,6 @@
 /** What the team lost and could have back. */
 import { get } from '../api/client'
-import type { Team } from '../api/names'
+import type { Team } from '../api/schema'
 import { openResource, type Resource } from './resource'
 
 /** Hours of a week change slowly, and are summed over all its runs each time. */

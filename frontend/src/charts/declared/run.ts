@@ -2,7 +2,7 @@
  * The charts of the Run page over run time, each declared once. For another one, of a metric that the series API
  * gives, add an entry to `RUN_CHARTS`: nothing else needs to know of it.
  */
-import type { LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/names'
+import type { LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/schema'
 import { formatDuration, formatFraction } from '../../format'
 import { waiter } from '../../text/shared'
 import type { Mark } from '../annotate'

@@ -1,13 +1,14 @@
 /** A line for each compared run: where its step goes, to one scale, and how fast it is against the first. */
-import type { Anatomy, ComparedRun, Comparison } from '../../api/names'
+import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
 import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
 import { navigate, runHref } from '../../router'
 import { compareHref } from '../../store/compareHref'
 import { compare as say } from '../../text/compare'
-import { verdictTone, verdictWord } from '../../verdict'
 import { StepBar } from '../parts/AnatomyBars'
-import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
+import { Button } from '../parts/Button'
+import { StatusGlyph } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import { VerdictWord } from '../parts/VerdictWord'
 import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
 import { speedFigures } from './speedFigures'
@@ -66,10 +67,10 @@ function Name({ run, place }: { run: ComparedRun; place: number }) {
         <RunSwatch place={place} />
         <a href={runHref(run.run.run_id)}>{run.label}</a>
       </span>
-      <small class={`with-glyph ${verdictTone(run.run)}`}>
-        <VerdictGlyph judged={run.run} />
-        {verdictWord(run.run, run.run.status)}
-        {run.run.status === 'running' && <StatusGlyph status="running" />}
+      <small>
+        <VerdictWord judged={run.run}>
+          {run.run.status === 'running' && <StatusGlyph status="running" />}
+        </VerdictWord>
       </small>
     </div>
   )
@@ -104,24 +105,22 @@ function Actions({ run, place, ids, query }: Omit<ActionsProps, 'comparison'>) {
   return (
     <span class="run-line-actions">
       {place > 0 && (
-        <button
-          type="button"
-          class="button small"
+        <Button
+          kind="small"
           aria-label={say.makeBaselineOf(run.label)}
           onClick={() => navigate(compareHref([id, ...others], query))}
         >
           {say.makeBaseline}
-        </button>
+        </Button>
       )}
-      <button
-        type="button"
-        class="button plain small"
+      <Button
+        kind="plain small"
         aria-label={say.remove(run.label)}
         title={say.remove(run.label)}
         onClick={() => navigate(compareHref(others, query))}
       >
         ×
-      </button>
+      </Button>
     </span>
   )
 }

@@ -1,5 +1,5 @@
 /** How many times as fast a run is, with its interval, on a line that all compared runs share. */
-import type { ComparedRun } from '../../api/names'
+import type { ComparedRun } from '../../api/schema'
 import { runStyle } from '../../charts/declared/compare'
 import { formatFactor, plainFactor } from '../../format'
 import { compare as say } from '../../text/compare'

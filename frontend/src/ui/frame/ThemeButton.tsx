@@ -1,6 +1,7 @@
 /** Light, dark, or as the system says: a press goes on to the next, the glyph and the word say which it is. */
 import { frame as say } from '../../text/frame'
 import { chosenTheme, nextTheme } from '../../theme'
+import { Button } from '../parts/Button'
 
 const GLYPHS = {
   light:
@@ -13,9 +14,8 @@ export function ThemeButton() {
   const theme = chosenTheme.value ?? 'system'
   const word = say.themes[theme]
   return (
-    <button
-      type="button"
-      class="button plain theme"
+    <Button
+      kind="plain theme"
       aria-label={say.themeTitle(word)}
       title={say.themeTitle(word)}
       onClick={nextTheme}
@@ -37,6 +37,6 @@ export function ThemeButton() {
         <path d={GLYPHS[theme]} stroke="currentColor" stroke-width="1.4" />
       </svg>
       <span class="wide-only">{word}</span>
-    </button>
+    </Button>
   )
 }

@@ -1,6 +1,7 @@
 /** What was just done to runs, with the way back. */
 import { dismiss, notice } from '../../store/notice'
 import { actions as say, text } from '../../text/shared'
+import { Button } from '../parts/Button'
 import './Toast.css'
 
 export function Toast() {
@@ -11,13 +12,13 @@ export function Toast() {
         <>
           <span>{shown.text}</span>
           {shown.undo && (
-            <button type="button" class="button small" onClick={() => void shown.undo?.()}>
+            <Button kind="small" onClick={() => void shown.undo?.()}>
               {say.undo}
-            </button>
+            </Button>
           )}
-          <button type="button" class="button plain" aria-label={text.close} onClick={dismiss}>
+          <Button kind="plain" aria-label={text.close} onClick={dismiss}>
             ×
-          </button>
+          </Button>
         </>
       )}
     </div>

@@ -7,6 +7,7 @@ import { isFiltered, parseFilter } from '../../store/filter'
 import type { RunsStore } from '../../store/runs'
 import { frame, link as say } from '../../text/frame'
 import { text } from '../../text/shared'
+import { Button } from '../parts/Button'
 import { searchRuns } from '../parts/page'
 import { useRuns } from '../parts/stores'
 import { ThemeButton } from './ThemeButton'
@@ -42,20 +43,14 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
         <LinkState />
         <WhoAsks />
         {!onRuns && (
-          <button type="button" class="button plain wide-only" onClick={searchRuns}>
+          <Button kind="plain wide-only" onClick={searchRuns}>
             {frame.search} <kbd>/</kbd>
-          </button>
+          </Button>
         )}
         <ThemeButton />
-        <button
-          type="button"
-          class="button plain"
-          aria-label={frame.shortcuts}
-          title={`${frame.shortcuts} (?)`}
-          onClick={onKeys}
-        >
+        <Button kind="plain" aria-label={frame.shortcuts} title={`${frame.shortcuts} (?)`} onClick={onKeys}>
           ?
-        </button>
+        </Button>
       </div>
     </header>
   )
@@ -74,9 +69,9 @@ function WhoAsks() {
   if (!info?.token_required || !info.signed_in) return null
   if (info.user !== null) return <span class="link-state wide-only">{info.user}</span>
   return (
-    <button type="button" class="button plain wide-only" onClick={() => void leave()}>
+    <Button kind="plain wide-only" onClick={() => void leave()}>
       {frame.signOut}
-    </button>
+    </Button>
   )
 }
 

@@ -1,6 +1,6 @@
 /** One host in the table: its GPUs as cells, who keeps its cores busy, how full it is, and the runs on it. */
 import { serviceNow } from '../../api/client'
-import type { Host, HostFlow, HostGpu, HostRun } from '../../api/names'
+import type { Host, HostFlow, HostGpu, HostRun } from '../../api/schema'
 import { formatBytes, formatDay, formatFraction, formatNumber, formatRate, plural } from '../../format'
 import { runHref } from '../../router'
 import { hosts as say } from '../../text/hosts'
@@ -147,7 +147,7 @@ function Runs({ host }: { host: Host }) {
 }
 
 export function RunLink({ run }: { run: HostRun }) {
-  const word = verdictWord(run, run.status)
+  const word = verdictWord(run)
   return (
     <span class={`host-run with-glyph verdict-word ${verdictTone(run)}`}>
       <span role="img" aria-label={word} title={`${word}${run.cause_label ? `, ${run.cause_label}` : ''}`}>

@@ -1,5 +1,5 @@
 /** Where a step goes, now and with the first fix, to one scale. */
-import type { Advice, Anatomy } from '../../api/names'
+import type { Advice, Anatomy } from '../../api/schema'
 import { formatDuration, formatFactor, formatSetting } from '../../format'
 import { anatomy as say } from '../../text/shared'
 import './AnatomyBars.css'

@@ -1,11 +1,12 @@
 /** What is wrong, in a thin bar above what still holds. */
 import type { ComponentChildren } from 'preact'
 import { type ServiceError, serviceNow } from '../../api/client'
-import type { DiedWorker, Run, WorkersPage } from '../../api/names'
+import type { DiedWorker, Run, WorkersPage } from '../../api/schema'
 import { asSentence, capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../../format'
 import { now } from '../../store/clock'
 import { lastHeardAt, link, retryAt, retryNow } from '../../store/connection'
 import { banner, text } from '../../text/shared'
+import { Button } from './Button'
 import { CopyButton } from './CopyButton'
 import './Banner.css'
 
@@ -33,9 +34,9 @@ export function GoneBanner() {
       <Banner title={banner.gone}>
         {/* The countdown is for the eye: read out each second it would be noise. */}
         <span aria-live="off">{banner.goneDetail(retryInS, asOf)}</span>{' '}
-        <button type="button" class="button small" onClick={retryNow}>
+        <Button kind="small" onClick={retryNow}>
           {banner.tryNow}
-        </button>
+        </Button>
       </Banner>
     </div>
   )
@@ -126,9 +127,9 @@ export function NotLoadedBanner() {
 
 function Reload() {
   return (
-    <button type="button" class="button small" onClick={() => location.reload()}>
+    <Button kind="small" onClick={() => location.reload()}>
       {banner.reload}
-    </button>
+    </Button>
   )
 }
 

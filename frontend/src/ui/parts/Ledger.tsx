@@ -1,5 +1,5 @@
 /** Predicted against observed: what an advised change gained in the run that carried it. */
-import type { LedgerEntry, Run } from '../../api/names'
+import type { LedgerEntry, Run } from '../../api/schema'
 import { asSentence, formatFactor, formatSetting } from '../../format'
 import { runHref } from '../../router'
 import { ledger as say } from '../../text/shared'

@@ -5,6 +5,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Block } from '../../charts/picture'
 import { navigate, route, withQuery } from '../../router'
 import { text } from '../../text/shared'
+import { Button } from './Button'
 import { DataTable } from './DataTable'
 import type { Figures, WordTable } from './figures'
 import { PanelMenu } from './PanelMenu'
@@ -40,15 +41,14 @@ export function Panel(props: PanelProps) {
         <span class="controls">
           {controls}
           {figures?.tables && (
-            <button
-              type="button"
-              class="button small"
+            <Button
+              kind="small"
               aria-pressed={isTable}
               aria-label={`${isTable ? text.asChart : text.asTable}: ${title}`}
               onClick={switchView}
             >
               {isTable ? text.asChart : text.asTable}
-            </button>
+            </Button>
           )}
           {name && (
             <PanelMenu title={title} name={name} figures={figures} picture={isTable ? undefined : picture} />

@@ -1,6 +1,6 @@
 /** How the run was started, by what versions and with which configuration; what the job's run before had is marked. */
 
-import type { Run } from '../../api/names'
+import type { Run } from '../../api/schema'
 import { formatSetting } from '../../format'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'

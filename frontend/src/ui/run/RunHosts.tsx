@@ -1,7 +1,7 @@
 /** The hosts of a run while it ran, on the time axis of its other panels: who else wanted the same. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { HostsPage } from '../../api/names'
+import type { HostsPage } from '../../api/schema'
 import { stepColumns } from '../../store/columns'
 import { readSpan } from '../../store/hosts'
 import { openResource } from '../../store/resource'

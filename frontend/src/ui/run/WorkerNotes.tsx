@@ -1,5 +1,5 @@
 /** What workers are as processes, in a few quiet lines: memory, threads, how some ended, and what follows their work. */
-import type { WorkerInfo, WorkersPage } from '../../api/names'
+import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { capital, formatBytes, formatDuration, NOT_MEASURED } from '../../format'
 import { workers as say } from '../../text/charts'
 import './WorkerNotes.css'

@@ -1,5 +1,5 @@
 /** What happened during a run, as lines over its charts: epochs, validation, workers that died, others that interfered. */
-import type { Diagnosis, Run, SeriesPage } from '../../api/names'
+import type { Diagnosis, Run, SeriesPage } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
 import { charts as say } from '../../text/charts'
 

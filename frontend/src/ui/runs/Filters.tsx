@@ -1,7 +1,7 @@
 /** Search and filters of the runs table; what is chosen stands in the address. */
 import { useSignal, useSignalEffect } from '@preact/signals'
+import type { ComponentProps } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { StatusCounts } from '../../api/names'
 import { capital } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { completions, isUnfinished } from '../../store/completions'
@@ -9,7 +9,7 @@ import { BOUNDS, type RunsFilter, STATUSES } from '../../store/filter'
 import { labelOf, labels } from '../../store/labels'
 import { choosing, chosenIn } from '../../store/terms'
 import { runs } from '../../text/runs'
-import { Choice } from '../parts/Choice'
+import { Choice, Choices } from '../parts/Choice'
 import { useRuns } from '../parts/stores'
 import { activeFilters } from './activeFilters'
 import { ColumnsMenu } from './ColumnsMenu'
@@ -27,7 +27,7 @@ interface FilterProps {
 }
 
 export function Filters({ filter, query }: FilterProps) {
-  const { choices, counts } = useRuns()
+  const { choices } = useRuns()
   const { hosts, projects, tags, users } = choices.value
   const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
     navigate(`/${withQuery(query, changes)}`, how)
@@ -36,36 +36,44 @@ export function Filters({ filter, query }: FilterProps) {
   return (
     <search class="filters screen-only">
       <SearchField asked={filter.q} onSearch={q => set({ q }, 'replace')} />
-      <StatusChoice chosen={filter.status} counts={counts.value} onChoose={status => set({ status })} />
-      <Choice
+      <Choices
+        label={runs.statusGroup}
+        value={filter.status}
+        options={[null, ...STATUSES].map(status => [status, <StatusName key="name" status={status} />])}
+        onChoose={status => set({ status })}
+      />
+      <Offered
         label={runs.verdictLabel}
-        any={runs.verdictLabel}
         value={filter.bound}
         options={BOUNDS.map(bound => [bound, capital(labelOf('bound', bound))])}
         onChoose={bound => set({ bound })}
       />
-      <NameChoice
+      <Offered
         label={runs.columns.user}
         value={chosenIn(filter.q, 'user')}
-        names={users}
+        options={named(users)}
         onChoose={term('user')}
       />
-      <NameChoice
+      <Offered
         label={runs.columns.host}
         value={chosenIn(filter.q, 'host')}
-        names={hosts}
+        options={named(hosts)}
         onChoose={term('host')}
       />
-      <NameChoice label={runs.tagLabel} value={filter.tag} names={tags} onChoose={tag => set({ tag })} />
-      <NameChoice
+      <Offered
+        label={runs.tagLabel}
+        value={filter.tag}
+        options={named(tags)}
+        onChoose={tag => set({ tag })}
+      />
+      <Offered
         label={runs.projectLabel}
         value={filter.project}
-        names={projects}
+        options={named(projects)}
         onChoose={project => set({ project })}
       />
-      <Choice
+      <Offered
         label={runs.timeLabel}
-        any={runs.timeLabel}
         value={timeIn(filter.q)}
         options={TIMES.map(time => [time, capital(runs.times[time] ?? time)])}
         onChoose={term('seen', '<')}
@@ -86,26 +94,14 @@ function timeIn(q: string): string | null {
   return time !== null && TIMES.includes(time) ? time : null
 }
 
-interface NameChoiceProps {
-  label: string
-  value: string | null
-  names: readonly string[]
-  onChoose(name: string | null): void
-}
+const named = (names: readonly string[]) => names.map(name => [name, name] as const)
 
-/** Of one name there is nothing to choose, unless it was chosen already. */
-function NameChoice({ label, value, names, onChoose }: NameChoiceProps) {
-  const all = value === null || names.includes(value) ? names : [value, ...names]
+/** Of one there is nothing to choose, unless it was chosen already. */
+function Offered({ label, value, options, onChoose }: ComponentProps<typeof Choice>) {
+  const isOffered = value === null || options.some(([one]) => one === value)
+  const all = isOffered ? options : [[value, value] as const, ...options]
   if (all.length < 2 && value === null) return null
-  return (
-    <Choice
-      label={label}
-      any={label}
-      value={value}
-      options={all.map(name => [name, name])}
-      onChoose={onChoose}
-    />
-  )
+  return <Choice label={label} any={label} value={value} options={all} onChoose={onChoose} />
 }
 
 interface ChipsProps {
@@ -208,29 +204,13 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
   )
 }
 
-interface StatusChoiceProps {
-  chosen: RunsFilter['status']
-  counts: StatusCounts | null
-  onChoose(status: RunsFilter['status']): void
-}
-
-function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
-  const options = [null, ...STATUSES] as const
+function StatusName({ status }: Pick<RunsFilter, 'status'>) {
+  const counts = useRuns().counts.value
   return (
-    <fieldset class="choices">
-      <legend class="visually-hidden">{runs.statusGroup}</legend>
-      {options.map(status => (
-        <button
-          key={status ?? 'all'}
-          type="button"
-          aria-pressed={chosen === status}
-          onClick={() => onChoose(status)}
-        >
-          {status === null ? runs.all : capital(labelOf('status', status))}{' '}
-          {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
-        </button>
-      ))}
-    </fieldset>
+    <>
+      {status === null ? runs.all : capital(labelOf('status', status))}{' '}
+      {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
+    </>
   )
 }
 

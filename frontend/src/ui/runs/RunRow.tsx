@@ -1,6 +1,6 @@
 /** One run in the table. It reads its own signal: a live run redraws its own row and no other. */
 import type { Signal } from '@preact/signals'
-import type { RunSummary } from '../../api/names'
+import type { RunSummary } from '../../api/schema'
 import { formatAgeCell, formatTag } from '../../format'
 import { runHref, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'

@@ -6,6 +6,7 @@ import { COLUMN_IDS, type ColumnId, chosen } from '../../store/chosen'
 import type { RunsFilter } from '../../store/filter'
 import { keyOf, nextSort, type SortKey } from '../../store/order'
 import { runs as say, selecting } from '../../text/runs'
+import { Button } from '../parts/Button'
 import { useRuns } from '../parts/stores'
 import { type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
 import { narrow, useMatch } from './media'
@@ -171,9 +172,9 @@ function Pending() {
   return (
     <p class="pending screen-only" hidden={moves === 0 && fresh === 0}>
       {say.moved(moves, fresh)}{' '}
-      <button type="button" class="button small" onClick={resort}>
+      <Button kind="small" onClick={resort}>
         {say.resort}
-      </button>
+      </Button>
     </p>
   )
 }

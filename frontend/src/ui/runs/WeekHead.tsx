@@ -1,6 +1,6 @@
 /** The week in one sentence, by cause, and day by day; causes and days choose what the table lists. */
 import { useSignal } from '@preact/signals'
-import type { CauseHours, Week } from '../../api/names'
+import type { CauseHours, Week } from '../../api/schema'
 import { formatFraction, formatHours, formatHoursCell, formatWeekday } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { hasTerm, ofDay, toggled } from '../../store/terms'

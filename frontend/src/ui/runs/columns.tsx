@@ -1,7 +1,7 @@
 /** The columns of the runs table: what each says of a run, how wide it is, and which of them there is room for. */
 import type { ComponentChildren } from 'preact'
 import { serviceNow } from '../../api/client'
-import type { RunSummary } from '../../api/names'
+import type { RunSummary } from '../../api/schema'
 import {
   formatAgeCell,
   formatDay,

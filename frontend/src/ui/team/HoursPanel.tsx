@@ -1,5 +1,5 @@
 /** Hours lost by one kind of group, ranked: the darker part of a bar could be recovered with the best advice. */
-import type { GroupHours } from '../../api/names'
+import type { GroupHours } from '../../api/schema'
 import { formatHoursCell } from '../../format'
 import { withQuery } from '../../router'
 import { team as say } from '../../text/team'
@@ -20,9 +20,9 @@ const COLUMNS: readonly FigureColumn<GroupHours>[] = [
       return group.search === null ? text : { text, href: searchHref(group) }
     },
   },
-  { name: 'runs', label: RUNS, value: group => group.runs },
+  { name: 'runs', label: RUNS },
   hoursColumn('hours_lost', LOST, group => group.hours_lost),
-  { name: 'hours_used', value: group => group.hours_used },
+  { name: 'hours_used' },
   {
     label: OF_USED,
     unit: 'fraction',
