@@ -154,29 +154,24 @@ export function formatSetting(value: ComparedSetting['values'][number] | undefin
   return String(value)
 }
 
+/** By unit of the API; a figure of another one, or without one, is a plain number. */
+export const FORMATS: Readonly<Record<string, (value: number) => string>> = {
+  us: formatDuration,
+  fraction: formatFraction,
+  bytes: formatBytes,
+  bytes_per_s: formatRate,
+  factor: formatFactor,
+  w: value => `${formatNumber(value)} W`,
+}
+const IN_WORDS: typeof FORMATS = {
+  ...FORMATS,
+  per_s: value => `${formatNumber(value)} per s`,
+  cores: value => plural(Number(value.toPrecision(3)), 'core'),
+}
+
 export function formatEvidence({ value, unit }: Evidence): string {
   if (value === null) return NOT_MEASURED
-  if (typeof value === 'string') return value
-  switch (unit) {
-    case 'us':
-      return formatDuration(value)
-    case 'fraction':
-      return formatFraction(value)
-    case 'bytes':
-      return formatBytes(value)
-    case 'bytes_per_s':
-      return formatRate(value)
-    case 'per_s':
-      return `${formatNumber(value)} per s`
-    case 'cores':
-      return plural(Number(value.toPrecision(3)), 'core')
-    case 'factor':
-      return formatFactor(value)
-    case 'w':
-      return `${formatNumber(value)} W`
-    default:
-      return formatNumber(value)
-  }
+  return typeof value === 'string' ? value : (IN_WORDS[unit] ?? formatNumber)(value)
 }
 
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })

@@ -4,12 +4,9 @@ import {
   bytesTick,
   bytesUnit,
   durationTick,
-  formatBytes,
-  formatDuration,
-  formatFactor,
+  FORMATS,
   formatFraction,
   formatNumber,
-  formatRate,
   NOT_MEASURED,
   rateTick,
 } from '../format'
@@ -18,20 +15,10 @@ import { type Column, highest, quantile } from './columns'
 
 export type Unit = Series['unit']
 
-const FORMATS: Partial<Record<Unit, (value: number) => string>> = {
-  us: formatDuration,
-  fraction: formatFraction,
-  bytes: formatBytes,
-  bytes_per_s: formatRate,
-  per_s: formatNumber,
-  factor: formatFactor,
-  w: value => `${formatNumber(value)} W`,
-}
-
 /** In words, with its unit: `formatValue('us', 412_000)` → `"412 ms"`. Counts have one digit after the point. */
 export function formatValue(unit: Unit, value: number | null): string {
   if (value === null) return NOT_MEASURED
-  return FORMATS[unit]?.(value) ?? formatNumber(Number(value.toFixed(1)))
+  return FORMATS[unit]?.(value) ?? formatNumber(unit === 'per_s' ? value : Number(value.toFixed(1)))
 }
 
 const TICKS: Partial<Record<Unit, ValueAxis['tick']>> = {

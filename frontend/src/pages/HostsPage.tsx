@@ -49,7 +49,7 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
   const project = service.value?.project ?? null
   return (
     <>
-      <div class="hosts-head">
+      <div class="page-head hosts-head">
         {hostname === null ? (
           <Sentence hosts={page.hosts} />
         ) : (
@@ -101,8 +101,9 @@ function Sentence({ hosts }: { hosts: readonly Host[] }) {
 
 const NAMED = 3
 
+const LIST = new Intl.ListFormat('en-GB')
+
 function list(names: readonly string[]): string {
-  const told =
-    names.length > NAMED ? [...names.slice(0, NAMED - 1), `${names.length - NAMED + 1} more`] : names
-  return told.length > 1 ? `${told.slice(0, -1).join(', ')} and ${told.at(-1)}` : (told[0] ?? '')
+  const rest = names.length - NAMED + 1
+  return LIST.format(rest > 1 ? [...names.slice(0, NAMED - 1), `${rest} more`] : names)
 }

@@ -93,13 +93,13 @@ function Step({ run, anatomy, longestUs }: StepProps) {
   )
 }
 
-interface ActionsProps extends ComparedRunsProps {
+interface ActionsProps extends Pick<ComparedRunsProps, 'query'> {
   run: ComparedRun
   place: number
   ids: readonly string[]
 }
 
-function Actions({ run, place, ids, query }: Omit<ActionsProps, 'comparison'>) {
+function Actions({ run, place, ids, query }: ActionsProps) {
   const id = run.run.run_id
   const others = ids.filter(one => one !== id)
   return (

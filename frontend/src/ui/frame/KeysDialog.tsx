@@ -19,7 +19,7 @@ export function KeysDialog({ onClose }: { onClose(): void }) {
               </div>
             ))}
           </dl>
-          <label>
+          <label class="row">
             <input
               type="checkbox"
               checked={shortcutsAreOn.value}

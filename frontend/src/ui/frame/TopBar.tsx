@@ -13,12 +13,7 @@ import { useRuns } from '../parts/stores'
 import { ThemeButton } from './ThemeButton'
 import './TopBar.css'
 
-const PAGES = [
-  { page: 'runs', href: '/' },
-  { page: 'compare', href: '/compare' },
-  { page: 'hosts', href: '/hosts' },
-  { page: 'team', href: '/team' },
-] as const
+const PAGES = { runs: '/', compare: '/compare', hosts: '/hosts', team: '/team' } as const
 
 export function TopBar({ onKeys }: { onKeys(): void }) {
   const onRuns = route.value.page === 'runs'
@@ -29,13 +24,9 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
         <span>{text.product}</span>
       </a>
       <nav aria-label={frame.navigation}>
-        {PAGES.map(({ page, href }) => (
-          <a
-            key={page}
-            href={href}
-            {...(route.value.page === page ? { 'aria-current': 'page' as const } : {})}
-          >
-            {text[page]}
+        {Object.entries(PAGES).map(([page, href]) => (
+          <a key={page} href={href} aria-current={route.value.page === page ? 'page' : undefined}>
+            {text[page as keyof typeof PAGES]}
           </a>
         ))}
       </nav>

@@ -9,8 +9,6 @@ import { VerdictGlyph } from '../parts/Glyph'
 import { Meter } from './Meter'
 import './HostRow.css'
 
-export const hostHref = (hostname: string): string => `/hosts?host=${encodeURIComponent(hostname)}`
-
 export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
   const { columns } = say
   return (
@@ -18,7 +16,7 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
       <tr class={`host ${host.is_live ? '' : 'resting'}`}>
         <th scope="row">
           {isLink ? (
-            <a class="mono-name" href={hostHref(host.hostname)}>
+            <a class="mono-name" href={`/hosts?host=${encodeURIComponent(host.hostname)}`}>
               {host.hostname}
             </a>
           ) : (
@@ -146,7 +144,7 @@ function Runs({ host }: { host: Host }) {
   )
 }
 
-export function RunLink({ run }: { run: HostRun }) {
+function RunLink({ run }: { run: HostRun }) {
   const word = verdictWord(run)
   return (
     <span class={`host-run with-glyph verdict-word ${verdictTone(run)}`}>

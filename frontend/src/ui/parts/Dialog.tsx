@@ -64,7 +64,7 @@ export function FormDialog(props: FormDialogProps) {
               {asSentence(why)}
             </p>
           )}
-          <p class="dialog-actions">
+          <p class="dialog-actions row">
             <Button type="submit" kind="primary" disabled={!canSave}>
               {text.save}
             </Button>

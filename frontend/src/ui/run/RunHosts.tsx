@@ -10,14 +10,13 @@ import { hostPanels as say } from '../../text/charts'
 import { TroubleBanner } from '../parts/Banner'
 import { Choice } from '../parts/Choice'
 import { HostPanels } from '../parts/HostPanels'
+import { isNarrow } from '../parts/media'
 import { useStore } from '../parts/stores'
 import './RunHosts.css'
 
-const NARROW = '(max-width: 640px)'
-
 export function RunHosts({ store, run }: { store: RunStore; run: Still }) {
   const chosen = useSignal(run.hostnames[0] ?? null)
-  const isOpen = useSignal(!matchMedia(NARROW).matches)
+  const isOpen = useSignal(!isNarrow.peek())
   const hostname = chosen.value
   if (hostname === null) return null
   return (

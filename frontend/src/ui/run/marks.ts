@@ -25,12 +25,10 @@ function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
 
 /** One mark for those that were gone at one instant. */
 function deaths(run: Happened, page: SeriesPage): readonly Mark[] {
-  const workers = new Map<number, number[]>()
-  for (const { rank, loader, worker, end_us: endUs } of run.died_workers) {
-    if (rank !== page.rank || loader !== page.loader || endUs === null) continue
-    workers.set(endUs, [...(workers.get(endUs) ?? []), worker])
-  }
-  return [...workers].map(([endUs, gone]) => ({ at: endUs / 1e6, label: say.died(gone), isEvent: true }))
+  const here = run.died_workers.filter(one => one.rank === page.rank && one.loader === page.loader)
+  return [...Map.groupBy(here, one => one.end_us)].flatMap(([endUs, gone]) =>
+    endUs === null ? [] : [{ at: endUs / 1e6, label: say.died(gone.map(one => one.worker)), isEvent: true }],
+  )
 }
 
 /** From its beginning, or from the run's own. */

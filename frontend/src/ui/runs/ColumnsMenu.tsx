@@ -16,7 +16,7 @@ export function ColumnsMenu() {
           <fieldset class="menu-columns">
             <legend class="visually-hidden">{say.columnsMenu}</legend>
             {COLUMN_IDS.map(id => (
-              <label key={id}>
+              <label key={id} class="row">
                 <input
                   type="checkbox"
                   checked={shown.includes(id)}

@@ -78,7 +78,7 @@ export function Filters({ filter, query }: FilterProps) {
         options={TIMES.map(time => [time, capital(runs.times[time] ?? time)])}
         onChoose={term('seen', '<')}
       />
-      <div class="filters-end">
+      <div class="filters-end row">
         <Count filter={filter} />
         <ColumnsMenu />
         <MoreMenu filter={filter} onArchived={archived => set({ archived })} />

@@ -32,7 +32,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
         {isNarrow || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow && (
-          <span class="second-line">
+          <span class="second-line cut">
             <VerdictCell run={run} isShort /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
         )}

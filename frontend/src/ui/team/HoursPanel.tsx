@@ -80,9 +80,9 @@ export function searchHref(group: GroupHours): string {
 function GroupName({ group }: { group: GroupHours }) {
   const name = group.name || say.unknown
   return group.search === null ? (
-    <span class="hours-name">{name}</span>
+    <span class="cut">{name}</span>
   ) : (
-    <a class="hours-name" href={searchHref(group)} title={name}>
+    <a class="cut" href={searchHref(group)} title={name}>
       {name}
     </a>
   )
