@@ -10,7 +10,15 @@ import { Meter } from './Meter'
 import './HostRow.css'
 
 export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
-  const { columns } = say
+  const cells = {
+    gpus: <Gpus gpus={host.gpus} />,
+    cores: <Cores host={host} />,
+    memory: <Level used={host.memory_used_bytes} limit={host.memory_limit_bytes} />,
+    shm: <Level used={host.shm_used_bytes} limit={host.shm_total_bytes} />,
+    disk: <Flow flow={host.disk_read} missing={host.not_measured.disks} />,
+    network: <Flow flow={host.network_received} missing={host.not_measured.networks} />,
+    runs: <Runs host={host} />,
+  }
   return (
     <>
       <tr class={`host ${host.is_live ? '' : 'resting'}`}>
@@ -24,27 +32,11 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
           )}
           <small>{hardware(host)}</small>
         </th>
-        <td data-label={columns.gpus}>
-          <Gpus gpus={host.gpus} />
-        </td>
-        <td data-label={columns.cores}>
-          <Cores host={host} />
-        </td>
-        <td data-label={columns.memory}>
-          <Level used={host.memory_used_bytes} limit={host.memory_limit_bytes} />
-        </td>
-        <td data-label={columns.shm}>
-          <Level used={host.shm_used_bytes} limit={host.shm_total_bytes} />
-        </td>
-        <td data-label={columns.disk}>
-          <Flow flow={host.disk_read} missing={host.not_measured.disks} />
-        </td>
-        <td data-label={columns.network}>
-          <Flow flow={host.network_received} missing={host.not_measured.networks} />
-        </td>
-        <td data-label={columns.runs}>
-          <Runs host={host} />
-        </td>
+        {Object.entries(cells).map(([column, cell]) => (
+          <td key={column} data-label={say.columns[column as keyof typeof cells]}>
+            {cell}
+          </td>
+        ))}
       </tr>
       {host.competing.length > 0 && (
         <tr class="competing">

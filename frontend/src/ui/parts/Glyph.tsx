@@ -1,35 +1,32 @@
 /** Status and verdict as shapes: they are told apart without colour. */
-import type { ComponentChildren } from 'preact'
 import type { RunSummary } from '../../api/schema'
 import { hasSomeWait, isOpen, type Judged } from '../../verdict'
 
-function Shape({ beats = false, children }: { beats?: boolean; children: ComponentChildren }) {
-  return (
-    <svg
-      width="12"
-      height="12"
-      viewBox="0 0 12 12"
-      class={`glyph ${beats ? 'beating' : ''}`}
-      aria-hidden="true"
-    >
-      {children}
-    </svg>
-  )
-}
-
-function Line({ d, stroke, width = 1.6 }: { d: string; stroke: string; width?: number }) {
-  return <path d={d} fill="none" stroke={`var(--${stroke})`} stroke-width={width} />
-}
+const SIZE = { width: 12, height: 12, viewBox: '0 0 12 12', class: 'glyph' } as const
 
 export function StatusGlyph({ status }: Pick<RunSummary, 'status'>) {
-  if (status === 'lost') return <Ring dashed />
-  return (
-    <Shape beats={status === 'running'}>
-      {status === 'running' && <circle cx="6" cy="6" r="4" fill="var(--good)" />}
-      {status === 'finished' && <Line d="M2 6.5l2.6 2.6L10 3.4" stroke="ink-3" />}
-      {status === 'crashed' && <Line d="M3 3l6 6M9 3l-6 6" stroke="ink" width={1.8} />}
-    </Shape>
-  )
+  switch (status) {
+    case 'running':
+      return (
+        <svg {...SIZE} class="glyph beating" aria-hidden="true">
+          <circle cx="6" cy="6" r="4" fill="var(--good)" />
+        </svg>
+      )
+    case 'finished':
+      return (
+        <svg {...SIZE} aria-hidden="true">
+          <path d="M2 6.5l2.6 2.6L10 3.4" fill="none" stroke="var(--ink-3)" stroke-width="1.6" />
+        </svg>
+      )
+    case 'crashed':
+      return (
+        <svg {...SIZE} aria-hidden="true">
+          <path d="M3 3l6 6M9 3l-6 6" fill="none" stroke="var(--ink)" stroke-width="1.8" />
+        </svg>
+      )
+    case 'lost':
+      return <Ring dashed />
+  }
 }
 
 export function VerdictGlyph({ judged }: { judged: Judged }) {
@@ -40,26 +37,26 @@ export function VerdictGlyph({ judged }: { judged: Judged }) {
 
 export function Diamond() {
   return (
-    <Shape>
+    <svg {...SIZE} aria-hidden="true">
       <path d="M6 0l6 6-6 6-6-6z" fill="currentColor" />
-    </Shape>
+    </svg>
   )
 }
 
 function HalfDiamond() {
   return (
-    <Shape>
-      <Line d="M6 1l5 5-5 5-5-5z" stroke="wait" />
+    <svg {...SIZE} aria-hidden="true">
+      <path d="M6 1l5 5-5 5-5-5z" fill="none" stroke="var(--wait)" stroke-width="1.6" />
       <path d="M6 1l5 5-5 5z" fill="var(--wait)" />
-    </Shape>
+    </svg>
   )
 }
 
 export function Ring({ dashed = false }: { dashed?: boolean }) {
   const dash = dashed ? { 'stroke-dasharray': '2.4 2' } : {}
   return (
-    <Shape>
+    <svg {...SIZE} aria-hidden="true">
       <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" stroke-width="1.6" {...dash} />
-    </Shape>
+    </svg>
   )
 }

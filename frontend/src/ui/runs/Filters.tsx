@@ -33,6 +33,17 @@ export function Filters({ filter, query }: FilterProps) {
     navigate(`/${withQuery(query, changes)}`, how)
   const term = (key: string, operator?: string) => (value: string | null) =>
     set({ q: choosing(filter.q, key, value, operator) })
+  const put = (key: string) => (value: string | null) => set({ [key]: value })
+  const bounds = BOUNDS.map(bound => [bound, capital(labelOf('bound', bound))] as const)
+  const times = TIMES.map(time => [time, capital(runs.times[time] ?? time)] as const)
+  const menus = [
+    [runs.verdictLabel, filter.bound, bounds, put('bound')],
+    [runs.columns.user, chosenIn(filter.q, 'user'), named(users), term('user')],
+    [runs.columns.host, chosenIn(filter.q, 'host'), named(hosts), term('host')],
+    [runs.tagLabel, filter.tag, named(tags), put('tag')],
+    [runs.projectLabel, filter.project, named(projects), put('project')],
+    [runs.timeLabel, timeIn(filter.q), times, term('seen', '<')],
+  ] as const
   return (
     <search class="filters screen-only">
       <SearchField asked={filter.q} onSearch={q => set({ q }, 'replace')} />
@@ -42,42 +53,9 @@ export function Filters({ filter, query }: FilterProps) {
         options={[null, ...STATUSES].map(status => [status, <StatusName key="name" status={status} />])}
         onChoose={status => set({ status })}
       />
-      <Offered
-        label={runs.verdictLabel}
-        value={filter.bound}
-        options={BOUNDS.map(bound => [bound, capital(labelOf('bound', bound))])}
-        onChoose={bound => set({ bound })}
-      />
-      <Offered
-        label={runs.columns.user}
-        value={chosenIn(filter.q, 'user')}
-        options={named(users)}
-        onChoose={term('user')}
-      />
-      <Offered
-        label={runs.columns.host}
-        value={chosenIn(filter.q, 'host')}
-        options={named(hosts)}
-        onChoose={term('host')}
-      />
-      <Offered
-        label={runs.tagLabel}
-        value={filter.tag}
-        options={named(tags)}
-        onChoose={tag => set({ tag })}
-      />
-      <Offered
-        label={runs.projectLabel}
-        value={filter.project}
-        options={named(projects)}
-        onChoose={project => set({ project })}
-      />
-      <Offered
-        label={runs.timeLabel}
-        value={timeIn(filter.q)}
-        options={TIMES.map(time => [time, capital(runs.times[time] ?? time)])}
-        onChoose={term('seen', '<')}
-      />
+      {menus.map(([label, value, options, onChoose]) => (
+        <Offered key={label} label={label} value={value} options={options} onChoose={onChoose} />
+      ))}
       <div class="filters-end row">
         <Count filter={filter} />
         <ColumnsMenu />

@@ -7,7 +7,7 @@ import { mayChange } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
 import { ageS } from '../parts/age'
 import { useRuns } from '../parts/stores'
-import { VerdictCell } from './cells'
+import { VerdictWord } from '../parts/VerdictWord'
 import type { Column } from './columns'
 import './RunRow.css'
 
@@ -33,7 +33,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow && (
           <span class="second-line cut">
-            <VerdictCell run={run} isShort /> · {run.status_label} {formatAgeCell(ageS(run))}
+            <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
         )}
       </td>

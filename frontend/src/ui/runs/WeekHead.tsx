@@ -29,19 +29,18 @@ export function WeekHead({ week, query }: WeekProps) {
 }
 
 function Sentence({ week }: { week: Week }) {
-  if (week.hours_used === 0) {
-    return (
-      <h1 id="week-sentence" class="sentence">
-        {say.none}
-      </h1>
-    )
-  }
   const share = formatFraction(week.hours_lost / week.hours_used)
   return (
     <h1 id="week-sentence" class="sentence">
-      {say.before}
-      <em>{lostOfUsed(week)}</em>
-      {say.after(share, change(week, share))}
+      {week.hours_used === 0 ? (
+        say.none
+      ) : (
+        <>
+          {say.before}
+          <em>{lostOfUsed(week)}</em>
+          {say.after(share, change(week, share))}
+        </>
+      )}
     </h1>
   )
 }

@@ -1,21 +1,11 @@
-/** The cells of the runs table that are more than a word: the verdict, the wait and its last hour, what a fix gains. */
+/** The cells of the runs table that are more than a word: the wait and its last hour, what a fix gains. */
 import type { RunSummary } from '../../api/schema'
 import { sparkPath } from '../../charts/spark'
 import { formatFactor, formatFraction, NOT_MEASURED } from '../../format'
 import { runs as say } from '../../text/runs'
-import { VerdictWord } from '../parts/VerdictWord'
 import './cells.css'
 
 const SPARK = { width: 88, height: 20 }
-
-export function VerdictCell({ run, isShort = false }: { run: RunSummary; isShort?: boolean }) {
-  return (
-    <VerdictWord judged={run} class="verdict-word">
-      {' '}
-      {run.cause_label && !isShort && <small>{run.cause_label}</small>}
-    </VerdictWord>
-  )
-}
 
 export function Wait({ fraction }: { fraction: number | null }) {
   if (fraction === null) return <span class="faint">{NOT_MEASURED}</span>
