@@ -2,7 +2,7 @@
 import type { ComparedSetting, Evidence } from './api/schema'
 
 export const NOT_MEASURED = '–'
-/** Made once: `toLocaleString` makes another with every figure. */
+/** Built once: `toLocaleString` builds a formatter per call. */
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 9 })
 
 /** Three significant digits at most, thousands set apart, no trailing zeros: `1089.3` → `"1,089"`. */
@@ -74,7 +74,7 @@ export function formatFraction(fraction: number | null): string {
   return percent > 0 && percent < 9.95 ? `${percent.toFixed(1)}%` : `${Math.round(percent)}%`
 }
 
-/** `1.624` → `"× 1.62"`, and two digits of what is far below one: `0.0029` → `"× 0.0029"`. */
+/** `1.624` → `"× 1.62"`, and two digits of a factor far below one: `0.0029` → `"× 0.0029"`. */
 export function formatFactor(factor: number | null): string {
   return factor === null ? NOT_MEASURED : `× ${plainFactor(factor)}`
 }
@@ -147,7 +147,7 @@ export function formatRate(bytesPerS: number | null): string {
   return bytesPerS === null ? NOT_MEASURED : `${formatBytes(bytesPerS)}/s`
 }
 
-/** As Python writes it, since that is where it goes. */
+/** As Python writes it: readers copy it into their scripts. */
 export function formatSetting(value: ComparedSetting['values'][number] | undefined): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'

@@ -1,4 +1,4 @@
-/** How a verdict is told in a word and a tone. The judgement itself is the service's. */
+/** A verdict as a word and a tone. The service decides it. */
 import type { RunSummary } from './api/schema'
 
 export type Judged = Pick<RunSummary, 'bound' | 'level' | 'status'> & {
@@ -10,7 +10,7 @@ export function isOpen({ bound, level }: Judged): boolean {
   return bound === 'unknown' || level === 'unknown'
 }
 
-/** Between "nothing to gain" and "data-bound": worth a look, not a night. */
+/** Between "nothing to gain" and "data-bound": worth a look. */
 export function hasSomeWait({ bound, level }: Judged): boolean {
   return (bound === 'data' && level !== 'bound') || (bound === 'compute' && level !== 'healthy')
 }

@@ -30,7 +30,7 @@ function readPalette(): Palette {
   return { ...read, hatch: hatch(read['wait-fill'], read.wait) } as Palette
 }
 
-/** Diagonal lines, so that waiting is told apart without colour. The tile repeats without a seam. */
+/** Diagonal lines, so that waiting is recognised without colour. The tile repeats without a seam. */
 function hatch(fill: string, line: string): CanvasPattern | string {
   const scale = devicePixelRatio
   const size = Math.round(8 * scale)

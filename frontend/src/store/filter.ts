@@ -35,7 +35,7 @@ export function parseFilter(query: URLSearchParams): RunsFilter {
   }
 }
 
-/** The service answers with no more runs at once. */
+/** The service sends at most this many runs at once. */
 export const MOST = 5_000
 
 /** As the service takes it. */

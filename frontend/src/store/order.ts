@@ -1,4 +1,4 @@
-/** How runs are ordered: the service's `sort`, told again here so that live rows can be put in order. */
+/** How runs are ordered: the service's `sort`, repeated here so that live rows can be put in order. */
 import type { Signal } from '@preact/signals'
 import type { RunSummary } from '../api/schema'
 

@@ -20,14 +20,14 @@ import {
   shownChart,
 } from './declaration'
 
-/** Of what charts are made. */
+/** What the charts show. */
 export interface ShownRun {
   run: Pick<Run, 'loaders' | 'gpus' | 'num_workers'>
   page: SeriesPage
   marks: readonly Mark[]
   /** All of the run, and not a stretch of it. */
   isWhole: boolean
-  /** What stands at the right edge is so now; else it was so there. */
+  /** The right edge is now; else it is in the past. */
   endsNow: boolean
 }
 

@@ -47,7 +47,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
   )
 }
 
-/** Of a step, or where batches differ of what one takes for a sample. */
+/** Of one step, or of one sample where batch sizes differ. */
 function anatomyOf({ anatomy, batch_samples }: ComparedRun, per: Comparison['per']): Anatomy | null {
   if (!anatomy || per === 'steps') return anatomy
   if (!batch_samples) return null
@@ -82,7 +82,7 @@ interface StepProps {
   longestUs: number
 }
 
-/** Without figures there is no empty bar: the reason stands in its place. */
+/** A run without figures shows the reason instead of an empty bar. */
 function Step({ run, anatomy, longestUs }: StepProps) {
   if (!anatomy) return <p class="missing">{asSentence(run.why_not ?? NOT_MEASURED)}</p>
   return (

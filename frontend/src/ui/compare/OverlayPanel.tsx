@@ -1,4 +1,4 @@
-/** All compared runs over one axis: which metric and along what stands in the address. */
+/** All compared runs over one axis: the address holds the metric and the axis. */
 import { useMemo } from 'preact/hooks'
 import type { Comparison, SeriesPage } from '../../api/schema'
 import {
@@ -82,7 +82,7 @@ function Controls({ metric, along, per, query }: ControlsProps) {
   )
 }
 
-/** Each run's own positions below one another: they are not those of the others. */
+/** One run after the other: each has positions of its own. */
 function fileOf({ quantities, position }: Overlay): Table {
   return {
     columns: ['run', position.name, quantities[0]?.name ?? ''],

@@ -38,7 +38,7 @@ export function Ratio({ run: { speed, label, why_not }, index, runs }: RatioProp
   )
 }
 
-/** Where all others would stand if they were as fast. */
+/** The place of a run that is as fast as the baseline. */
 function Baseline({ at }: { at: string }) {
   return (
     <>

@@ -57,17 +57,17 @@ function hardware({ facts, gpus, is_live, last_seen_at }: Host): string {
 /** Filled from below by how busy it is; above that, hatched, the share that its run waits. */
 function Gpus({ gpus }: { gpus: readonly HostGpu[] }) {
   if (gpus.length === 0) return <span class="faint">{say.noGpu}</span>
-  const told = gpus.map(gpu => {
+  const labels = gpus.map(gpu => {
     const wait = gpu.data_stall_fraction === null ? null : formatFraction(gpu.data_stall_fraction)
     return say.gpu(gpu.gpu_index, formatFraction(gpu.util_fraction), wait)
   })
   return (
-    <span class="gpus" role="img" aria-label={told.join('; ')}>
+    <span class="gpus" role="img" aria-label={labels.join('; ')}>
       {gpus.map((gpu, index) => {
         const busy = gpu.util_fraction ?? 0
         const wait = Math.min(1 - busy, gpu.data_stall_fraction ?? 0)
         return (
-          <i key={gpu.gpu_index} title={told[index]} class={gpu.util_fraction === null ? 'unknown' : ''}>
+          <i key={gpu.gpu_index} title={labels[index]} class={gpu.util_fraction === null ? 'unknown' : ''}>
             <b class="wait" style={{ height: `${100 * wait}%` }} />
             <b class="busy" style={{ height: `${100 * busy}%` }} />
           </i>
@@ -81,7 +81,7 @@ function Cores({ host: { cores } }: { host: Host }) {
   const { own, others, idle } = cores
   if (own === null || others === null || idle === null) return <Meter parts={null} missing={cores.missing} />
   const all = own + others + idle || 1
-  const told = [
+  const shares = [
     [own, say.own],
     [others, say.others],
     [idle, say.idle],
@@ -93,7 +93,7 @@ function Cores({ host: { cores } }: { host: Host }) {
         ['others', others / all],
       ]}
     >
-      {told.map(([value, name], index) => (
+      {shares.map(([value, name], index) => (
         <span key={name} class={index === 0 ? '' : 'faint'}>
           {index > 0 && ' · '}
           {formatNumber(Number(value.toFixed(value < 10 ? 1 : 0)))} {name}

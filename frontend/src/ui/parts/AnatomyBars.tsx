@@ -27,7 +27,7 @@ function settingOf({ change, to }: Advice): string {
   return to === null ? change : `${change}=${formatSetting(to)}`
 }
 
-/** What of the wait is known to consist of what: not parts of the bar, which is of the host's clock. */
+/** What the wait is known to consist of. These are no parts of the bar, which shows the host clock. */
 function Within({ anatomy }: { anatomy: Anatomy }) {
   const parts = [
     [anatomy.gpu_idle_us, say.idle],

@@ -104,7 +104,7 @@ function memoryOf({ rank, loader, worker, start_us }: DiedWorker, page: WorkersP
   return seen?.lives.at(-1)?.start_us === start_us ? (seen?.rss_bytes ?? null) : null
 }
 
-/** A part that the service failed to give; the rest of the page stands. */
+/** One part could not be read; the rest of the page stays. */
 export function TroubleBanner({ what, error }: { what: string; error: ServiceError }) {
   const request = error.requestId === null ? '' : ` ${banner.request(error.requestId)}`
   return (

@@ -5,11 +5,11 @@ import './DataTable.css'
 interface DataTableProps {
   columns: readonly ComponentChildren[]
   caption: string
-  /** Figures stand right; the first column never does. */
+  /** Figures are aligned right; the first column never is. */
   isNumeric?: boolean
   class?: string
   rows?: readonly (readonly ComponentChildren[])[]
-  /** Rows of a kind of their own. */
+  /** Rows with a layout of their own. */
   children?: ComponentChildren
 }
 

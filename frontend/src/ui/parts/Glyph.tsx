@@ -1,4 +1,4 @@
-/** Status and verdict as shapes: they are told apart without colour. */
+/** Status and verdict as shapes, which differ without colour too. */
 import type { RunSummary } from '../../api/schema'
 import { hasSomeWait, isOpen, type Judged } from '../../verdict'
 

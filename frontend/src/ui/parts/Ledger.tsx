@@ -8,7 +8,7 @@ import { RangeLine } from './RangeLine'
 import './Ledger.css'
 
 interface LedgerProps {
-  /** The run whose page it is on; `null`: none's. */
+  /** On the page of this run; `null`: on another page. */
   run: Pick<Run, 'run_id'> | null
   entries: readonly LedgerEntry[]
   /** How runs are called, where that is known. */

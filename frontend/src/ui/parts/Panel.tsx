@@ -69,7 +69,7 @@ function WordsTable({ table: { caption, rows, ...table }, title }: { table: Word
   return <DataTable {...table} caption={caption ?? title} rows={cells} />
 }
 
-/** Chart or table: in the address of a panel that has a name there, else until the page is left. */
+/** Chart or table: the address remembers it for a panel with a name, else it lasts until the page is left. */
 function useView(name: string | undefined): readonly [isTable: boolean, switchView: () => void] {
   const own = useSignal(false)
   if (!name) return [own.value, () => (own.value = !own.value)]

@@ -1,4 +1,4 @@
-/** A verdict in its word, shape and tone, and what stands beside it. */
+/** A verdict as word, shape and tone, and details beside it. */
 import type { ComponentChildren } from 'preact'
 import { type Judged, verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from './Glyph'

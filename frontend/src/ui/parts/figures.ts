@@ -14,11 +14,11 @@ export interface WordTable {
   caption?: string | undefined
   columns: readonly string[]
   rows: readonly (readonly WordCell[])[]
-  /** Figures stand right; the first column never does. */
+  /** Figures are aligned right; the first column never is. */
   isNumeric: boolean
 }
 
-/** Neither is made before it is asked for. */
+/** Both are built only when asked for. */
 export interface Figures {
   file(): Table
   /** Left out: the panel is a table itself, or has nothing to be read as one. */

@@ -1,4 +1,4 @@
-/** Gives a text or a picture to the reader: by the clipboard where the browser lets us, else as a file. */
+/** Gives a text or a picture to the reader: through the clipboard where the browser allows it, else as a file. */
 
 import { type Table, toCsv } from '../../csv'
 

@@ -147,9 +147,11 @@ function pointedText(target: TimelineBatch | TimelineStep): string {
     [target.blocked_us, say.blocked],
   ] as const
   const split = parts.flatMap(([us, name]) => (us === null ? [] : [`${formatDuration(us)} ${name}`]))
-  const lane = workers.name(target.worker)
+  const loadedBy = workers.name(target.worker)
   const pinned = target.pin_us === null ? [] : [say.pinned(formatDuration(target.pin_us))]
-  return [say.batch(target.batch_index, lane, formatDuration(target.load_us)), ...split, ...pinned].join(', ')
+  return [say.batch(target.batch_index, loadedBy, formatDuration(target.load_us)), ...split, ...pinned].join(
+    ', ',
+  )
 }
 
 function legendOf(gpus: number | null) {

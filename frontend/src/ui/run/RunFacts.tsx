@@ -9,7 +9,7 @@ import { Panel } from '../parts/Panel'
 import { Snippet } from '../parts/Snippet'
 import { SettingsList } from './SettingsList'
 
-/** What a person may leave out. Anything else that the run before does not tell was not known then. */
+/** What a person may leave out. Any other fact that the previous run lacks was not known then. */
 const CHOSEN = /^(config\.|--set )/
 
 type Row = readonly [name: string, value: string]

@@ -1,4 +1,4 @@
-/** The hosts of a run while it ran, on the time axis of its other panels: who else wanted the same. */
+/** The hosts of a run while it ran, on the time axis of its other panels: who else used them. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { HostsPage } from '../../api/schema'

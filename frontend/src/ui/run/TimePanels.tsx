@@ -84,7 +84,7 @@ function StragglerNote({ store, shown }: { store: RunStore; shown: number }) {
 /** What no zoom brings back. */
 function KeptNote({ series }: { series: Series | undefined }) {
   const notes = [
-    series?.given_up_before ? say.givenUp(formatNumber(series.given_up_before)) : null,
+    series?.given_up_before ? say.deleted(formatNumber(series.given_up_before)) : null,
     series?.precision_bits ? say.rounded(series.precision_bits) : null,
   ].filter(Boolean)
   return notes.length > 0 ? <p class="detail">{notes.join(' ')}</p> : null

@@ -129,7 +129,7 @@ function Cost({ outlook, diagnosis }: { outlook: Run['outlook']; diagnosis: Diag
   )
 }
 
-/** Until the last step where it is known, else in each further hour. */
+/** Until the last step where that is known, else per further hour. */
 function Ahead({ outlook, noun }: { outlook: Outlook; noun: ReturnType<typeof hourNoun> }) {
   const { last_step, basis, hours_to_lose, hours_lost_per_hour, saved_s, saved_fraction } = outlook
   const isKnown = last_step !== null

@@ -78,7 +78,7 @@ function label({ workers }: WorkersPage): string {
   return say.label(medians.length, low ?? '', high ?? '')
 }
 
-/** Whether one is to blame shows only in which lie on which side of the limit. */
+/** Only the medians above and below the limit say whether one worker is to blame. */
 function limitText({ workers, limit_us: limitUs }: WorkersPage, run: Still): string | null {
   if (limitUs === null) return null
   const loaded = workers.filter(worker => worker.load_us_p50 !== null)

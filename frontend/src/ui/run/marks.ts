@@ -9,7 +9,7 @@ export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_work
 
 /** In order of time. Only those of the rank and loader that are shown, and what concerns all. */
 export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
-  const marks = [...epochs(run, page), ...deaths(run, page), ...interference(run), ...givenUp(page)]
+  const marks = [...epochs(run, page), ...deaths(run, page), ...interference(run), ...deletedSteps(page)]
   return marks.toSorted((a, b) => a.at - b.at)
 }
 
@@ -31,7 +31,7 @@ function deaths(run: Happened, page: SeriesPage): readonly Mark[] {
   )
 }
 
-/** From its beginning, or from the run's own. */
+/** From when it began, or from the start of the run. */
 function interference(run: Happened): readonly Mark[] {
   return run.shared.map(({ kind, place, runs, started_at: startedAt }) => {
     const others = runs.filter(one => one.run_id !== run.run_id).length
@@ -43,7 +43,7 @@ function interference(run: Happened): readonly Mark[] {
   })
 }
 
-function givenUp(page: SeriesPage): readonly Mark[] {
+function deletedSteps(page: SeriesPage): readonly Mark[] {
   const [step] = page.series
   const before = step?.given_up_before
   const index = before ? step.first_index.findIndex(first => first >= before) : -1

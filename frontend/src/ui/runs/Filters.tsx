@@ -1,4 +1,4 @@
-/** Search and filters of the runs table; what is chosen stands in the address. */
+/** Search and filters of the runs table; the address holds what is chosen. */
 import { useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentProps } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'

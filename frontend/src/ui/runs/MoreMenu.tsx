@@ -49,7 +49,7 @@ export function MoreMenu({ filter, onArchived }: MoreProps) {
   )
 }
 
-/** Tells what was done, or why it was not. */
+/** Says what was done, or why it was not. */
 async function give(doing: () => Promise<string>): Promise<void> {
   try {
     show(await doing())
@@ -67,11 +67,11 @@ async function copyLink(): Promise<string> {
 async function withTable(
   filter: RunsFilter,
   giving: (table: Table) => Promise<void> | void,
-  told: (count: number) => string,
+  said: (count: number) => string,
 ): Promise<string> {
   show(text.loading)
   const found = await readAll(filter)
   if (!found) return say.notRead
   await giving(tableOf(found))
-  return told(found.length)
+  return said(found.length)
 }

@@ -88,7 +88,7 @@ interface LimitProps {
   limit: number | null
   /** What that is; `null`: no limit. */
   service: number | null
-  /** What a limit of its own begins with, in the unit. */
+  /** The first value of a limit of the project's own, in the unit. */
   initially: number
 }
 

@@ -1,4 +1,4 @@
-/** What stands in for the list on its way: its rows, in the columns that it will have. */
+/** Shown until the list arrives: its rows, in the columns that it will have. */
 import { useRef } from 'preact/hooks'
 import { text } from '../../text/shared'
 import { NAME_PX } from './columns'

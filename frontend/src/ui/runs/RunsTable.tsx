@@ -19,7 +19,7 @@ import './RunsTable.css'
 const ROW_PX = 39
 /** On a phone a row has two lines. */
 const NARROW_ROW_PX = 60
-/** So many rows before the end of what is loaded, the next page is asked for. */
+/** The next page is requested this many rows before the end of what is loaded. */
 const ROWS_AHEAD = 20
 
 export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {

@@ -8,7 +8,7 @@ import { week as say } from '../../text/runs'
 import { hourNoun } from '../../text/shared'
 import './WeekHead.css'
 
-/** Thinner slices have no room for their name; the rest of them is told together. */
+/** Thinner slices have no room for their name; the rest is one slice. */
 const NAMED_CAUSES = 4
 
 interface WeekProps {
@@ -72,7 +72,7 @@ interface Slice {
 export function slicesOf(causes: readonly CauseHours[]): readonly Slice[] {
   const named = causes.filter(({ cause, hours_lost }) => cause !== null && hours_lost > 0)
   const sorted = named.toSorted((a, b) => b.hours_lost - a.hours_lost)
-  // One that stands alone behind the named ones is named too: "other" would say less in the same room.
+  // A single one more is named too: "other" would say less in the same room.
   const count = sorted.length === NAMED_CAUSES + 1 ? sorted.length : NAMED_CAUSES
   const rest = sorted.slice(count)
   const none = causes.filter(({ cause, hours_lost }) => cause === null && hours_lost > 0)

@@ -23,7 +23,7 @@ export interface Column {
   /** In pixels, its space to the next one with it. */
   width: number
   sort?: SortKey
-  /** Figures stand right. */
+  /** Figures are aligned right. */
   isFigure?: boolean
   cell(run: RunSummary): ComponentChildren
 }

@@ -5,6 +5,7 @@ import { withQuery } from '../../router'
 import { team as say } from '../../text/team'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
+import './HoursPanel.css'
 
 const SHOWN = 8
 
