@@ -7,7 +7,7 @@ export interface Table {
   rows: readonly (readonly Cell[])[]
 }
 
-/** RFC 4180. Not measured is an empty cell. Text that a spreadsheet would take for a formula is told to be text. */
+/** RFC 4180. Not measured is an empty cell. Text that a spreadsheet would read as a formula is marked as text. */
 export function toCsv({ columns, rows }: Table): string {
   return `${[columns, ...rows].map(row => row.map(cellText).join(',')).join('\r\n')}\r\n`
 }

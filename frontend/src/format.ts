@@ -1,8 +1,8 @@
 /** Numbers as the page prints them. `null` was not measured and prints as "–", never as 0. */
-import type { Evidence, Setting } from './api/names'
+import type { ComparedSetting, Evidence } from './api/schema'
 
 export const NOT_MEASURED = '–'
-/** Made once: `toLocaleString` makes another with every figure. */
+/** Built once: `toLocaleString` builds a formatter per call. */
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 9 })
 
 /** Three significant digits at most, thousands set apart, no trailing zeros: `1089.3` → `"1,089"`. */
@@ -26,11 +26,18 @@ export function durationUnit(us: number): [us: number, unit: string] {
   return size >= 999.5 ? [1e3, 'ms'] : [1, 'µs']
 }
 
-/** All ticks of an axis in the unit of its largest, which alone carries it. */
-export function durationTick(us: number, largestUs: number): string {
-  const [divisor, unit] = durationUnit(largestUs)
-  return us === largestUs ? `${formatNumber(us / divisor)} ${unit}` : formatNumber(us / divisor)
+/** Writes the ticks of an axis in the unit of its largest, which alone carries it. */
+function ticksIn(unitOf: typeof durationUnit, per = '') {
+  return (value: number, largest: number): string => {
+    const [divisor, unit] = unitOf(largest)
+    const figure = formatNumber(value / divisor)
+    return value === largest ? `${figure} ${unit}${per}` : figure
+  }
 }
+
+export const durationTick = ticksIn(durationUnit)
+export const bytesTick = ticksIn(bytesUnit)
+export const rateTick = ticksIn(bytesUnit, '/s')
 
 /** How long something has been going on, from seconds: `"48 s"`, `"12 min"`, `"3 h 06 min"`, `"2 d 3 h"`. */
 export function formatAge(s: number): string {
@@ -67,7 +74,7 @@ export function formatFraction(fraction: number | null): string {
   return percent > 0 && percent < 9.95 ? `${percent.toFixed(1)}%` : `${Math.round(percent)}%`
 }
 
-/** `1.624` → `"× 1.62"`, and two digits of what is far below one: `0.0029` → `"× 0.0029"`. */
+/** `1.624` → `"× 1.62"`, and two digits of a factor far below one: `0.0029` → `"× 0.0029"`. */
 export function formatFactor(factor: number | null): string {
   return factor === null ? NOT_MEASURED : `× ${plainFactor(factor)}`
 }
@@ -140,36 +147,31 @@ export function formatRate(bytesPerS: number | null): string {
   return bytesPerS === null ? NOT_MEASURED : `${formatBytes(bytesPerS)}/s`
 }
 
-/** As Python writes it, since that is where it goes. */
-export function formatSetting(value: Setting | undefined): string {
+/** As Python writes it: readers copy it into their scripts. */
+export function formatSetting(value: ComparedSetting['values'][number] | undefined): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   return String(value)
 }
 
+/** By unit of the API; a figure of another one, or without one, is a plain number. */
+export const FORMATS: Readonly<Record<string, (value: number) => string>> = {
+  us: formatDuration,
+  fraction: formatFraction,
+  bytes: formatBytes,
+  bytes_per_s: formatRate,
+  factor: formatFactor,
+  w: value => `${formatNumber(value)} W`,
+}
+const IN_WORDS: typeof FORMATS = {
+  ...FORMATS,
+  per_s: value => `${formatNumber(value)} per s`,
+  cores: value => plural(Number(value.toPrecision(3)), 'core'),
+}
+
 export function formatEvidence({ value, unit }: Evidence): string {
   if (value === null) return NOT_MEASURED
-  if (typeof value === 'string') return value
-  switch (unit) {
-    case 'us':
-      return formatDuration(value)
-    case 'fraction':
-      return formatFraction(value)
-    case 'bytes':
-      return formatBytes(value)
-    case 'bytes_per_s':
-      return formatRate(value)
-    case 'per_s':
-      return `${formatNumber(value)} per s`
-    case 'cores':
-      return plural(Number(value.toPrecision(3)), 'core')
-    case 'factor':
-      return formatFactor(value)
-    case 'w':
-      return `${formatNumber(value)} W`
-    default:
-      return formatNumber(value)
-  }
+  return typeof value === 'string' ? value : (IN_WORDS[unit] ?? formatNumber)(value)
 }
 
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })

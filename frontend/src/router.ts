@@ -1,4 +1,4 @@
-/** Which page the address names. Five pages, so no library; what is chosen on a page stands in the query. */
+/** Which page the address names. Five pages, so no library; the query holds what is chosen on a page. */
 import { signal } from '@preact/signals'
 
 export type Route =
@@ -28,7 +28,7 @@ export function runHref(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`
 }
 
-/** `replace`: for what is typed letter by letter, so that "back" leaves the page and not one letter. */
+/** `replace`: for what is typed letter by letter, so that "back" leaves the page and not a single letter. */
 export function navigate(href: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') history.pushState(null, '', href)
   else history.replaceState(null, '', href)

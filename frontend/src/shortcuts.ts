@@ -1,4 +1,4 @@
-/** Single-key shortcuts: off while typing, off as a whole for those who want that (WCAG 2.1.4). */
+/** Single-key shortcuts: off while typing, and off altogether for those who want that (WCAG 2.1.4). */
 import { signal } from '@preact/signals'
 
 const KEY = 'underfed-shortcuts'
@@ -18,8 +18,8 @@ export type Bindings = Record<string, (key: string) => void>
 const layers: Bindings[] = []
 
 /**
- * Later layers win: a page's keys over the frame's. Returns what takes the layer away.
- * Called in a layout effect, so that keys work from the moment at which what they act on is seen.
+ * Later layers win: a page's keys over the frame's. Returns what removes the layer.
+ * Called in a layout effect, so that keys work as soon as what they act on is visible.
  */
 export function bind(bindings: Bindings): () => void {
   layers.push(bindings)

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says; told to the style sheet by `data-theme` and kept for the next visit. */
+/** Light, dark, or as the system says; set for the style sheet in `data-theme` and stored for the next visit. */
 import { effect, signal } from '@preact/signals'
 
 export type Theme = 'light' | 'dark'
@@ -21,7 +21,7 @@ function currentTheme(): Theme {
   return printing.value ? 'light' : (chosenTheme.value ?? system.value)
 }
 
-/** From following the system to the other theme, to the system's own, fixed, and back to following it. */
+/** The order: follow the system, the other theme, the system's theme but fixed, follow the system again. */
 export function nextTheme(): void {
   const other = system.value === 'dark' ? 'light' : 'dark'
   const next = chosenTheme.value === null ? other : chosenTheme.value === other ? system.value : null
@@ -30,13 +30,13 @@ export function nextTheme(): void {
   else localStorage.removeItem(KEY)
 }
 
-/** Of the style sheet: else a canvas that reads one gets the text `light-dark(…)` and not a colour. */
+/** Registers the style sheet's colours: without it a canvas reads the text `light-dark(…)` instead of a colour. */
 export function registerColours(tokens: readonly string[]): void {
   for (const token of tokens)
     CSS.registerProperty({ name: `--${token}`, syntax: '<color>', inherits: true, initialValue: 'black' })
 }
 
-/** `changed` runs after the style sheet has the new theme, for what is drawn and not styled: the charts. */
+/** `changed` runs after the style sheet has the new theme: charts are drawn on a canvas and no style sheet reaches them. */
 export function followTheme(changed: () => void): void {
   systemIsDark.addEventListener('change', () => {
     system.value = systemIsDark.matches ? 'dark' : 'light'

@@ -1,9 +1,7 @@
-/** How a verdict is told in a word and a tone. The judgement itself is the service's. */
-import type { Bound, Level, Status } from './api/names'
+/** A verdict as a word and a tone. The service decides it. */
+import type { RunSummary } from './api/schema'
 
-export interface Judged {
-  bound: Bound
-  level: Level
+export type Judged = Pick<RunSummary, 'bound' | 'level' | 'status'> & {
   /** Why nothing was recorded, of a run in which no loader was seen. */
   no_loader?: string | null
 }
@@ -12,14 +10,14 @@ export function isOpen({ bound, level }: Judged): boolean {
   return bound === 'unknown' || level === 'unknown'
 }
 
-/** Between "nothing to gain" and "data-bound": worth a look, not a night. */
+/** Between "nothing to gain" and "data-bound": worth a look. */
 export function hasSomeWait({ bound, level }: Judged): boolean {
   return (bound === 'data' && level !== 'bound') || (bound === 'compute' && level !== 'healthy')
 }
 
-export function verdictWord(judged: Judged, status: Status): string {
+export function verdictWord(judged: Judged): string {
   if (judged.no_loader) return 'no loader seen'
-  if (isOpen(judged)) return status === 'running' ? 'measuring' : 'no verdict'
+  if (isOpen(judged)) return judged.status === 'running' ? 'measuring' : 'no verdict'
   return hasSomeWait(judged) ? 'some wait' : `${judged.bound}-bound`
 }
 
@@ -27,9 +25,6 @@ export function verdictWord(judged: Judged, status: Status): string {
 export function verdictTone(judged: Judged): 'open' | 'some' | 'loud' | 'fine' {
   if (isOpen(judged)) return 'open'
   if (hasSomeWait(judged)) return 'some'
-  return judged.bound === 'data' || judged.bound === 'transfer'
-    ? 'loud'
-    : judged.bound === 'compute'
-      ? 'fine'
-      : 'some'
+  if (judged.bound === 'data' || judged.bound === 'transfer') return 'loud'
+  return judged.bound === 'compute' ? 'fine' : 'some'
 }

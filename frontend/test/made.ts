@@ -9,7 +9,7 @@ import type {
   Week,
   WorkerInfo,
   WorkersPage,
-} from '../src/api/names'
+} from '../src/api/schema'
 
 export function summary(changes: Partial<RunSummary> = {}): RunSummary {
   return {

@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../src')
@@ -48,6 +48,17 @@ function firstClasses(selector: string): readonly string[] {
 const owners = new Map<string, string[]>()
 for (const name of files)
   for (const one of ownClasses(name)) owners.set(one, [...(owners.get(one) ?? []), name])
+
+test('every style file comes with a component', () => {
+  const components = readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter(name =>
+    name.endsWith('.tsx'),
+  )
+  const imported = components.flatMap(name => {
+    const code = readFileSync(join(ROOT, name), 'utf8')
+    return [...code.matchAll(/^import '(\.[^']+\.css)'/gm)].map(([, path]) => join(dirname(name), path ?? ''))
+  })
+  expect(files.filter(name => !imported.includes(name))).toEqual([])
+})
 
 test('a class is styled by one component', () => {
   expect(files.length).toBeGreaterThan(30)

@@ -1,6 +1,5 @@
 /** Asks the service: typed by its OpenAPI, every failure is one of two errors. */
-import type { ErrorBody } from './names'
-import type { paths } from './schema'
+import type { ErrorBody, paths } from './schema'
 
 /** The service answered, and the answer is a failure. */
 export class ServiceError extends Error {
@@ -9,7 +8,7 @@ export class ServiceError extends Error {
     readonly code: string,
     message: string,
     readonly requestId: string | null,
-    /** What of the question the failure is about, where it is about one thing. */
+    /** The parameter or field that the failure is about, where it is one. */
     readonly field: string | null = null,
   ) {
     super(message)
@@ -37,7 +36,7 @@ type Asked<P extends Readable> = paths[P] extends { get: { parameters: infer Par
 
 let clockOffsetMs = 0
 
-/** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use ours. */
+/** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use our clock. */
 export function serviceNow(ourNow = Date.now()): number {
   return ourNow + clockOffsetMs
 }
@@ -106,7 +105,7 @@ async function answered(url: string, init: RequestInit): Promise<Response> {
   return response
 }
 
-/** A proxy in between answers without our error shape: then its status line is all there is to say. */
+/** A proxy in between answers without our error shape: then only its status line is known. */
 async function failure(response: Response): Promise<ServiceError> {
   const said = ((await response.json().catch(() => null)) as ErrorBody | null)?.error
   const fallback = `The answer was ${response.status} ${response.statusText}`.trim()

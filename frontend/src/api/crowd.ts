@@ -10,21 +10,21 @@ interface Said {
   tab: string
   /** When it began to want a stream; `null`: it no longer does. */
   since: number | null
-  /** The others shall say so, too. */
+  /** It asks the others to say the same. */
   asks: boolean
 }
 
-/** What is used of a BroadcastChannel. */
+/** The part of a BroadcastChannel that is used. */
 export type Channel = Pick<BroadcastChannel, 'postMessage' | 'onmessage'>
 
 export interface Crowd {
   /** This tab wants a stream, or no longer does. */
   want(isWanted: boolean): void
-  /** Find out anew who is there: a tab that crashed said no goodbye. */
+  /** Counts the tabs again: one that crashed did not say that it left. */
   ask(): void
 }
 
-/** `onChange` is told whether too many tabs wanted a stream before this one. */
+/** `onChange`: whether too many tabs wanted a stream before this one. */
 export function joinCrowd(
   channel: Channel,
   tab: string,

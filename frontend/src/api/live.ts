@@ -1,10 +1,10 @@
-/** The one event stream of a tab, for all views that want to hear: open while the tab is seen, opened again when it breaks. */
-import type { RunEvent } from './names'
+/** The one event stream of a tab, for all views that subscribe: open while the tab is visible, opened again when it breaks. */
+import type { RunEvent } from './schema'
 
-/** `connecting` covers the first opening and one silent retry; `gone` is told to the reader. */
+/** `connecting` covers the first opening and one silent retry; `gone` is shown to the reader. */
 export type Link = 'connecting' | 'live' | 'asleep' | 'gone'
 
-/** A view that hears of its topics. */
+/** A view that receives the events of its topics. */
 export interface Listener {
   onEvent(event: RunEvent): void
   /** Events may have been missed since it subscribed: whatever it shows may be old. */
@@ -18,7 +18,7 @@ export interface LiveDeps {
   isHidden(): boolean
   onVisibility(changed: () => void): void
   onHeard(): void
-  /** `retryAt`: when the next try is made, in `Date.now()` milliseconds. */
+  /** `retryAt`: when the next try begins, in `Date.now()` milliseconds. */
   onLink(link: Link, retryAt: number | null): void
   /** Whether this tab wants a stream now. */
   onWant(isWanted: boolean): void
@@ -29,7 +29,7 @@ export interface LiveDeps {
 export interface Live {
   /** Until the returned function is called. Any number of views may subscribe to one topic. */
   subscribe(topics: readonly string[], listener: Listener): () => void
-  /** A request was not answered: find out now, and not when the stream breaks. */
+  /** A request was not answered: check the connection now instead of waiting for the stream to break. */
   suspect(): void
   retryNow(): void
   /** Other tabs hold all the streams that a browser may open: this one reads from time to time instead. */
@@ -39,10 +39,10 @@ export interface Live {
 /** Between two readings while other tabs hold all streams. */
 const POLL_MS = 5_000
 
-/** One that breaks once (a restarting proxy, an idle limit) is not told to the reader; one that stays away is. */
+/** One that breaks once (a restarting proxy, an idle limit) is not shown to the reader; one that stays away is. */
 const RETRY_MS = [300, 1_000, 2_000, 4_000, 8_000, 15_000]
 
-/** One page goes before the next one has come: topics that nobody holds any more are dropped no sooner. */
+/** A page closes before the next one opens: unused topics are dropped only after this time. */
 const LINGER_MS = 250
 
 interface Subscription extends Listener {
@@ -51,7 +51,7 @@ interface Subscription extends Listener {
 
 export function openLive(deps: LiveDeps): Live {
   const subscriptions = new Set<Subscription>()
-  /** Those whose topics were not heard for a while. */
+  /** Those that may have missed events. */
   const missing = new Set<Subscription>()
   let source: EventSource | null = null
   let opened = ''
@@ -108,9 +108,9 @@ export function openLive(deps: LiveDeps): Live {
 
   function caughtUp(): void {
     deps.onLink('live', null)
-    const told = [...missing]
+    const late = [...missing]
     missing.clear()
-    for (const each of told) each.onMissed()
+    for (const each of late) each.onMissed()
   }
 
   function poll(): void {
@@ -140,7 +140,7 @@ export function openLive(deps: LiveDeps): Live {
     deps.probe().then(isServed => (isServed ? open() : deps.onLink('connecting', null)), broken)
   }
 
-  /** While the service is away, the next try takes the topics of then. */
+  /** While the service does not answer, the next try takes the topics of that moment. */
   function followTopics(): void {
     const isRetrying = isWaiting && !isPolling
     if (!isRetrying && topics().join() !== opened) open()
@@ -159,7 +159,7 @@ export function openLive(deps: LiveDeps): Live {
       subscriptions.add(subscription)
       clearTimeout(lingering)
       followTopics()
-      // It reads for itself when it begins: only what it asks for now, of nobody, is missed.
+      // A new view reads for itself; only while no stream is open may it miss something.
       if (deps.isHidden() || failures > 0) missing.add(subscription)
       else missing.delete(subscription)
       return () => {

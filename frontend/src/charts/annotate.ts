@@ -12,7 +12,7 @@ export interface Mark {
 
 /** Between two names, in CSS pixels. */
 const NAME_GAP = 12
-/** More lines than this are a texture: they step back. */
+/** From this many lines on they are drawn fainter. */
 const MANY_MARKS = 30
 
 export function drawMarks(context: CanvasRenderingContext2D, marks: readonly Mark[], scale: Scale): void {
@@ -27,7 +27,7 @@ export function drawMarks(context: CanvasRenderingContext2D, marks: readonly Mar
   context.setLineDash([])
 }
 
-/** `corner` stands at the right end; then events, then epochs from the left: a name that would run into another is left out. */
+/** First `corner` at the right end, then events, then epochs from the left: a name that would overlap another is left out. */
 export function nameMarks(
   context: CanvasRenderingContext2D,
   marks: readonly Mark[],

@@ -1,4 +1,4 @@
-/** Both axes of a chart: where a value lies in pixels, and the grid behind the drawing, a line and a label a tick. */
+/** Both axes of a chart: where a value lies in pixels, and the grid behind the drawing, one line and label per tick. */
 import { formatElapsed, formatNumber } from '../format'
 import { FONT, palette } from './palette'
 
@@ -6,7 +6,7 @@ import { FONT, palette } from './palette'
 export interface Axis {
   from: number
   to: number
-  /** Ascending positions that have a line, for so many CSS pixels. */
+  /** Ascending positions of the ticks, as many as fit `width` CSS pixels. */
   ticks(width: number): readonly number[]
   label(at: number): string
   /** A position in words, as a readout begins and a row of a table. */
@@ -16,7 +16,7 @@ export interface Axis {
 /** What lies along the height: from 0 to `top`, in the unit of the values. */
 export interface ValueAxis {
   top: number
-  /** Said where values lie above `top`. */
+  /** Written where values are above `top`. */
   topLabel: string | null
   /** `null`: as many as have room. */
   ticks: readonly number[] | null
@@ -33,7 +33,7 @@ export interface Scale {
   bottom: number
   x(at: number): number
   y(value: number): number
-  /** The position at so many pixels from the canvas's left edge; `null`: beside the drawing. */
+  /** The position `x` pixels from the canvas's left edge; `null`: beside the drawing. */
   at(x: number): number | null
 }
 
@@ -44,10 +44,10 @@ export interface Gutters {
 }
 
 const NARROW = 480
-/** Long names do not fit beside a chart on a phone: there they stand above it. */
+/** Long names do not fit beside a chart on a phone: there they are written above it. */
 const NARROW_FOR_NAMES = 560
 
-/** Charts of one page have the same ones, so that their time axes line up. */
+/** The same for all charts of a page, so that their time axes line up. */
 export function gutters(width: number): Gutters {
   return width < NARROW ? { left: 46, right: 78 } : { left: 54, right: 84 }
 }
@@ -158,7 +158,9 @@ export function drawValueGrid(
   styleGrid(context, 'right')
   for (const value of ticks) {
     line(context, scale.left, scale.y(value), scale.right, scale.y(value))
-    context.fillText(label(value), scale.left - 8, scale.y(value) + 4)
+    const words = label(value)
+    // A long label begins at the edge of the canvas; it would be cut off beyond.
+    context.fillText(words, Math.max(scale.left - 8, context.measureText(words).width), scale.y(value) + 4)
   }
 }
 

@@ -1,5 +1,5 @@
 /** The last seconds: what each worker loads, and how the training loop waits for it. */
-import type { Timeline, TimelineBatch, TimelineStep } from '../api/names'
+import type { Timeline, TimelineBatch, TimelineStep } from '../api/schema'
 import { line, type Scale, scaleOf, timeTicks } from './axes'
 import type { Drawn } from './mount'
 import { FONT, LABEL_FONT, palette } from './palette'
@@ -140,7 +140,7 @@ export function batchKey(of: Pick<TimelineStep, 'epoch_index' | 'batch_index'>):
   return `${of.epoch_index}/${of.batch_index}`
 }
 
-/** Shares of the bar, not an order in time: what the worker did when was not recorded. */
+/** The colours are shares of the bar and not in order of time, which was not recorded. */
 function drawBatch(context: CanvasRenderingContext2D, data: Gantt, batch: TimelineBatch, scale: Scale): void {
   const top = barTop(data, batch, scale)
   const [from, to] = [scale.x(batch.start_us), scale.x(batch.start_us + batch.load_us)]

@@ -1,5 +1,5 @@
 /** The mounted timeline: zoom, pan, a stretch that is chosen by dragging, and steps from batch to batch. */
-import type { TimelineBatch, TimelineStep } from '../api/names'
+import type { TimelineBatch, TimelineStep } from '../api/schema'
 import { type Attention, type Gantt, gantt, type Stretch, targetAt, wholeOf } from './gantt'
 import type { Mounted } from './mount'
 import { DRAG_PX } from './pointing'
@@ -7,17 +7,17 @@ import { createSurface } from './surface'
 
 export interface GanttListener {
   onPoint(target: TimelineBatch | TimelineStep | null): void
-  /** A stretch of time was chosen by dragging; `null`: it was let go. */
+  /** A stretch of time was chosen by dragging; `null`: it was cleared. */
   onSelect(stretch: Stretch | null): void
 }
 
 export interface GanttHandle extends Mounted<Gantt> {
-  /** By less than 1 nearer. */
+  /** A factor below 1 zooms in. */
   zoom(factor: number): void
   /** By shares of what is visible. */
   pan(share: number): void
   fit(): void
-  /** To the batch of which loading began next, or before: it is pointed at. */
+  /** Points at the batch whose loading began next, or before. */
   step(by: 1 | -1): void
 }
 
@@ -80,7 +80,7 @@ export function mountGantt(element: HTMLElement, first: Gantt, listener: GanttLi
 
   return {
     update(next) {
-      // What is looked at stays where it is.
+      // While somebody looks at a part, it does not move.
       if (next === data || view !== null || selected !== null || pointed !== null) return
       data = next
       surface.redraw()

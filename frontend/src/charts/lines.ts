@@ -27,7 +27,7 @@ export interface Layer {
   /** Written beside its end: in the middle of its part of a stack, else at its last value. */
   label?: string | undefined
   labelColour?: Colour | undefined
-  /** Lengths of strokes and gaps in CSS pixels: a line is told apart without its colour, too. */
+  /** Lengths of strokes and gaps in CSS pixels: lines differ without their colours too. */
   dash?: readonly number[] | undefined
   /** CSS pixels. */
   width?: number | undefined
@@ -45,7 +45,7 @@ export interface LineChart {
   isStacked?: boolean | undefined
   /** The ticks of the width have labels below, the marks names above. */
   isLabelled?: boolean | undefined
-  /** What stands beside the ends is names, as long as a run's, and not figures. */
+  /** The labels beside the ends are names, as long as a run's, and not figures. */
   hasNames?: boolean | undefined
   marks?: readonly Mark[] | undefined
 }
@@ -140,7 +140,7 @@ function drawLayer(context: CanvasRenderingContext2D, layer: Edges, scale: Scale
   context.setLineDash([])
 }
 
-/** A value that stands alone is two pixels wide, and not nothing. */
+/** A single value between gaps is two pixels wide: as a point it would not be seen. */
 function visible(points: readonly Point[]): readonly Point[] {
   const [[x, y] = [0, 0], ...others] = points
   return others.length > 0

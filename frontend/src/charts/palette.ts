@@ -1,30 +1,10 @@
 /** The colours of the style sheet, as a canvas wants them, and the hatch that means waiting. */
 
 export const TOKENS = [
-  'paper',
-  'sunk',
-  'ink',
-  'ink-2',
-  'ink-3',
-  'rule',
-  'hair',
-  'wait',
-  'wait-fill',
-  'copy',
-  'copy-fill',
-  'compute',
-  'compute-fill',
-  'heat',
-  'load-cpu',
-  'load-runqueue',
-  'load-blocked',
-  'run-1',
-  'run-2',
-  'run-3',
-  'run-4',
-  'run-5',
-  'run-6',
-  'run-7',
+  ...(['paper', 'sunk', 'ink', 'ink-2', 'ink-3', 'rule', 'hair'] as const),
+  ...(['wait', 'wait-fill', 'copy', 'copy-fill', 'compute', 'compute-fill', 'heat'] as const),
+  ...(['load-cpu', 'load-runqueue', 'load-blocked'] as const),
+  ...(['run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6', 'run-7'] as const),
 ] as const
 
 export type Palette = Record<(typeof TOKENS)[number], string> & { hatch: CanvasPattern | string }
@@ -50,7 +30,7 @@ function readPalette(): Palette {
   return { ...read, hatch: hatch(read['wait-fill'], read.wait) } as Palette
 }
 
-/** Diagonal lines, so that waiting is told apart without colour. The tile repeats without a seam. */
+/** Diagonal lines, so that waiting is recognised without colour. The tile repeats without a seam. */
 function hatch(fill: string, line: string): CanvasPattern | string {
   const scale = devicePixelRatio
   const size = Math.round(8 * scale)

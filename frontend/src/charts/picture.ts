@@ -11,7 +11,7 @@ export interface Block {
   draw(context: CanvasRenderingContext2D, width: number): void
 }
 
-/** CSS pixels; the picture has twice as many of its own. */
+/** CSS pixels; the picture has twice as many device pixels. */
 const WIDTH = 960
 const PAD = 24
 const SCALE = 2
@@ -21,7 +21,7 @@ const SWATCH = 11
 /** Between two columns of a table. */
 const GAP = 16
 
-/** As a PNG. Raises: Error when the browser makes no picture of it. */
+/** As a PNG. Raises: Error when the browser cannot encode it. */
 export function pictureOf(blocks: readonly Block[]): Promise<Blob> {
   const canvas = document.createElement('canvas')
   const context = canvas.getContext('2d') as CanvasRenderingContext2D

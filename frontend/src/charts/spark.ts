@@ -17,7 +17,7 @@ export function sparkPath(values: readonly (number | null)[], width: number, hei
     return { points: points.join('L'), isAlone: points.length === 1, left: x(from), right: x(to - 1) }
   })
   return {
-    // A value that stands alone is a dot, and not nothing.
+    // A single value between gaps is a dot.
     line: pieces.map(({ points, isAlone }) => `M${points}${isAlone ? 'h1' : ''}`).join(''),
     area: pieces
       .map(({ points, left, right }) => `M${left},${height}L${points}L${right},${height}Z`)

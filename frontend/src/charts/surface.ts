@@ -3,14 +3,14 @@ import { onRepaint } from './palette'
 
 export interface Surface {
   canvas: HTMLCanvasElement
-  /** In CSS pixels, as it was laid out last: asking the element would lay out the page in the midst of drawing. */
+  /** In CSS pixels, from the last layout: asking the element would force a layout while drawing. */
   width(): number
   /** At once, or as soon as it comes near the screen. */
   redraw(): void
   destroy(): void
 }
 
-/** So far below the screen is near, as a share of its height: who scrolls finds it drawn. */
+/** How far below the screen counts as near, as a share of its height: whoever scrolls finds the chart drawn. */
 const NEAR_SCREEN = '50%'
 
 /** A canvas that fills `element`, sharp on its screen, drawn again on a new size, theme or font. */
@@ -40,7 +40,7 @@ export function createSurface(
   }
 
   const stops = [
-    // What is seldom, and what paper wants, is drawn whether it is seen or not.
+    // A new theme, size or font is rare, and printing needs it: drawn even where it is not seen.
     onRepaint(drawNow),
     onResize(element, resized => {
       width = resized
@@ -63,7 +63,7 @@ export function createSurface(
   }
 }
 
-/** A new size empties a canvas and takes new memory: only where it is one. */
+/** Setting the size clears a canvas and allocates memory: only where the size changed. */
 function resize(canvas: HTMLCanvasElement, width: number, height: number): void {
   const [across, down] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)]
   if (canvas.width === across && canvas.height === down) return

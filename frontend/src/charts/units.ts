@@ -1,35 +1,31 @@
 /** How values of each unit of the API are written, and the value axis that suits them. */
-import type { Series } from '../api/names'
+import type { Series } from '../api/schema'
 import {
+  bytesTick,
   bytesUnit,
   durationTick,
-  formatBytes,
-  formatDuration,
-  formatFactor,
+  FORMATS,
   formatFraction,
   formatNumber,
-  formatRate,
   NOT_MEASURED,
+  rateTick,
 } from '../format'
 import type { ValueAxis } from './axes'
 import { type Column, highest, quantile } from './columns'
 
 export type Unit = Series['unit']
 
-const FORMATS: Partial<Record<Unit, (value: number) => string>> = {
-  us: formatDuration,
-  fraction: formatFraction,
-  bytes: formatBytes,
-  bytes_per_s: formatRate,
-  per_s: formatNumber,
-  factor: formatFactor,
-  w: value => `${formatNumber(value)} W`,
-}
-
 /** In words, with its unit: `formatValue('us', 412_000)` → `"412 ms"`. Counts have one digit after the point. */
 export function formatValue(unit: Unit, value: number | null): string {
   if (value === null) return NOT_MEASURED
-  return FORMATS[unit]?.(value) ?? formatNumber(Number(value.toFixed(1)))
+  return FORMATS[unit]?.(value) ?? formatNumber(unit === 'per_s' ? value : Number(value.toFixed(1)))
+}
+
+const TICKS: Partial<Record<Unit, ValueAxis['tick']>> = {
+  us: durationTick,
+  fraction: percentTick,
+  bytes: bytesTick,
+  bytes_per_s: rateTick,
 }
 
 /** Values this far above the ordinary ones are cut off, and the highest is named: they would flatten all others. */
@@ -46,10 +42,10 @@ export function valueAxis(
 ): ValueAxis {
   const values = columns.flat()
   const most = highest(values) ?? 0
-  if (unit === 'bytes' || unit === 'bytes_per_s') return bytesAxis(most)
-  const tick = unit === 'us' ? durationTick : unit === 'fraction' ? percentTick : formatNumber
-  if (least !== null) {
-    const top = Math.max(least, most)
+  const tick = TICKS[unit] ?? formatNumber
+  const isBytes = unit === 'bytes' || unit === 'bytes_per_s'
+  if (isBytes || least !== null) {
+    const top = isBytes ? bytesTop(most) : Math.max(least ?? 0, most)
     return { top, topLabel: null, ticks: [0, top / 2, top], tick }
   }
   const ordinary = Math.max(...columns.map(column => quantile(column, 0.95)))
@@ -59,18 +55,13 @@ export function valueAxis(
   return { top: upTo, topLabel, ticks: null, tick }
 }
 
-/** To a round number of the unit that suits `most`, which no tick repeats: it stands beside the title. */
-function bytesAxis(most: number): ValueAxis {
-  const { top, divisor } = bytesScale(most)
-  return { top, topLabel: null, ticks: [0, top / 2, top], tick: value => formatNumber(value / divisor) }
-}
-
-/** A round top not below `most` bytes, and the unit of its ticks with its size in bytes. */
-export function bytesScale(most: number): { top: number; divisor: number; unit: string } {
-  const [divisor, unit] = bytesUnit(Math.max(1, most))
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, most) / divisor))
-  const round = [1, 2, 5, 10].find(factor => factor * power * divisor >= most) ?? 10
-  return { top: round * power * divisor, divisor, unit }
+/** A round number of the unit that suits `most`, and not below it; past 500 of a unit, one of the next. */
+function bytesTop(most: number): number {
+  const [divisor] = bytesUnit(most)
+  const figure = Math.max(1, most / divisor)
+  const power = 10 ** Math.floor(Math.log10(figure))
+  const round = power * ([1, 2, 5].find(factor => factor * power >= figure) ?? 10)
+  return divisor * (round < 1_000 ? round : 1_024)
 }
 
 function percentTick(fraction: number, largest: number): string {

@@ -1,6 +1,6 @@
 /** Several runs against the first, in the order of reading: how fast and why, what to doubt, what differs, since when. */
 import { useEffect, useMemo } from 'preact/hooks'
-import type { Comparison } from '../api/names'
+import type { Comparison } from '../api/schema'
 import { unbroken } from '../format'
 import { navigate, runsHref } from '../router'
 import { openComparison } from '../store/compare'
@@ -12,6 +12,7 @@ import { ComparedSettings } from '../ui/compare/ComparedSettings'
 import { OverlayPanel } from '../ui/compare/OverlayPanel'
 import { RunPicker } from '../ui/compare/RunPicker'
 import { TroubleBanner } from '../ui/parts/Banner'
+import { Button } from '../ui/parts/Button'
 import { Ledger } from '../ui/parts/Ledger'
 import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
@@ -67,14 +68,9 @@ function Choosing({ ids, onPick }: ChoosingProps) {
       {ids.map(id => (
         <p key={id} class="with-glyph">
           <span class="tag">{id}</span> {say.baseline}
-          <button
-            type="button"
-            class="button plain small"
-            aria-label={say.remove(id)}
-            onClick={() => navigate('/compare')}
-          >
+          <Button kind="plain small" aria-label={say.remove(id)} onClick={() => navigate('/compare')}>
             ×
-          </button>
+          </Button>
         </p>
       ))}
       <RunPicker chosen={ids} onPick={onPick} />

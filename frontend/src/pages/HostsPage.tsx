@@ -1,5 +1,5 @@
 /** The machines: what runs use of each, who competes, and one of them over time. */
-import type { Host, HostsPage as Page } from '../api/names'
+import type { Host, HostsPage as Page } from '../api/schema'
 import type { HostClock } from '../charts/declared/host'
 import { formatClock, formatDay } from '../format'
 import { navigate, withQuery } from '../router'
@@ -10,11 +10,12 @@ import { text } from '../text/shared'
 import { HostRow } from '../ui/hosts/HostRow'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { Choice } from '../ui/parts/Choice'
+import { DataTable } from '../ui/parts/DataTable'
 import { HostPanels } from '../ui/parts/HostPanels'
+import { Legend } from '../ui/parts/Legend'
 import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
 import { useStore } from '../ui/parts/stores'
-import { TableScroll } from '../ui/parts/TableScroll'
 import './HostsPage.css'
 
 const DAY_S = 86_400
@@ -48,7 +49,7 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
   const project = service.value?.project ?? null
   return (
     <>
-      <div class="hosts-head">
+      <div class="page-head hosts-head">
         {hostname === null ? (
           <Sentence hosts={page.hosts} />
         ) : (
@@ -58,16 +59,13 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
           </>
         )}
         {project !== null && <p class="detail">{say.bound(project)}</p>}
-        <p class="legend">
-          {Object.entries(say.legend).map(([kind, name]) => (
-            <span key={kind}>
-              <i class={kind} aria-hidden="true" />
-              {name}
-            </span>
-          ))}
-        </p>
+        <Legend entries={Object.entries(say.legend)} />
       </div>
-      <HostsTable hosts={page.hosts} isLink={hostname === null} />
+      <DataTable caption={say.caption} columns={Object.values(say.columns)} class="hosts">
+        {page.hosts.map(host => (
+          <HostRow key={host.hostname} host={host} isLink={hostname === null} />
+        ))}
+      </DataTable>
       {page.history && (
         <HostPanels
           history={page.history}
@@ -103,31 +101,9 @@ function Sentence({ hosts }: { hosts: readonly Host[] }) {
 
 const NAMED = 3
 
-function list(names: readonly string[]): string {
-  const told =
-    names.length > NAMED ? [...names.slice(0, NAMED - 1), `${names.length - NAMED + 1} more`] : names
-  return told.length > 1 ? `${told.slice(0, -1).join(', ')} and ${told.at(-1)}` : (told[0] ?? '')
-}
+const LIST = new Intl.ListFormat('en-GB')
 
-function HostsTable({ hosts, isLink }: { hosts: readonly Host[]; isLink: boolean }) {
-  return (
-    <TableScroll label={say.caption}>
-      <table class="data hosts">
-        <thead>
-          <tr>
-            {Object.entries(say.columns).map(([column, name]) => (
-              <th key={column} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {hosts.map(host => (
-            <HostRow key={host.hostname} host={host} isLink={isLink} />
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
-  )
+function list(names: readonly string[]): string {
+  const rest = names.length - NAMED + 1
+  return LIST.format(rest > 1 ? [...names.slice(0, NAMED - 1), `${rest} more`] : names)
 }

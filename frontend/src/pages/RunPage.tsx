@@ -2,7 +2,7 @@
 import { computed, effect, useComputed } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
-import type { Diagnosis, Run } from '../api/names'
+import type { Diagnosis, Run } from '../api/schema'
 import { capital, formatFraction } from '../format'
 import { navigate, route, runHref, runsHref, withQuery } from '../router'
 import { stepColumns } from '../store/columns'
@@ -126,7 +126,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
 }
 
 function titleOf(run: Run): string {
-  const word = verdictWord(run, run.status)
+  const word = verdictWord(run)
   const share = run.data_stall_fraction === null ? '' : ` ${formatFraction(run.data_stall_fraction)}`
   return `${capital(word)}${share} · ${run.name} · ${text.product}`
 }

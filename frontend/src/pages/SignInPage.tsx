@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { signIn } from '../api/client'
 import { asked, readService, retryNow } from '../store/connection'
 import { signInPage } from '../text/frame'
+import { Button } from '../ui/parts/Button'
 import { refusalOf } from '../ui/parts/Dialog'
 import { usePage } from '../ui/parts/page'
 import './SignInPage.css'
@@ -43,9 +44,9 @@ export function SignInPage() {
       <p id="refusal" class="refusal" role="alert">
         {refusal.value}
       </p>
-      <button type="submit" class="button primary">
+      <Button type="submit" kind="primary">
         {signInPage.button}
-      </button>
+      </Button>
     </form>
   )
 }

@@ -1,12 +1,14 @@
 /** Where the hours go: what would come back with the advice there is, by whom to start, and how advice came true. */
-import type { GroupHours, HitRate, Team } from '../api/names'
+import { get } from '../api/client'
+import type { GroupHours, HitRate, Team } from '../api/schema'
 import { formatFraction, formatHours, formatHoursCell, NOT_MEASURED } from '../format'
 import { runHref } from '../router'
-import { openTeam } from '../store/team'
+import { openResource } from '../store/resource'
 import { hourNoun, text } from '../text/shared'
 import { team as say } from '../text/team'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { DataTable } from '../ui/parts/DataTable'
+import { Legend } from '../ui/parts/Legend'
 import { Panel } from '../ui/parts/Panel'
 import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
@@ -14,6 +16,8 @@ import { useStore } from '../ui/parts/stores'
 import { HoursPanel, searchHref } from '../ui/team/HoursPanel'
 import './TeamPage.css'
 
+/** Hours of a week change slowly, and are summed over all its runs each time. */
+const REST_MS = 15_000
 /** Side by side where there is room. */
 const COLUMNS = [
   ['users', 'projects', 'hosts'],
@@ -21,7 +25,9 @@ const COLUMNS = [
 ] as const
 
 export function TeamPage() {
-  const team = useStore(openTeam)
+  const team = useStore(() =>
+    openResource<Team>(stop => get('/api/v1/team', {}, stop), { restMs: REST_MS, topics: ['runs'] }),
+  )
   usePage(text.team, {})
   const trouble = team.trouble.value
   return (
@@ -66,12 +72,12 @@ function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
   const noun = hourNoun(on_gpu)
   const lost = formatHours(hours.hours_lost, noun)
   if (hours.hours_lost === 0)
-    return <h1 class="sentence team-head">{say.nothingLost(formatHours(hours.hours_used, noun))}</h1>
-  if (hours.hours_recoverable === null) return <h1 class="sentence team-head">{say.sentence.none(lost)}</h1>
+    return <h1 class="sentence page-head">{say.nothingLost(formatHours(hours.hours_used, noun))}</h1>
+  if (hours.hours_recoverable === null) return <h1 class="sentence page-head">{say.sentence.none(lost)}</h1>
   const { hours_recoverable_low: low, hours_recoverable_high: high } = hours
   const first = bestOf(users)
   return (
-    <div class="team-head">
+    <div class="page-head team-head">
       <h1 class="sentence">
         {say.sentence.before}
         {say.sentence.lost(lost)}
@@ -88,14 +94,7 @@ function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
         )}
         {low !== null && high !== null && say.interval(formatHours(low, noun), formatHours(high, noun))}
       </p>
-      <p class="legend">
-        {say.legend.map((name, index) => (
-          <span key={name}>
-            <i class={index === 0 ? 'wait' : 'lost'} aria-hidden="true" />
-            {name}
-          </span>
-        ))}
-      </p>
+      <Legend entries={Object.entries(say.legend)} />
     </div>
   )
 }

@@ -42,7 +42,7 @@ export async function retag(
   }
   const result = await each(ids, id => give(id, wanted(id)))
   runs.changed()
-  tell(runs, say.tagged, result, id => give(id, had.get(id) ?? {}))
+  announce(runs, say.tagged, result, id => give(id, had.get(id) ?? {}))
 }
 
 /** These return the runs it was done to; they leave the list. */
@@ -51,12 +51,12 @@ export const archive: Removal = removal(archiveOne, unarchiveOne, say.archived)
 export const unarchive: Removal = removal(unarchiveOne, archiveOne, say.unarchived)
 export const remove: Removal = removal(deleteOne, restoreOne, say.deleted)
 
-function removal(doing: Act, undoing: Act, told: (count: number) => string): Removal {
+function removal(doing: Act, undoing: Act, said: (count: number) => string): Removal {
   return async (runs, ids) => {
     const result = await each(ids, doing)
     runs.selection.clear()
     runs.changed(result.done)
-    tell(runs, told, result, undoing)
+    announce(runs, said, result, undoing)
     return result.done
   }
 }
@@ -66,9 +66,9 @@ interface Result {
   failure: string | null
 }
 
-function tell(
+function announce(
   runs: RunsStore,
-  told: (count: number) => string,
+  said: (count: number) => string,
   { done, failure }: Result,
   undoing: Act,
 ): void {
@@ -78,11 +78,11 @@ function tell(
     if (back.failure) show(back.failure)
     else dismiss()
   }
-  const words = [done.length > 0 ? told(done.length) : '', failure ?? ''].filter(Boolean)
+  const words = [done.length > 0 ? said(done.length) : '', failure ?? ''].filter(Boolean)
   show(words.join(' '), done.length > 0 ? undo : null)
 }
 
-/** From so many on, how far it is is told. */
+/** From so many runs on, progress is shown. */
 const MANY = 10
 
 /** One after the other: each is on disk before the next. What fails does not keep the others from being done. */

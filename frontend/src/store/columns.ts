@@ -1,5 +1,5 @@
 /** Where the buckets of a series lie: a range in time becomes a range in steps, which the service asks for. */
-import type { SeriesPage } from '../api/names'
+import type { SeriesPage } from '../api/schema'
 
 /** Ascending; times are seconds of the run clock. */
 export interface StepColumns {

@@ -1,7 +1,7 @@
 /** Runs side by side: the comparison and their series, read when the address changes and when one of them goes on. */
 import { computed } from '@preact/signals'
 import { get } from '../api/client'
-import type { Comparison, SeriesPage } from '../api/names'
+import type { Comparison, SeriesPage } from '../api/schema'
 import { OVERLAYS } from '../charts/declared/compare'
 import { subscribe } from './connection'
 import { openResource } from './resource'

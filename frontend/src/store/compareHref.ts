@@ -1,6 +1,6 @@
 /** Which runs are compared, as it stands in the address. */
 import { NoAnswer, ServiceError } from '../api/client'
-import type { Run } from '../api/names'
+import type { Run } from '../api/schema'
 import { readEarlier } from './earlier'
 
 export const MOST_COMPARED = 8

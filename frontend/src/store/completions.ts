@@ -1,4 +1,4 @@
-/** What the last term of a search may go on with: keys, then the words that a key takes. */
+/** Suggestions for the last term of a search: keys, then the words that a key takes. */
 import { BOUNDS, STATUSES } from './filter'
 import { quoted } from './terms'
 
@@ -38,7 +38,7 @@ export function completions(typed: string, { projects, users, causes }: Names): 
   return last ? offered.filter(term => term.startsWith(last) && term !== last).map(term => before + term) : []
 }
 
-/** Whether it is still being written: the service would only say what is missing. */
+/** Whether a term is still incomplete: the service would only refuse it. */
 export function isUnfinished(typed: string): boolean {
   return /(^|\s)-$|\w(!|[:=<>,])$/.test(typed) || (typed.match(/"/g) ?? []).length % 2 === 1
 }

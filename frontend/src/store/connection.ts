@@ -3,12 +3,12 @@ import { signal } from '@preact/signals'
 import { get, NoAnswer, ServiceError, signOut } from '../api/client'
 import { joinCrowd } from '../api/crowd'
 import { type Link, openLive } from '../api/live'
-import type { ServiceInfo } from '../api/names'
+import type { ServiceInfo } from '../api/schema'
 
 export const link = signal<Link>('connecting')
 /** `Date.now()` of the next try while the service is gone. */
 export const retryAt = signal<number | null>(null)
-/** `Date.now()` at which the service last told us something. */
+/** `Date.now()` of the last answer or event of the service. */
 export const lastHeardAt = signal<number | null>(null)
 export const service = signal<ServiceInfo | null>(null)
 export const signInNeeded = signal(false)
@@ -37,7 +37,7 @@ function heard(): void {
   lastHeardAt.value = Date.now()
 }
 
-/** Whether the service would serve us. Raises: NoAnswer, ServiceError. */
+/** Whether the service answers without a sign-in. Raises: NoAnswer, ServiceError. */
 export async function readService(): Promise<boolean> {
   const info = await get('/api/v1/service', {})
   service.value = info
@@ -45,7 +45,7 @@ export async function readService(): Promise<boolean> {
   return !signInNeeded.value
 }
 
-/** End the session of whoever sat here: the page asks for a token again. */
+/** Ends this browser's session: the page asks for a token again. */
 export async function leave(): Promise<void> {
   await asked(signOut().then(readService))
 }

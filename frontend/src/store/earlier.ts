@@ -1,6 +1,6 @@
 /** The run of the same job that began last before another one. */
 import { get } from '../api/client'
-import type { Run, RunSummary } from '../api/names'
+import type { Run, RunSummary } from '../api/schema'
 
 /** Of one job, those that began at about the same time are looked through. */
 const MOST = 50

@@ -1,11 +1,11 @@
 /** Which runs are asked for: the filter in the address, checked, as the service wants it. */
-import type { Bound, Status } from '../api/names'
+import type { RunSummary } from '../api/schema'
 import { parseSort, type Sort } from './order'
 
 export interface RunsFilter {
   q: string
-  status: Status | null
-  bound: Bound | null
+  status: RunSummary['status'] | null
+  bound: RunSummary['bound'] | null
   project: string | null
   tag: string | null
   archived: Archived | null
@@ -35,7 +35,7 @@ export function parseFilter(query: URLSearchParams): RunsFilter {
   }
 }
 
-/** The service answers with no more runs at once. */
+/** The service sends at most this many runs at once. */
 export const MOST = 5_000
 
 /** As the service takes it. */

@@ -1,6 +1,6 @@
 /** The hosts, and one of them over time: read again while runs report, at most every few seconds. */
 import { get, serviceNow } from '../api/client'
-import type { HostsPage } from '../api/names'
+import type { HostsPage } from '../api/schema'
 import { openResource, type Resource } from './resource'
 
 const REST_MS = 4_000

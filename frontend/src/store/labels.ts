@@ -1,4 +1,4 @@
-/** What causes, statuses and verdicts are called in menus and filters. Rows carry the labels of their own. */
+/** Labels of causes, statuses and verdicts in menus and filters. Rows carry their own. */
 import { service } from './connection'
 
 type Kind = 'cause' | 'change' | 'status' | 'bound' | 'level'

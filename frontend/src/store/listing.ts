@@ -1,6 +1,6 @@
 /** The listed runs as a table for spreadsheets: raw figures, units in the heads, every run that passes the filter. */
 import { get } from '../api/client'
-import type { RunSummary, RunsPage } from '../api/names'
+import type { RunSummary, RunsPage } from '../api/schema'
 import type { Cell, Table } from '../csv'
 import { formatTag } from '../format'
 import { asked } from './connection'

@@ -1,6 +1,6 @@
-/** How runs are ordered: the service's `sort`, told again here so that live rows can be put in order. */
+/** How runs are ordered: the service's `sort`, repeated here so that live rows can be put in order. */
 import type { Signal } from '@preact/signals'
-import type { RunSummary } from '../api/names'
+import type { RunSummary } from '../api/schema'
 
 const KEYS = {
   name: (run: RunSummary) => run.name,

@@ -1,5 +1,5 @@
 /**
- * One answer of the service as a signal: read, read again, and why the last reading failed. Every store is made of these,
+ * One answer of the service as a signal: read, read again, and why the last reading failed. Every store consists of these,
  * and what a new reading leaves as it was stays the same object, so that only what changed is drawn again.
  */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
@@ -17,7 +17,7 @@ export interface Resource<T> extends Store {
   /** The last answer; a reading that fails leaves it. `null`: none yet. */
   readonly value: T | null
   peek(): T | null
-  /** Why the last reading failed. Silence and a missing sign-in are told by the frame of the page. */
+  /** Why the last reading failed. A service that does not answer and a missing sign-in are shown by the frame of the page. */
   readonly trouble: ReadonlySignal<ServiceError | null>
   /** At once, in place of a reading that is under way. */
   read(): Promise<void>

@@ -10,7 +10,7 @@ export function reuse<T>(before: T | null, next: T): T {
   const names = Object.keys(parts)
   let isSame = names.length === Object.keys(before).length
   for (const name of names) {
-    // Thousands of figures come every few seconds: those that are the same cost next to nothing.
+    // Thousands of figures arrive every few seconds: equal ones must cost next to nothing.
     if (parts[name] === before[name]) continue
     if (isParts(parts[name])) parts[name] = reuse(before[name], parts[name])
     isSame &&= parts[name] === before[name]

@@ -1,7 +1,7 @@
 /** One run on its page: its parts, each read on its own, and kept fresh at most once in two seconds. */
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
-import type { Diagnosis, Run, RunEvent, SeriesPage, Timeline, WorkersPage } from '../api/names'
+import type { Run, RunEvent, SeriesPage } from '../api/schema'
 import { RUN_METRICS } from '../charts/declared/run'
 import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { subscribe } from './connection'
@@ -63,19 +63,17 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
   /** Of the last reading of the whole run. */
   let overview: StepColumns | null = null
 
+  const part = <T>(name: Part, ask: (stop: AbortSignal) => Promise<T>) =>
+    openResource<T>(ask, { restMs: REST_MS[name] })
   const parts = {
-    run: openResource<Run>(stop => get('/api/v1/runs/{run_id}', { path }, stop), { restMs: REST_MS.run }),
-    diagnosis: openResource<Diagnosis>(stop => get('/api/v1/runs/{run_id}/diagnosis', { path }, stop), {
-      restMs: REST_MS.diagnosis,
-    }),
-    series: openResource<SeriesPage>(readSeries, { restMs: REST_MS.series }),
-    workers: openResource<WorkersPage>(
-      stop => get('/api/v1/runs/{run_id}/workers', { path, query: { ...source(), ...steps() } }, stop),
-      { restMs: REST_MS.workers },
+    run: part('run', stop => get('/api/v1/runs/{run_id}', { path }, stop)),
+    diagnosis: part('diagnosis', stop => get('/api/v1/runs/{run_id}/diagnosis', { path }, stop)),
+    series: part('series', readSeries),
+    workers: part('workers', stop =>
+      get('/api/v1/runs/{run_id}/workers', { path, query: { ...source(), ...steps() } }, stop),
     ),
-    timeline: openResource<Timeline>(
-      stop => get('/api/v1/runs/{run_id}/timeline', { path, query: source() }, stop),
-      { restMs: REST_MS.timeline },
+    timeline: part('timeline', stop =>
+      get('/api/v1/runs/{run_id}/timeline', { path, query: source() }, stop),
     ),
   }
   const previous = openResource<Run>(readPrevious)

@@ -1,7 +1,7 @@
 /** The list of runs: rows that change in place, and an order that never changes under the pointer. */
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
-import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/names'
+import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/schema'
 import { formatTag } from '../format'
 import { subscribe } from './connection'
 import { isFiltered, MOST, type RunsFilter, requested } from './filter'
@@ -55,11 +55,11 @@ export function openRuns() {
   let filter: RunsFilter | null = null
   let readingOn: Promise<void> | null = null
   let isHeld = false
-  /** Something happened that only the service can put in its place: a run ended, or events were missed. */
+  /** Only the service knows the order: a run ended, or events were missed. */
   let isStale = false
-  /** Runs heard of that are not in the list, and of which the service was not asked since. */
+  /** Runs with events that are not in the list and not requested since. */
   const unseen = new Set<string>()
-  /** Those it was asked about: left out by the filter, or on a later page. */
+  /** Requested and not in the list: the filter leaves them out, or they are on a later page. */
   const elsewhere = new Set<string>()
 
   async function read(from: string | null, before: readonly string[], limit: number): Promise<void> {
@@ -98,7 +98,7 @@ export function openRuns() {
     else rows.set(run.run_id, signal(run))
   }
 
-  /** What comes after the rows that were read; while it is on its way nothing is asked for again. */
+  /** Reads what comes after the rows that were read; one request at a time. */
   async function readOn(limit: number): Promise<void> {
     if (!cursor.value) return
     readingOn ??= read(cursor.value, order.value, limit).finally(() => {
@@ -107,12 +107,12 @@ export function openRuns() {
     await readingOn
   }
 
-  /** Everything that is shown, read again; beyond the most that one answer holds, scrolling reads on. */
+  /** Reads again what is shown; beyond what one answer holds, scrolling reads on. */
   function reload(): Promise<void> {
     return read(null, [], Math.min(MOST, Math.max(PAGE, order.value.length)))
   }
 
-  /** The pointer may have come in since: then it waits until it leaves. */
+  /** Waits while the pointer is in the table. */
   const reloadSoon = throttled(() => {
     if (!isHeld) void reload()
   }, RELOAD_MS)
@@ -134,7 +134,7 @@ export function openRuns() {
     settleSoon()
   }
 
-  /** Here or elsewhere: it leaves at once, also from under the pointer; what is gone cannot be pressed. */
+  /** Deleted on this page or another: it leaves at once, even from under the pointer. */
   function onDeleted(id: string): void {
     unseen.delete(id)
     if (!order.value.includes(id)) return
@@ -178,7 +178,7 @@ export function openRuns() {
     refusal: computed(() => refusalIn(failure.value)),
     /** What sorting again would do: shown while the pointer or the focus holds the table. */
     pending,
-    /** Hear of all runs until the returned function is called. */
+    /** Follows the events of all runs until the returned function is called. */
     follow() {
       void projects.read()
       void users.read()

@@ -1,9 +1,9 @@
-/** What stands around the charts of a run; what stands in them is declared with each. */
+/** Words around the charts of a run; each chart declares its own. */
 import { plural } from '../format'
 import { roundedWithin, waiter } from './shared'
 
 export const charts = {
-  givenUp: (step: string) =>
+  deleted: (step: string) =>
     `Single steps before step ${step} were deleted by the retention setting: what is left there are figures of 256 steps or more.`,
   rounded: (bits: number) => `Durations were stored rounded to within ${roundedWithin(bits)}.`,
   title: 'Where the step time goes',
@@ -89,7 +89,7 @@ export const gantt = {
   split: 'Within a bar the colours show shares of its time, not their order.',
   label: (workers: number, s: string) =>
     `Timeline of ${workers === 0 ? 'loading in the training process' : plural(workers, 'worker')} and the training loop over the last ${s}`,
-  batch: (index: number, lane: string, load: string) => `batch ${index}, ${lane}: ${load}`,
+  batch: (index: number, loadedBy: string, load: string) => `batch ${index}, ${loadedBy}: ${load}`,
   step: (index: number, wait: string, step: string, idle: string | null) =>
     `step ${index}: waits ${wait} of ${step}${idle ? `, ${gantt.idle(idle)}` : ''}`,
   open: 'a step that has not ended',

@@ -1,11 +1,11 @@
 /** The Run page, but not its charts. */
-import type { Status } from '../api/names'
+import type { RunSummary } from '../api/schema'
 import { plural } from '../format'
 
 export const run = {
   steps: (steps: string, isRunning: boolean, end: string | null) =>
     isRunning ? `step ${steps}${end ? ` of ${end}` : ''}` : `${steps} steps`,
-  after: (status: Status, age: string) =>
+  after: (status: RunSummary['status'], age: string) =>
     ({
       running: `running ${age}`,
       finished: `finished after ${age}`,

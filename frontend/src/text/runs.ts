@@ -1,5 +1,5 @@
 /** The Runs page: the week, the filters, the table, tags, retention. */
-import type { ServiceInfo } from '../api/names'
+import type { ServiceInfo } from '../api/schema'
 import { plural } from '../format'
 import { roundedWithin } from './shared'
 

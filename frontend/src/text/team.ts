@@ -21,7 +21,7 @@ export const team = {
     mounts: 'Mounts',
     hosts: 'Hosts',
   },
-  legend: ['recoverable with advice', 'lost otherwise'],
+  legend: { wait: 'recoverable with advice', lost: 'lost otherwise' },
   columns: ['Name', 'Runs', 'Lost', 'Of used', 'Recoverable', 'Low', 'High'],
   unknown: 'not known',
   recoverable: (hours: string) => `${hours} recoverable`,

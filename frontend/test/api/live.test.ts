@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Live, type LiveDeps, openLive } from '../../src/api/live'
-import type { RunEvent } from '../../src/api/names'
+import type { RunEvent } from '../../src/api/schema'
 
 class FakeSource {
   static opened: FakeSource[] = []

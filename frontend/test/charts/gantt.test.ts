@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Timeline, TimelineBatch, TimelineStep } from '../../src/api/names'
+import type { Timeline, TimelineBatch, TimelineStep } from '../../src/api/schema'
 import { type Attention, type Gantt, gantt, targetAt, wholeOf } from '../../src/charts/gantt'
 import { record, segments, stubBrowser } from './recording'
 

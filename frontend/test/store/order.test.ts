@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { expect, test } from 'vitest'
-import type { RunSummary } from '../../src/api/names'
+import type { RunSummary } from '../../src/api/schema'
 import { movedRows, nextSort, parseSort, sortedIds } from '../../src/store/order'
 import { summary } from '../made'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { RunEvent, RunSummary, RunsPage } from '../../src/api/names'
+import type { RunEvent, RunSummary, RunsPage } from '../../src/api/schema'
 import { parseFilter } from '../../src/store/filter'
 import { openRuns, type RunsStore } from '../../src/store/runs'
 import { summary, week } from '../made'

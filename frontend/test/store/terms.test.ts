@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ServiceInfo } from '../../src/api/names'
+import type { ServiceInfo } from '../../src/api/schema'
 import { service } from '../../src/store/connection'
 import { parseFilter } from '../../src/store/filter'
 import { choosing, chosenIn, hasTerm, ofDay, toggled } from '../../src/store/terms'

@@ -1,6 +1,6 @@
 import { cleanup, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { GroupHours, Host } from '../../src/api/names'
+import type { GroupHours, Host } from '../../src/api/schema'
 import { HostRow } from '../../src/ui/hosts/HostRow'
 import { HoursPanel } from '../../src/ui/team/HoursPanel'
 import { summary } from '../made'

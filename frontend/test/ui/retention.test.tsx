@@ -1,11 +1,10 @@
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/preact'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Retention } from '../../src/api/names'
-import { wishOf } from '../../src/store/retention'
+import type { ProjectRetention } from '../../src/api/schema'
 import { RetentionDialog } from '../../src/ui/runs/RetentionDialog'
 
 const DAY_US = 86_400e6
-const kept: Retention = {
+let kept: ProjectRetention = {
   project: 'a/b',
   retain_us: 7 * DAY_US,
   max_bytes: 0,
@@ -79,6 +78,10 @@ test('a bound of rounding is never told smaller than it is', async () => {
   expect([...options].map(option => option.textContent)).toEqual(said)
 })
 
-test('what the service does for all is not taken for the project’s own', () => {
-  expect(wishOf({ ...kept, retain_us: null }).days).toEqual({ kind: 'service' })
+test('what the service does for all is not taken for the project’s own', async () => {
+  kept = { ...kept, retain_us: null }
+  await open()
+  expect((screen.getByLabelText('Keep single steps for') as HTMLSelectElement).value).toBe('service')
+  fireEvent.click(screen.getByText('Save'))
+  await waitFor(() => expect(asked).toMatchObject([['PUT', expect.anything(), { retain_us: null }]]))
 })

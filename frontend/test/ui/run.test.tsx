@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HostFacts, SharedCause, WorkerInfo } from '../../src/api/names'
+import type { HostFacts, SharedCause, WorkerInfo } from '../../src/api/schema'
 import { navigate } from '../../src/router'
 import { AnatomyBars } from '../../src/ui/parts/AnatomyBars'
 import { AdviceList } from '../../src/ui/run/AdviceList'

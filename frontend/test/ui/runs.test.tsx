@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { cleanup, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Week } from '../../src/api/names'
+import type { Week } from '../../src/api/schema'
 import { navigate } from '../../src/router'
 import { service } from '../../src/store/connection'
 import { openRuns } from '../../src/store/runs'

@@ -1,5 +1,5 @@
 /** The charts of several runs over one axis, each declared once: one metric, a line a run, along steps, time, epochs or samples. */
-import type { ComparedRun, Comparison, Series, SeriesPage } from '../../api/names'
+import type { ComparedRun, Comparison, Series, SeriesPage } from '../../api/schema'
 import { formatNumber } from '../../format'
 import { compare as say } from '../../text/compare'
 import { type Axis, countAxis, timeAxis } from '../axes'

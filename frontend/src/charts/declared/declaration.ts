@@ -34,7 +34,7 @@ export interface DeclaredLine<Source> {
   stroke?: Colour
   fill?: keyof Palette
   isDashed?: boolean
-  /** Stands beside its end instead of its newest value, or is made from that. */
+  /** Stands beside its end instead of its newest value, or is built from it. */
   end?: string | ((newest: string) => string)
   endColour?: Colour
   /** It is drawn as the share of this much, in the unit of its values; `null`: that is not known. */

@@ -1,9 +1,7 @@
 /** The charts of a host over time, each declared once: who kept its cores busy, its memory, its disks, its networks. */
-import type { HostHistory } from '../../api/names'
+import type { HostHistory } from '../../api/schema'
 import { formatBytes, formatNumber } from '../../format'
 import { timeAxis } from '../axes'
-import { highest } from '../columns'
-import { bytesScale } from '../units'
 import { type ChartSet, type Declared, type DeclaredLine, shownChart } from './declaration'
 
 const HOST_CHARTS: readonly Declared<HostHistory>[] = [
@@ -35,13 +33,15 @@ const HOST_CHARTS: readonly Declared<HostHistory>[] = [
     { metric: 'memory_used_bytes', label: 'memory', end: 'memory', whole: host => host.memory_limit_bytes },
     { metric: 'shm_used_bytes', label: 'shm', end: 'shm', whole: host => host.shm_total_bytes },
   ),
-  rates(
+  pair(
     'Disks',
+    () => 'all processes on the host',
     { metric: 'disk_read_bytes_per_s', label: 'disk read', end: 'read' },
     { metric: 'disk_written_bytes_per_s', label: 'disk written', end: 'written' },
   ),
-  rates(
+  pair(
     'Networks',
+    () => 'all processes on the host',
     { metric: 'network_received_bytes_per_s', label: 'network received', end: 'received' },
     { metric: 'network_sent_bytes_per_s', label: 'network sent', end: 'sent' },
   ),
@@ -63,22 +63,6 @@ function pair(
       { ...dashed, stroke: 'ink-2', isDashed: true, isOptional: true },
     ],
   }
-}
-
-/** In the unit of the higher one, which their ticks leave out. */
-function rates(
-  title: string,
-  solid: DeclaredLine<HostHistory>,
-  dashed: DeclaredLine<HostHistory>,
-): Declared<HostHistory> {
-  const most = (history: HostHistory) =>
-    highest([solid, dashed].flatMap(({ metric }) => seriesOf(history, metric)?.values ?? [])) ?? 0
-  return pair(
-    title,
-    history => `${bytesScale(most(history)).unit}/s, all processes on the host`,
-    solid,
-    dashed,
-  )
 }
 
 /** How instants are written: by the clock, or since a run's start. */

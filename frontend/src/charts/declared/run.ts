@@ -2,7 +2,7 @@
  * The charts of the Run page over run time, each declared once. For another one, of a metric that the series API
  * gives, add an entry to `RUN_CHARTS`: nothing else needs to know of it.
  */
-import type { LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/names'
+import type { LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/schema'
 import { formatDuration, formatFraction } from '../../format'
 import { waiter } from '../../text/shared'
 import type { Mark } from '../annotate'
@@ -20,14 +20,14 @@ import {
   shownChart,
 } from './declaration'
 
-/** Of what charts are made. */
+/** What the charts show. */
 export interface ShownRun {
   run: Pick<Run, 'loaders' | 'gpus' | 'num_workers'>
   page: SeriesPage
   marks: readonly Mark[]
   /** All of the run, and not a stretch of it. */
   isWhole: boolean
-  /** What stands at the right edge is so now; else it was so there. */
+  /** The right edge is now; else it is in the past. */
   endsNow: boolean
 }
 

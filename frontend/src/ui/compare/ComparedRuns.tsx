@@ -1,13 +1,14 @@
 /** A line for each compared run: where its step goes, to one scale, and how fast it is against the first. */
-import type { Anatomy, ComparedRun, Comparison } from '../../api/names'
+import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
 import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
 import { navigate, runHref } from '../../router'
 import { compareHref } from '../../store/compareHref'
 import { compare as say } from '../../text/compare'
-import { verdictTone, verdictWord } from '../../verdict'
 import { StepBar } from '../parts/AnatomyBars'
-import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
+import { Button } from '../parts/Button'
+import { StatusGlyph } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import { VerdictWord } from '../parts/VerdictWord'
 import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
 import { speedFigures } from './speedFigures'
@@ -46,7 +47,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
   )
 }
 
-/** Of a step, or where batches differ of what one takes for a sample. */
+/** Of one step, or of one sample where batch sizes differ. */
 function anatomyOf({ anatomy, batch_samples }: ComparedRun, per: Comparison['per']): Anatomy | null {
   if (!anatomy || per === 'steps') return anatomy
   if (!batch_samples) return null
@@ -66,10 +67,10 @@ function Name({ run, place }: { run: ComparedRun; place: number }) {
         <RunSwatch place={place} />
         <a href={runHref(run.run.run_id)}>{run.label}</a>
       </span>
-      <small class={`with-glyph ${verdictTone(run.run)}`}>
-        <VerdictGlyph judged={run.run} />
-        {verdictWord(run.run, run.run.status)}
-        {run.run.status === 'running' && <StatusGlyph status="running" />}
+      <small>
+        <VerdictWord judged={run.run}>
+          {run.run.status === 'running' && <StatusGlyph status="running" />}
+        </VerdictWord>
       </small>
     </div>
   )
@@ -81,7 +82,7 @@ interface StepProps {
   longestUs: number
 }
 
-/** Without figures there is no empty bar: the reason stands in its place. */
+/** A run without figures shows the reason instead of an empty bar. */
 function Step({ run, anatomy, longestUs }: StepProps) {
   if (!anatomy) return <p class="missing">{asSentence(run.why_not ?? NOT_MEASURED)}</p>
   return (
@@ -92,36 +93,34 @@ function Step({ run, anatomy, longestUs }: StepProps) {
   )
 }
 
-interface ActionsProps extends ComparedRunsProps {
+interface ActionsProps extends Pick<ComparedRunsProps, 'query'> {
   run: ComparedRun
   place: number
   ids: readonly string[]
 }
 
-function Actions({ run, place, ids, query }: Omit<ActionsProps, 'comparison'>) {
+function Actions({ run, place, ids, query }: ActionsProps) {
   const id = run.run.run_id
   const others = ids.filter(one => one !== id)
   return (
     <span class="run-line-actions">
       {place > 0 && (
-        <button
-          type="button"
-          class="button small"
+        <Button
+          kind="small"
           aria-label={say.makeBaselineOf(run.label)}
           onClick={() => navigate(compareHref([id, ...others], query))}
         >
           {say.makeBaseline}
-        </button>
+        </Button>
       )}
-      <button
-        type="button"
-        class="button plain small"
+      <Button
+        kind="plain small"
         aria-label={say.remove(run.label)}
         title={say.remove(run.label)}
         onClick={() => navigate(compareHref(others, query))}
       >
         ×
-      </button>
+      </Button>
     </span>
   )
 }

@@ -1,11 +1,12 @@
 /** What compared runs were set up with, a column each: what differs, and on demand the rest. */
 import { useSignal } from '@preact/signals'
-import type { ComparedSetting, Comparison } from '../../api/names'
+import type { ComparedRun, ComparedSetting, Comparison } from '../../api/schema'
 import { formatBytes, formatNumber, formatSetting, NOT_MEASURED } from '../../format'
 import { compare as say } from '../../text/compare'
+import { Button } from '../parts/Button'
+import { DataTable } from '../parts/DataTable'
 import { Diamond } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
-import { TableScroll } from '../parts/TableScroll'
 import { RunSwatch } from './RunSwatch'
 import './ComparedSettings.css'
 
@@ -26,14 +27,13 @@ export function ComparedSettings({ runs, settings }: Comparison) {
       }
       controls={
         equal > 0 && (
-          <button
-            type="button"
-            class="button small"
+          <Button
+            kind="small"
             aria-pressed={showsEqual.value}
             onClick={() => (showsEqual.value = !showsEqual.value)}
           >
             {showsEqual.value ? say.hideEqual : say.showEqual(equal)}
-          </button>
+          </Button>
         )
       }
       figures={{
@@ -49,52 +49,42 @@ export function ComparedSettings({ runs, settings }: Comparison) {
       {shown.length === 0 ? (
         <p class="missing">{say.settingsNone}</p>
       ) : (
-        <TableScroll label={say.settings}>
-          <table class="data compared-settings">
-            <thead>
-              <tr>
-                <th scope="col">{say.setting}</th>
-                {runs.map((run, place) => (
-                  <th key={run.run.run_id} scope="col">
-                    <span class="with-glyph">
-                      <RunSwatch place={place} />
-                      {run.label}
-                    </span>
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map(one => (
-                <Row key={`${one.group} ${one.name}`} setting={one} />
-              ))}
-            </tbody>
-          </table>
-        </TableScroll>
+        <DataTable
+          caption={say.settings}
+          columns={[say.setting, ...runs.map(nameOf)]}
+          class="compared-settings"
+          rows={shown.map(cellsOf)}
+        />
       )}
     </Panel>
   )
 }
 
-/** What is as in the baseline steps back. */
-function Row({ setting }: { setting: ComparedSetting }) {
-  const { name, group, unit, values, differs, matters } = setting
+function nameOf({ label }: ComparedRun, place: number) {
   return (
-    <tr>
-      <th scope="row">
-        <span class={`with-glyph ${matters && differs ? 'matters' : ''}`}>
-          <code>{name}</code>
-          {matters && differs && <Diamond />}
-        </span>{' '}
-        {group !== name && <small>{group}</small>}
-      </th>
-      {values.map((value, place) => (
-        <td key={place} class={place > 0 && value === values[0] ? 'faint' : ''}>
-          <code>{settingText(value, unit)}</code>
-        </td>
-      ))}
-    </tr>
+    <span class="with-glyph">
+      <RunSwatch place={place} />
+      {label}
+    </span>
   )
+}
+
+/** What is as in the baseline steps back. */
+function cellsOf({ name, group, unit, values, differs, matters }: ComparedSetting) {
+  return [
+    <>
+      <span class={`with-glyph ${matters && differs ? 'matters' : ''}`}>
+        <code>{name}</code>
+        {matters && differs && <Diamond />}
+      </span>{' '}
+      {group !== name && <small>{group}</small>}
+    </>,
+    ...values.map((value, place) => (
+      <code key={place} class={place > 0 && value === values[0] ? 'faint' : ''}>
+        {settingText(value, unit)}
+      </code>
+    )),
+  ]
 }
 
 function settingText(value: ComparedSetting['values'][number], unit: ComparedSetting['unit']): string {

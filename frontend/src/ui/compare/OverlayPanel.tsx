@@ -1,6 +1,6 @@
-/** All compared runs over one axis: which metric and along what stands in the address. */
+/** All compared runs over one axis: the address holds the metric and the axis. */
 import { useMemo } from 'preact/hooks'
-import type { Comparison, SeriesPage } from '../../api/names'
+import type { Comparison, SeriesPage } from '../../api/schema'
 import {
   type Along,
   axesOf,
@@ -14,7 +14,7 @@ import type { Table } from '../../csv'
 import { navigate, withQuery } from '../../router'
 import { compare as say } from '../../text/compare'
 import { ChartPanel } from '../parts/ChartPanel'
-import { Choice } from '../parts/Choice'
+import { Choice, Choices } from '../parts/Choice'
 import { RunSwatch } from './RunSwatch'
 import './OverlayPanel.css'
 
@@ -71,19 +71,18 @@ function Controls({ metric, along, per, query }: ControlsProps) {
         options={OVERLAYS.map(one => [one.metric, one.label])}
         onChoose={chosen => change('metric', chosen)}
       />
-      <fieldset class="choices small">
-        <legend class="visually-hidden">{say.axis}</legend>
-        {axesOf(per).map(one => (
-          <button key={one} type="button" aria-pressed={one === along} onClick={() => change('by', one)}>
-            {say.axes[one]}
-          </button>
-        ))}
-      </fieldset>
+      <Choices
+        label={say.axis}
+        value={along}
+        options={axesOf(per).map(one => [one, say.axes[one]])}
+        small
+        onChoose={chosen => change('by', chosen)}
+      />
     </>
   )
 }
 
-/** Each run's own positions below one another: they are not those of the others. */
+/** One run after the other: each has positions of its own. */
 function fileOf({ quantities, position }: Overlay): Table {
   return {
     columns: ['run', position.name, quantities[0]?.name ?? ''],

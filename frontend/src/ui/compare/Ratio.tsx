@@ -1,5 +1,5 @@
 /** How many times as fast a run is, with its interval, on a line that all compared runs share. */
-import type { ComparedRun } from '../../api/names'
+import type { ComparedRun } from '../../api/schema'
 import { runStyle } from '../../charts/declared/compare'
 import { formatFactor, plainFactor } from '../../format'
 import { compare as say } from '../../text/compare'
@@ -38,7 +38,7 @@ export function Ratio({ run: { speed, label, why_not }, index, runs }: RatioProp
   )
 }
 
-/** Where all others would stand if they were as fast. */
+/** The place of a run that is as fast as the baseline. */
 function Baseline({ at }: { at: string }) {
   return (
     <>

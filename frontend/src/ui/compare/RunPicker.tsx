@@ -2,14 +2,14 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { get } from '../../api/client'
-import type { RunsPage } from '../../api/names'
+import type { RunsPage } from '../../api/schema'
 import { formatDay, formatFraction } from '../../format'
 import { MOST_COMPARED } from '../../store/compareHref'
 import { openResource } from '../../store/resource'
 import { compare as say } from '../../text/compare'
-import { verdictTone, verdictWord } from '../../verdict'
-import { StatusGlyph, VerdictGlyph } from '../parts/Glyph'
+import { StatusGlyph } from '../parts/Glyph'
 import { useStore } from '../parts/stores'
+import { VerdictWord } from '../parts/VerdictWord'
 import './RunPicker.css'
 
 const SHOWN = 10
@@ -57,11 +57,9 @@ export function RunPicker({ chosen, onPick }: RunPickerProps) {
                 <StatusGlyph status={run.status} />
                 {run.name}
               </span>
-              <span class={`with-glyph ${verdictTone(run)}`}>
-                <VerdictGlyph judged={run} />
-                {verdictWord(run, run.status)}
+              <VerdictWord judged={run}>
                 {run.data_stall_fraction !== null && ` ${formatFraction(run.data_stall_fraction)}`}
-              </span>
+              </VerdictWord>
               <span class="faint wide-only">{formatDay(new Date(run.started_at), new Date())}</span>
             </button>
           </li>

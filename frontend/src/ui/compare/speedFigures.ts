@@ -1,5 +1,5 @@
 /** The figures behind the lines of compared runs. */
-import type { Anatomy, ComparedRun } from '../../api/names'
+import type { Anatomy, ComparedRun } from '../../api/schema'
 import { compare as say } from '../../text/compare'
 import { type FigureColumn, type Figures, figuresOf } from '../parts/figures'
 
@@ -10,8 +10,8 @@ const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
   { name: 'speedup', label: SPEED, unit: 'factor', value: ({ speed }) => speed?.factor ?? null },
   { name: 'low', label: LOW, unit: 'factor', value: ({ speed }) => speed?.low ?? null },
   { name: 'high', label: HIGH, unit: 'factor', value: ({ speed }) => speed?.high ?? null },
-  { name: 'steps_per_s', label: STEPS, unit: 'per_s', value: ({ steps_per_s }) => steps_per_s },
-  { name: 'samples_per_s', label: SAMPLES, unit: 'per_s', value: ({ samples_per_s }) => samples_per_s },
+  { name: 'steps_per_s', label: STEPS, unit: 'per_s' },
+  { name: 'samples_per_s', label: SAMPLES, unit: 'per_s' },
   part('step_us', STEP),
   part('data_wait_us', WAIT),
   part('h2d_exposed_us', COPY),

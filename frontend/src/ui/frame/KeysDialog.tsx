@@ -2,6 +2,7 @@
 import { shortcutsAreOn, switchShortcuts } from '../../shortcuts'
 import { keys } from '../../text/frame'
 import { text } from '../../text/shared'
+import { Button } from '../parts/Button'
 import { Dialog } from '../parts/Dialog'
 import './KeysDialog.css'
 
@@ -18,7 +19,7 @@ export function KeysDialog({ onClose }: { onClose(): void }) {
               </div>
             ))}
           </dl>
-          <label>
+          <label class="row">
             <input
               type="checkbox"
               checked={shortcutsAreOn.value}
@@ -26,9 +27,7 @@ export function KeysDialog({ onClose }: { onClose(): void }) {
             />
             {keys.on}
           </label>
-          <button type="button" class="button" onClick={close}>
-            {text.close}
-          </button>
+          <Button onClick={close}>{text.close}</Button>
         </>
       )}
     </Dialog>

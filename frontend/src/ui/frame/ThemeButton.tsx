@@ -1,21 +1,17 @@
 /** Light, dark, or as the system says: a press goes on to the next, the glyph and the word say which it is. */
 import { frame as say } from '../../text/frame'
 import { chosenTheme, nextTheme } from '../../theme'
+import { Button } from '../parts/Button'
 
-const GLYPHS = {
-  light:
-    'M8 2v1.6M8 12.4V14M2 8h1.6M12.4 8H14M3.8 3.8l1.1 1.1M11.1 11.1l1.1 1.1M3.8 12.2l1.1-1.1M11.1 4.9l1.1-1.1',
-  dark: '',
-  system: '',
-}
+const RAYS =
+  'M8 2v1.6M8 12.4V14M2 8h1.6M12.4 8H14M3.8 3.8l1.1 1.1M11.1 11.1l1.1 1.1M3.8 12.2l1.1-1.1M11.1 4.9l1.1-1.1'
 
 export function ThemeButton() {
   const theme = chosenTheme.value ?? 'system'
   const word = say.themes[theme]
   return (
-    <button
-      type="button"
-      class="button plain theme"
+    <Button
+      kind="plain theme"
       aria-label={say.themeTitle(word)}
       title={say.themeTitle(word)}
       onClick={nextTheme}
@@ -34,9 +30,9 @@ export function ThemeButton() {
           />
         )}
         {theme === 'system' && <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />}
-        <path d={GLYPHS[theme]} stroke="currentColor" stroke-width="1.4" />
+        {theme === 'light' && <path d={RAYS} stroke="currentColor" stroke-width="1.4" />}
       </svg>
       <span class="wide-only">{word}</span>
-    </button>
+    </Button>
   )
 }

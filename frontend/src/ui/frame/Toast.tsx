@@ -1,23 +1,24 @@
 /** What was just done to runs, with the way back. */
 import { dismiss, notice } from '../../store/notice'
 import { actions as say, text } from '../../text/shared'
+import { Button } from '../parts/Button'
 import './Toast.css'
 
 export function Toast() {
   const shown = notice.value
   return (
-    <div class="toast screen-only" role="status" hidden={shown === null}>
+    <div class="foot-bar toast screen-only" role="status" hidden={shown === null}>
       {shown && (
         <>
           <span>{shown.text}</span>
           {shown.undo && (
-            <button type="button" class="button small" onClick={() => void shown.undo?.()}>
+            <Button kind="small" onClick={() => void shown.undo?.()}>
               {say.undo}
-            </button>
+            </Button>
           )}
-          <button type="button" class="button plain" aria-label={text.close} onClick={dismiss}>
+          <Button kind="plain" aria-label={text.close} onClick={dismiss}>
             ×
-          </button>
+          </Button>
         </>
       )}
     </div>

@@ -7,17 +7,13 @@ import { isFiltered, parseFilter } from '../../store/filter'
 import type { RunsStore } from '../../store/runs'
 import { frame, link as say } from '../../text/frame'
 import { text } from '../../text/shared'
+import { Button } from '../parts/Button'
 import { searchRuns } from '../parts/page'
 import { useRuns } from '../parts/stores'
 import { ThemeButton } from './ThemeButton'
 import './TopBar.css'
 
-const PAGES = [
-  { page: 'runs', href: '/' },
-  { page: 'compare', href: '/compare' },
-  { page: 'hosts', href: '/hosts' },
-  { page: 'team', href: '/team' },
-] as const
+const PAGES = { runs: '/', compare: '/compare', hosts: '/hosts', team: '/team' } as const
 
 export function TopBar({ onKeys }: { onKeys(): void }) {
   const onRuns = route.value.page === 'runs'
@@ -28,13 +24,9 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
         <span>{text.product}</span>
       </a>
       <nav aria-label={frame.navigation}>
-        {PAGES.map(({ page, href }) => (
-          <a
-            key={page}
-            href={href}
-            {...(route.value.page === page ? { 'aria-current': 'page' as const } : {})}
-          >
-            {text[page]}
+        {Object.entries(PAGES).map(([page, href]) => (
+          <a key={page} href={href} aria-current={route.value.page === page ? 'page' : undefined}>
+            {text[page as keyof typeof PAGES]}
           </a>
         ))}
       </nav>
@@ -42,20 +34,14 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
         <LinkState />
         <WhoAsks />
         {!onRuns && (
-          <button type="button" class="button plain wide-only" onClick={searchRuns}>
+          <Button kind="plain wide-only" onClick={searchRuns}>
             {frame.search} <kbd>/</kbd>
-          </button>
+          </Button>
         )}
         <ThemeButton />
-        <button
-          type="button"
-          class="button plain"
-          aria-label={frame.shortcuts}
-          title={`${frame.shortcuts} (?)`}
-          onClick={onKeys}
-        >
+        <Button kind="plain" aria-label={frame.shortcuts} title={`${frame.shortcuts} (?)`} onClick={onKeys}>
           ?
-        </button>
+        </Button>
       </div>
     </header>
   )
@@ -74,9 +60,9 @@ function WhoAsks() {
   if (!info?.token_required || !info.signed_in) return null
   if (info.user !== null) return <span class="link-state wide-only">{info.user}</span>
   return (
-    <button type="button" class="button plain wide-only" onClick={() => void leave()}>
+    <Button kind="plain wide-only" onClick={() => void leave()}>
       {frame.signOut}
-    </button>
+    </Button>
   )
 }
 

@@ -1,6 +1,6 @@
 /** One host in the table: its GPUs as cells, who keeps its cores busy, how full it is, and the runs on it. */
 import { serviceNow } from '../../api/client'
-import type { Host, HostFlow, HostGpu, HostRun } from '../../api/names'
+import type { Host, HostFlow, HostGpu, HostRun } from '../../api/schema'
 import { formatBytes, formatDay, formatFraction, formatNumber, formatRate, plural } from '../../format'
 import { runHref } from '../../router'
 import { hosts as say } from '../../text/hosts'
@@ -9,16 +9,22 @@ import { VerdictGlyph } from '../parts/Glyph'
 import { Meter } from './Meter'
 import './HostRow.css'
 
-export const hostHref = (hostname: string): string => `/hosts?host=${encodeURIComponent(hostname)}`
-
 export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
-  const { columns } = say
+  const cells = {
+    gpus: <Gpus gpus={host.gpus} />,
+    cores: <Cores host={host} />,
+    memory: <Level used={host.memory_used_bytes} limit={host.memory_limit_bytes} />,
+    shm: <Level used={host.shm_used_bytes} limit={host.shm_total_bytes} />,
+    disk: <Flow flow={host.disk_read} missing={host.not_measured.disks} />,
+    network: <Flow flow={host.network_received} missing={host.not_measured.networks} />,
+    runs: <Runs host={host} />,
+  }
   return (
     <>
       <tr class={`host ${host.is_live ? '' : 'resting'}`}>
         <th scope="row">
           {isLink ? (
-            <a class="mono-name" href={hostHref(host.hostname)}>
+            <a class="mono-name" href={`/hosts?host=${encodeURIComponent(host.hostname)}`}>
               {host.hostname}
             </a>
           ) : (
@@ -26,27 +32,11 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
           )}
           <small>{hardware(host)}</small>
         </th>
-        <td data-label={columns.gpus}>
-          <Gpus gpus={host.gpus} />
-        </td>
-        <td data-label={columns.cores}>
-          <Cores host={host} />
-        </td>
-        <td data-label={columns.memory}>
-          <Level used={host.memory_used_bytes} limit={host.memory_limit_bytes} />
-        </td>
-        <td data-label={columns.shm}>
-          <Level used={host.shm_used_bytes} limit={host.shm_total_bytes} />
-        </td>
-        <td data-label={columns.disk}>
-          <Flow flow={host.disk_read} missing={host.not_measured.disks} />
-        </td>
-        <td data-label={columns.network}>
-          <Flow flow={host.network_received} missing={host.not_measured.networks} />
-        </td>
-        <td data-label={columns.runs}>
-          <Runs host={host} />
-        </td>
+        {Object.entries(cells).map(([column, cell]) => (
+          <td key={column} data-label={say.columns[column as keyof typeof cells]}>
+            {cell}
+          </td>
+        ))}
       </tr>
       {host.competing.length > 0 && (
         <tr class="competing">
@@ -67,17 +57,17 @@ function hardware({ facts, gpus, is_live, last_seen_at }: Host): string {
 /** Filled from below by how busy it is; above that, hatched, the share that its run waits. */
 function Gpus({ gpus }: { gpus: readonly HostGpu[] }) {
   if (gpus.length === 0) return <span class="faint">{say.noGpu}</span>
-  const told = gpus.map(gpu => {
+  const labels = gpus.map(gpu => {
     const wait = gpu.data_stall_fraction === null ? null : formatFraction(gpu.data_stall_fraction)
     return say.gpu(gpu.gpu_index, formatFraction(gpu.util_fraction), wait)
   })
   return (
-    <span class="gpus" role="img" aria-label={told.join('; ')}>
+    <span class="gpus" role="img" aria-label={labels.join('; ')}>
       {gpus.map((gpu, index) => {
         const busy = gpu.util_fraction ?? 0
         const wait = Math.min(1 - busy, gpu.data_stall_fraction ?? 0)
         return (
-          <i key={gpu.gpu_index} title={told[index]} class={gpu.util_fraction === null ? 'unknown' : ''}>
+          <i key={gpu.gpu_index} title={labels[index]} class={gpu.util_fraction === null ? 'unknown' : ''}>
             <b class="wait" style={{ height: `${100 * wait}%` }} />
             <b class="busy" style={{ height: `${100 * busy}%` }} />
           </i>
@@ -91,7 +81,7 @@ function Cores({ host: { cores } }: { host: Host }) {
   const { own, others, idle } = cores
   if (own === null || others === null || idle === null) return <Meter parts={null} missing={cores.missing} />
   const all = own + others + idle || 1
-  const told = [
+  const shares = [
     [own, say.own],
     [others, say.others],
     [idle, say.idle],
@@ -103,7 +93,7 @@ function Cores({ host: { cores } }: { host: Host }) {
         ['others', others / all],
       ]}
     >
-      {told.map(([value, name], index) => (
+      {shares.map(([value, name], index) => (
         <span key={name} class={index === 0 ? '' : 'faint'}>
           {index > 0 && ' · '}
           {formatNumber(Number(value.toFixed(value < 10 ? 1 : 0)))} {name}
@@ -146,8 +136,8 @@ function Runs({ host }: { host: Host }) {
   )
 }
 
-export function RunLink({ run }: { run: HostRun }) {
-  const word = verdictWord(run, run.status)
+function RunLink({ run }: { run: HostRun }) {
+  const word = verdictWord(run)
   return (
     <span class={`host-run with-glyph verdict-word ${verdictTone(run)}`}>
       <span role="img" aria-label={word} title={`${word}${run.cause_label ? `, ${run.cause_label}` : ''}`}>

@@ -1,5 +1,5 @@
 /** Where a step goes, now and with the first fix, to one scale. */
-import type { Advice, Anatomy } from '../../api/names'
+import type { Advice, Anatomy } from '../../api/schema'
 import { formatDuration, formatFactor, formatSetting } from '../../format'
 import { anatomy as say } from '../../text/shared'
 import './AnatomyBars.css'
@@ -27,7 +27,7 @@ function settingOf({ change, to }: Advice): string {
   return to === null ? change : `${change}=${formatSetting(to)}`
 }
 
-/** What of the wait is known to consist of what: not parts of the bar, which is of the host's clock. */
+/** What the wait is known to consist of. These are no parts of the bar, which shows the host clock. */
 function Within({ anatomy }: { anatomy: Anatomy }) {
   const parts = [
     [anatomy.gpu_idle_us, say.idle],
@@ -60,33 +60,22 @@ function Bar({ label, anatomy, longestUs, gain }: BarProps) {
 
 /** A step in its parts; one of `longestUs` takes the whole width. */
 export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
-  const parts = [
-    { name: 'wait', us: anatomy.data_wait_us },
-    { name: 'copy', us: anatomy.h2d_exposed_us ?? 0 },
-    { name: 'compute', us: anatomy.compute_us },
-  ] as const
-  const spoken = parts
-    .filter(part => part.us > 0)
-    .map(part => `${formatDuration(part.us)} ${say.parts[part.name]}`)
+  const all = { wait: anatomy.data_wait_us, copy: anatomy.h2d_exposed_us ?? 0, compute: anatomy.compute_us }
+  const parts = (['wait', 'copy', 'compute'] as const)
+    .filter(name => all[name] > 0)
+    .map(name => ({ name, us: all[name], words: `${formatDuration(all[name])} ${say.parts[name]}` }))
+  const spoken = parts.map(({ words }) => words).join(', ')
   return (
     <div
       class="anatomy-bar"
       role="img"
-      aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken.join(', ')}`}
+      aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken}`}
     >
-      {parts.map(
-        ({ name, us }) =>
-          us > 0 && (
-            <i
-              key={name}
-              class={name}
-              style={{ width: `${(100 * us) / longestUs}%` }}
-              title={`${formatDuration(us)} ${say.parts[name]}`}
-            >
-              <span>{`${formatDuration(us)} ${say.parts[name]}`}</span>
-            </i>
-          ),
-      )}
+      {parts.map(({ name, us, words }) => (
+        <i key={name} class={name} style={{ width: `${(100 * us) / longestUs}%` }} title={words}>
+          <span>{words}</span>
+        </i>
+      ))}
     </div>
   )
 }

@@ -1,11 +1,12 @@
 /** What is wrong, in a thin bar above what still holds. */
 import type { ComponentChildren } from 'preact'
 import { type ServiceError, serviceNow } from '../../api/client'
-import type { DiedWorker, Run, WorkersPage } from '../../api/names'
+import type { DiedWorker, Run, WorkersPage } from '../../api/schema'
 import { asSentence, capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../../format'
 import { now } from '../../store/clock'
 import { lastHeardAt, link, retryAt, retryNow } from '../../store/connection'
 import { banner, text } from '../../text/shared'
+import { Button } from './Button'
 import { CopyButton } from './CopyButton'
 import './Banner.css'
 
@@ -33,9 +34,9 @@ export function GoneBanner() {
       <Banner title={banner.gone}>
         {/* The countdown is for the eye: read out each second it would be noise. */}
         <span aria-live="off">{banner.goneDetail(retryInS, asOf)}</span>{' '}
-        <button type="button" class="button small" onClick={retryNow}>
+        <Button kind="small" onClick={retryNow}>
           {banner.tryNow}
-        </button>
+        </Button>
       </Banner>
     </div>
   )
@@ -103,7 +104,7 @@ function memoryOf({ rank, loader, worker, start_us }: DiedWorker, page: WorkersP
   return seen?.lives.at(-1)?.start_us === start_us ? (seen?.rss_bytes ?? null) : null
 }
 
-/** A part that the service failed to give; the rest of the page stands. */
+/** One part could not be read; the rest of the page stays. */
 export function TroubleBanner({ what, error }: { what: string; error: ServiceError }) {
   const request = error.requestId === null ? '' : ` ${banner.request(error.requestId)}`
   return (
@@ -126,9 +127,9 @@ export function NotLoadedBanner() {
 
 function Reload() {
   return (
-    <button type="button" class="button small" onClick={() => location.reload()}>
+    <Button kind="small" onClick={() => location.reload()}>
       {banner.reload}
-    </button>
+    </Button>
   )
 }
 

@@ -1,4 +1,4 @@
-/** A panel of charts over one axis, with one crosshair through all of them and what it stands on in words. */
+/** A panel of charts over one axis, with one crosshair through all of them and its values in words. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
@@ -92,7 +92,7 @@ interface OneChartProps {
   mount(element: HTMLElement, drawn: Drawn): ReturnType<typeof mountDrawn>
 }
 
-/** A quantity that was not measured is not an empty chart: the reason stands in its place. */
+/** A quantity that was not measured shows the reason instead of an empty chart. */
 function OneChart({ chart, mount }: OneChartProps) {
   const { title, detail, label, drawn, missing = null, explanation } = chart
   return (
@@ -126,7 +126,7 @@ const STRIDES: Record<string, number> = {
   End: Number.POSITIVE_INFINITY,
 }
 
-/** The crosshair for the keyboard: a slider over all charts, whose value is what stands under it. */
+/** The crosshair for the keyboard: a slider over all charts; its value is what they show there. */
 function CrosshairSlider({ crosshair, set }: Pointed) {
   const { across, at } = set
   const here = crosshair.value

@@ -1,7 +1,9 @@
-/** One of several, as the browser's own menu; `any` is the choice of none. */
+/** One of several: as the browser's own menu, or side by side. */
+import type { ComponentChildren } from 'preact'
 
 interface ChoiceProps {
   label: string
+  /** What the choice of none is called; left out: one is always chosen. */
   any?: string
   value: string | null
   options: readonly (readonly [value: string, label: string])[]
@@ -23,5 +25,27 @@ export function Choice({ label, any, value, options, onChoose }: ChoiceProps) {
         </option>
       ))}
     </select>
+  )
+}
+
+interface ChoicesProps<T> {
+  label: string
+  value: T
+  options: readonly (readonly [value: T, label: ComponentChildren])[]
+  small?: boolean
+  onChoose(value: T): void
+}
+
+export function Choices<T extends string | null>(props: ChoicesProps<T>) {
+  const { label, value, options, small = false, onChoose } = props
+  return (
+    <fieldset class={`choices ${small ? 'small' : ''}`}>
+      <legend class="visually-hidden">{label}</legend>
+      {options.map(([option, name]) => (
+        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChoose(option)}>
+          {name}
+        </button>
+      ))}
+    </fieldset>
   )
 }

@@ -1,6 +1,7 @@
 /** Copies a text, and says so for a moment. */
 import { useSignal } from '@preact/signals'
 import { text as say } from '../../text/shared'
+import { Button } from './Button'
 import { writeClipboard } from './handOut'
 
 const SAID_MS = 1_600
@@ -24,14 +25,9 @@ export function CopyButton({ label, text, shortcut, small = false }: CopyButtonP
   }
 
   return (
-    <button
-      type="button"
-      class={`button ${small ? 'small' : 'plain'}`}
-      data-shortcut={shortcut}
-      onClick={() => void copy()}
-    >
+    <Button kind={`${small ? 'small' : 'plain'}`} data-shortcut={shortcut} onClick={() => void copy()}>
       <span aria-live="polite">{isCopied.value ? say.copied : label}</span>
       {shortcut && <kbd>{shortcut}</kbd>}
-    </button>
+    </Button>
   )
 }

@@ -3,42 +3,43 @@ import type { ComponentChildren } from 'preact'
 import './DataTable.css'
 
 interface DataTableProps {
-  columns: readonly string[]
-  rows: readonly (readonly ComponentChildren[])[]
+  columns: readonly ComponentChildren[]
   caption: string
-  /** Figures stand right; the first column never does. */
+  /** Figures are aligned right; the first column never is. */
   isNumeric?: boolean
+  class?: string
+  rows?: readonly (readonly ComponentChildren[])[]
+  /** Rows with a layout of their own. */
+  children?: ComponentChildren
 }
 
-export function DataTable({ columns, rows, caption, isNumeric = false }: DataTableProps) {
+/** It scrolls sideways on narrow screens, by the keyboard too. */
+export function DataTable(props: DataTableProps) {
+  const { columns, caption, isNumeric = false, class: name = '', rows = [], children } = props
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens, so the keyboard must reach it
     <div class="table-scroll" role="group" aria-label={caption} tabIndex={0}>
-      <table class={`data ${isNumeric ? 'numeric' : ''}`}>
+      <table class={`data ${name} ${isNumeric ? 'numeric' : ''}`}>
         <thead>
           <tr>
-            {columns.map(column => (
-              <th key={column} scope="col">
+            {columns.map((column, index) => (
+              <th key={index} scope="col">
                 {column}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, index) => (
+          {rows.map(([name, ...cells], index) => (
             <tr key={index}>
-              {row.map((cell, column) =>
-                column === 0 ? (
-                  <th key={column} scope="row">
-                    {cell}
-                  </th>
-                ) : (
-                  <td key={column}>{cell}</td>
-                ),
-              )}
+              <th scope="row">{name}</th>
+              {cells.map((cell, column) => (
+                <td key={column}>{cell}</td>
+              ))}
             </tr>
           ))}
+          {children}
         </tbody>
       </table>
     </div>

@@ -1,8 +1,11 @@
 /** A window over the page, with its title and what it asks; Escape closes it, as the browser does. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { NoAnswer, ServiceError } from '../../api/client'
 import { asSentence } from '../../format'
+import { text } from '../../text/shared'
+import { Button } from './Button'
 import './Dialog.css'
 
 interface DialogProps {
@@ -24,16 +27,58 @@ export function Dialog({ title, class: name = '', onClose, children }: DialogPro
   )
 }
 
-/** Why the service did not do what a dialog asked for. */
-export function Refusal({ why }: { why: string | null }) {
-  return why === null ? null : (
-    <p class="missing" role="alert">
-      {asSentence(why)}
-    </p>
+interface FormDialogProps {
+  title: string
+  /** Of the form. */
+  class?: string
+  /** There is something to save. */
+  canSave?: boolean
+  /** Why the form could not be filled. */
+  trouble?: string | null
+  /** Where it raises ServiceError or NoAnswer, the dialog stays and says why. */
+  onSave(form: FormData): Promise<void> | void
+  onClose(): void
+  children: ComponentChildren
+}
+
+export function FormDialog(props: FormDialogProps) {
+  const { title, class: name = '', canSave = true, trouble = null, onSave, onClose, children } = props
+  const refusal = useSignal<string | null>(null)
+  async function submit(event: SubmitEvent, close: () => void): Promise<void> {
+    event.preventDefault()
+    try {
+      await onSave(new FormData(event.currentTarget as HTMLFormElement))
+      close()
+    } catch (error) {
+      refusal.value = refusalOf(error)
+    }
+  }
+  const why = refusal.value ?? trouble
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {close => (
+        <form class={`dialog-form ${name}`} onSubmit={event => void submit(event, close)}>
+          {children}
+          {why !== null && (
+            <p class="missing" role="alert">
+              {asSentence(why)}
+            </p>
+          )}
+          <p class="dialog-actions row">
+            <Button type="submit" kind="primary" disabled={!canSave}>
+              {text.save}
+            </Button>
+            <Button kind="plain" onClick={close}>
+              {text.cancel}
+            </Button>
+          </p>
+        </form>
+      )}
+    </Dialog>
   )
 }
 
-/** Of a request of a dialog. Raises: `error` itself where it is a fault of the page. */
+/** Why the service refused. Raises: `error` itself where it is a fault of the page. */
 export function refusalOf(error: unknown): string {
   if (error instanceof ServiceError || error instanceof NoAnswer) return error.message
   throw error

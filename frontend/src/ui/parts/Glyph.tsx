@@ -1,10 +1,10 @@
-/** Status and verdict as shapes: they are told apart without colour. */
-import type { Status } from '../../api/names'
+/** Status and verdict as shapes, which differ without colour too. */
+import type { RunSummary } from '../../api/schema'
 import { hasSomeWait, isOpen, type Judged } from '../../verdict'
 
 const SIZE = { width: 12, height: 12, viewBox: '0 0 12 12', class: 'glyph' } as const
 
-export function StatusGlyph({ status }: { status: Status }) {
+export function StatusGlyph({ status }: Pick<RunSummary, 'status'>) {
   switch (status) {
     case 'running':
       return (

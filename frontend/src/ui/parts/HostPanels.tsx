@@ -1,7 +1,7 @@
 /** A host over time: who kept its cores busy, memory, disks, networks, and below them the runs that were there. */
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { HostHistory, HostRun } from '../../api/names'
+import type { HostHistory, HostRun } from '../../api/schema'
 import { type Axis, gutters } from '../../charts/axes'
 import { readoutAt } from '../../charts/declared/declaration'
 import { type HostClock, hostCharts } from '../../charts/declared/host'
@@ -68,7 +68,7 @@ function Spans({ runs, across, originMs }: SpansProps) {
                 style={{ left: `${from}%`, width: `${Math.max(0.3, to - from)}%` }}
               />
               <a href={runHref(run.run_id)} style={side}>
-                {run.name} <small>{verdictWord(run, run.status)}</small>
+                {run.name} <small>{verdictWord(run)}</small>
               </a>
             </li>
           )

@@ -1,5 +1,5 @@
 /** Predicted against observed: what an advised change gained in the run that carried it. */
-import type { LedgerEntry, Run } from '../../api/names'
+import type { LedgerEntry, Run } from '../../api/schema'
 import { asSentence, formatFactor, formatSetting } from '../../format'
 import { runHref } from '../../router'
 import { ledger as say } from '../../text/shared'
@@ -8,7 +8,7 @@ import { RangeLine } from './RangeLine'
 import './Ledger.css'
 
 interface LedgerProps {
-  /** The run whose page it is on; `null`: none's. */
+  /** On the page of this run; `null`: on another page. */
   run: Pick<Run, 'run_id'> | null
   entries: readonly LedgerEntry[]
   /** How runs are called, where that is known. */
@@ -43,8 +43,8 @@ function Entry({ entry, run, names }: EntryProps) {
       <div>
         {settings.length > 0 ? <code>{settings.join(', ')}</code> : entry.change_label}
         <p class="ledger-runs">
-          {say.before} <RunLink runId={entry.advice_of} here={run?.run_id} names={names} /> {say.after}{' '}
-          <RunLink runId={entry.run_id} here={run?.run_id} names={names} />
+          {say.before} <RunLink runId={entry.advice_of} run={run} names={names} /> {say.after}{' '}
+          <RunLink runId={entry.run_id} run={run} names={names} />
         </p>
         <p class={`ledger-outcome ${tone(entry)}`}>{outcome(entry)}</p>
       </div>
@@ -63,16 +63,9 @@ function outcome(entry: LedgerEntry): string {
   return entry.inside_interval ? say.inside : say.outside
 }
 
-function RunLink({
-  runId,
-  here,
-  names,
-}: {
-  runId: string
-  here: string | undefined
-  names: LedgerProps['names']
-}) {
-  return runId === here ? <b>{say.thisRun}</b> : <a href={runHref(runId)}>{names?.get(runId) ?? runId}</a>
+function RunLink({ runId, run, names }: Omit<EntryProps, 'entry'> & { runId: string }) {
+  if (runId === run?.run_id) return <b>{say.thisRun}</b>
+  return <a href={runHref(runId)}>{names?.get(runId) ?? runId}</a>
 }
 
 function Scale({ entry }: { entry: LedgerEntry }) {

@@ -5,6 +5,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Block } from '../../charts/picture'
 import { navigate, route, withQuery } from '../../router'
 import { text } from '../../text/shared'
+import { Button } from './Button'
 import { DataTable } from './DataTable'
 import type { Figures, WordTable } from './figures'
 import { PanelMenu } from './PanelMenu'
@@ -37,18 +38,17 @@ export function Panel(props: PanelProps) {
       <header>
         <h2 id={id}>{title}</h2>
         {detail && <span class="detail">{detail}</span>}
-        <span class="controls">
+        <span class="controls row">
           {controls}
           {figures?.tables && (
-            <button
-              type="button"
-              class="button small"
+            <Button
+              kind="small"
               aria-pressed={isTable}
               aria-label={`${isTable ? text.asChart : text.asTable}: ${title}`}
               onClick={switchView}
             >
               {isTable ? text.asChart : text.asTable}
-            </button>
+            </Button>
           )}
           {name && (
             <PanelMenu title={title} name={name} figures={figures} picture={isTable ? undefined : picture} />
@@ -69,7 +69,7 @@ function WordsTable({ table: { caption, rows, ...table }, title }: { table: Word
   return <DataTable {...table} caption={caption ?? title} rows={cells} />
 }
 
-/** Chart or table: in the address of a panel that has a name there, else until the page is left. */
+/** Chart or table: the address remembers it for a panel with a name, else it lasts until the page is left. */
 function useView(name: string | undefined): readonly [isTable: boolean, switchView: () => void] {
   const own = useSignal(false)
   if (!name) return [own.value, () => (own.value = !own.value)]

@@ -1,10 +1,10 @@
 /** Saves a panel: as a picture, as figures, as a link. */
 import { type Block, heading, pictureOf, table } from '../../charts/picture'
-import { type Cell, toCsv } from '../../csv'
+import type { Cell } from '../../csv'
 import { show as notify } from '../../store/notice'
 import { panelMenu as say } from '../../text/shared'
 import type { Figures, WordCell } from './figures'
-import { handOutPicture, save, writeClipboard } from './handOut'
+import { handOutPicture, saveCsv, writeClipboard } from './handOut'
 import { Menu, type MenuItem } from './Menu'
 
 interface PanelMenuProps {
@@ -30,12 +30,9 @@ export function PanelMenu({ title, name, figures, picture }: PanelMenuProps) {
     await writeClipboard(`${location.origin}${location.pathname}${location.search}#${name}`)
     notify(say.copiedLink)
   }
-  function saveFigures({ file }: Figures): void {
-    save(new Blob([toCsv(file())], { type: 'text/csv' }), fileName('csv'))
-  }
   const items: MenuItem[] = [
     ...(figures || picture ? [{ label: say.picture, act: () => void copyPicture() }] : []),
-    ...(figures ? [{ label: say.csv, act: () => saveFigures(figures) }] : []),
+    ...(figures ? [{ label: say.csv, act: () => saveCsv(figures.file(), fileName('csv')) }] : []),
     { label: say.link, act: () => void copyLink() },
   ]
   return <Menu label="⋯" title={say.title(title)} items={items} small />

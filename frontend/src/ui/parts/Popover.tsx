@@ -22,7 +22,7 @@ export function Popover({ label, title, class: name = '', kind, children }: Popo
   const button = useRef<HTMLButtonElement>(null)
   const sheet = useRef<HTMLDivElement>(null)
 
-  /** A popover stands in the window and not beside its button: under it, and whole on the screen. */
+  /** The browser places a popover in the window: it is moved under its button, all of it on the screen. */
   function place(): void {
     if (!button.current || !sheet.current) return
     const { bottom, right } = button.current.getBoundingClientRect()

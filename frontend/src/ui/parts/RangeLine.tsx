@@ -1,4 +1,4 @@
-/** A figure with its interval, as a point on a line; ticks stand where it is read against something. */
+/** A figure with its interval, as a point on a line; ticks mark what it is compared with. */
 import './RangeLine.css'
 
 interface RangeLineProps {
@@ -25,7 +25,7 @@ export function RangeLine({ from, to, value, low, high, ticks }: RangeLineProps)
   )
 }
 
-/** Where a value stands between two ends, in percent. */
+/** The place of a value between two ends, in percent. */
 export function place(from: number, to: number): (value: number) => string {
   return value => `${Math.max(0, Math.min(100, (100 * (value - from)) / (to - from)))}%`
 }

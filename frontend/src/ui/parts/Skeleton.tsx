@@ -1,4 +1,4 @@
-/** What stands in for data on its way: the real shapes, seen only when it takes long enough to notice. */
+/** Shown until data arrives: the shapes of what will come, after a short delay. */
 import { text } from '../../text/shared'
 import './Skeleton.css'
 

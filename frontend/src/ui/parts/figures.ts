@@ -14,23 +14,27 @@ export interface WordTable {
   caption?: string | undefined
   columns: readonly string[]
   rows: readonly (readonly WordCell[])[]
-  /** Figures stand right; the first column never does. */
+  /** Figures are aligned right; the first column never is. */
   isNumeric: boolean
 }
 
-/** Neither is made before it is asked for. */
+/** Both are built only when asked for. */
 export interface Figures {
   file(): Table
   /** Left out: the panel is a table itself, or has nothing to be read as one. */
   tables?(): readonly WordTable[]
 }
 
-export interface FigureColumn<Row> {
-  /** In the file; left out: only in the table. */
-  name?: string | undefined
+export type FigureColumn<Row> = ColumnLooks<Row> &
+  (
+    | { name: keyof Row & string; value?: undefined }
+    /** `name`: in the file; left out: only in the table. */
+    | { name?: string; value(row: Row): Cell }
+  )
+
+interface ColumnLooks<Row> {
   /** Above it in the table; left out: only in the file. */
   label?: string | undefined
-  value(row: Row): Cell
   /** Of the figures; left out: words, or numbers without one. */
   unit?: Unit
   /** Instead of the value with its unit. */
@@ -47,7 +51,7 @@ export function figuresOf<Row>(
   return {
     file: () => ({
       columns: filed.map(({ name = '' }) => name),
-      rows: rows.map(row => filed.map(column => column.value(row))),
+      rows: rows.map(row => filed.map(column => cellOf(column, row))),
     }),
     tables: () => [
       {
@@ -59,9 +63,14 @@ export function figuresOf<Row>(
   }
 }
 
-function wordCell<Row>({ value, unit = 'count', format }: FigureColumn<Row>, row: Row): WordCell {
+function cellOf<Row>({ name, value }: FigureColumn<Row>, row: Row): Cell {
+  return value ? value(row) : (row[name as keyof Row] as Cell)
+}
+
+function wordCell<Row>(column: FigureColumn<Row>, row: Row): WordCell {
+  const { unit = 'count', format } = column
   if (format) return format(row)
-  const cell = value(row)
+  const cell = cellOf(column, row)
   return typeof cell === 'string' ? cell : formatValue(unit, cell)
 }
 

@@ -1,4 +1,6 @@
-/** Gives a text or a picture to the reader: by the clipboard where the browser lets us, else as a file. */
+/** Gives a text or a picture to the reader: through the clipboard where the browser allows it, else as a file. */
+
+import { type Table, toCsv } from '../../csv'
 
 /** A team's service is often plain HTTP on a host name, where browsers keep the clipboard API away. */
 export async function writeClipboard(text: string): Promise<void> {
@@ -27,7 +29,11 @@ export async function handOutPicture(picture: Blob, fileName: string): Promise<'
   }
 }
 
-export function save(content: Blob, fileName: string): void {
+export function saveCsv(table: Table, fileName: string): void {
+  save(new Blob([toCsv(table)], { type: 'text/csv' }), fileName)
+}
+
+function save(content: Blob, fileName: string): void {
   const anchor = document.createElement('a')
   anchor.href = URL.createObjectURL(content)
   anchor.download = fileName

@@ -4,7 +4,7 @@ import type { ComponentChild, FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { NotLoadedBanner } from './Banner'
 
-/** `load` is asked until it succeeds, each time that the part is shown; `meanwhile` stands in its place. */
+/** `load` runs each time that the part is shown until it succeeds; until then `meanwhile` is shown. */
 export function onDemand<P extends object>(
   load: () => Promise<FunctionComponent<P>>,
   meanwhile: ComponentChild = null,

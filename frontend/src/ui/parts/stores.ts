@@ -1,4 +1,4 @@
-/** How a part of the page gets at a store: a page opens its own and closes it when left; the list of runs is the frame's. */
+/** How components get a store: a page opens its own and closes it when left; the frame owns the list of runs. */
 import { createContext } from 'preact'
 import { useContext, useEffect, useMemo } from 'preact/hooks'
 import type { Store } from '../../store/resource'

@@ -1,5 +1,5 @@
 /** Tags as a person writes them, and as they are read again. */
-import type { Run } from '../../api/names'
+import type { Run } from '../../api/schema'
 import { formatTag } from '../../format'
 
 /** `"imagenet, lr=3e-4"` → `{imagenet: "", lr: "3e-4"}`. */

@@ -1,6 +1,6 @@
 /** What to do, the largest gain first and open; and what would not help, with the reason. */
 
-import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/names'
+import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
 import { formatDuration, formatEvidence, formatFactor } from '../../format'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'

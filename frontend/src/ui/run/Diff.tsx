@@ -18,7 +18,7 @@ export function Diff({
   return (
     <div class="diff">
       <div class="diff-file">
-        <span>{file}</span>
+        <span class="cut">{file}</span>
         <CopyButton label={say.copyDiff} text={diff} shortcut={shortcut} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}

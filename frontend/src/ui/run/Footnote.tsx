@@ -1,5 +1,5 @@
 /** What the figures rest on: versions, host, cost of measuring, what was lost or could not be measured. */
-import type { HostFacts, Run } from '../../api/names'
+import type { HostFacts, Run } from '../../api/schema'
 import { formatBytes, formatDuration, formatFraction, formatNumber } from '../../format'
 import { footnote as say } from '../../text/run'
 import './Footnote.css'

@@ -1,5 +1,5 @@
 /** A predicted gain on a line from "as now" to the ceiling: the point, its interval, and what cannot be passed. */
-import type { Advice } from '../../api/names'
+import type { Advice } from '../../api/schema'
 import { advice as say } from '../../text/run'
 import { place, RangeLine } from '../parts/RangeLine'
 import './GainRange.css'

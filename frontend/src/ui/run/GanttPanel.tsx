@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
-import type { Timeline, TimelineBatch, TimelineStep } from '../../api/names'
+import type { Timeline, TimelineBatch, TimelineStep } from '../../api/schema'
 import { batchKey, type Gantt, gantt, type Stretch, stepsByBatch, wholeOf } from '../../charts/gantt'
 import { type GanttHandle, mountGantt } from '../../charts/ganttView'
 import { chart, legend, paragraph } from '../../charts/picture'
@@ -11,6 +11,7 @@ import type { Still } from '../../store/run'
 import { gantt as say, workers } from '../../text/charts'
 import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
+import { Legend } from '../parts/Legend'
 import { Panel } from '../parts/Panel'
 
 /** More lanes than this are no picture any more; the worker panel has all of them. */
@@ -47,7 +48,7 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
   return (
     <Panel
       title={say.title(span)}
-      detail={<Legend gpus={run.gpus} />}
+      detail={<Legend entries={legendOf(run.gpus).map(({ kind, name }) => [kind, name])} />}
       controls={<Keys />}
       name="timeline"
       figures={figuresOf(columnsOf(timeline), timeline.batches, timeline.batches.slice(-TABLE_ROWS))}
@@ -146,9 +147,11 @@ function pointedText(target: TimelineBatch | TimelineStep): string {
     [target.blocked_us, say.blocked],
   ] as const
   const split = parts.flatMap(([us, name]) => (us === null ? [] : [`${formatDuration(us)} ${name}`]))
-  const lane = workers.name(target.worker)
+  const loadedBy = workers.name(target.worker)
   const pinned = target.pin_us === null ? [] : [say.pinned(formatDuration(target.pin_us))]
-  return [say.batch(target.batch_index, lane, formatDuration(target.load_us)), ...split, ...pinned].join(', ')
+  return [say.batch(target.batch_index, loadedBy, formatDuration(target.load_us)), ...split, ...pinned].join(
+    ', ',
+  )
 }
 
 function legendOf(gpus: number | null) {
@@ -159,19 +162,6 @@ function legendOf(gpus: number | null) {
     { kind: 'wait', colour: 'hatch', name: say.waits(gpus) },
     { kind: 'compute', colour: 'compute-fill', name: say.rest },
   ] as const
-}
-
-function Legend({ gpus }: { gpus: number | null }) {
-  return (
-    <span class="legend">
-      {legendOf(gpus).map(({ kind, name }) => (
-        <span key={kind}>
-          <i class={kind} aria-hidden="true" />
-          {name}
-        </span>
-      ))}
-    </span>
-  )
 }
 
 function Keys() {
@@ -187,32 +177,21 @@ function columnsOf(timeline: Timeline): readonly FigureColumn<TimelineBatch>[] {
   const steps = stepsByBatch(timeline)
   const stepOf = (batch: TimelineBatch) => steps.get(batchKey(batch))
   return [
-    { name: 'epoch_index', value: batch => batch.epoch_index },
-    {
-      name: 'batch_index',
-      label: 'Batch',
-      value: batch => batch.batch_index,
-      format: batch => String(batch.batch_index),
-    },
-    {
-      name: 'worker',
-      label: 'Worker',
-      value: batch => batch.worker,
-      format: batch => workers.name(batch.worker),
-    },
+    { name: 'epoch_index' },
+    { name: 'batch_index', label: 'Batch', format: batch => String(batch.batch_index) },
+    { name: 'worker', label: 'Worker', format: batch => workers.name(batch.worker) },
     {
       name: 'start_us',
       label: 'Starts',
-      value: batch => batch.start_us,
       format: batch => `−${formatDuration(timeline.to_us - batch.start_us)}`,
     },
-    { name: 'load_us', label: 'Load time', unit: 'us', value: batch => batch.load_us },
-    { name: 'cpu_us', label: 'On a CPU', unit: 'us', value: batch => batch.cpu_us },
-    { name: 'runqueue_us', label: 'No CPU free', unit: 'us', value: batch => batch.runqueue_us },
-    { name: 'blocked_us', label: 'Blocked', unit: 'us', value: batch => batch.blocked_us },
-    { name: 'collate_us', value: batch => batch.collate_us },
-    { name: 'pin_us', label: 'Pinned in', unit: 'us', value: batch => batch.pin_us },
-    { name: 'received_us', value: batch => batch.received_us },
+    { name: 'load_us', label: 'Load time', unit: 'us' },
+    { name: 'cpu_us', label: 'On a CPU', unit: 'us' },
+    { name: 'runqueue_us', label: 'No CPU free', unit: 'us' },
+    { name: 'blocked_us', label: 'Blocked', unit: 'us' },
+    { name: 'collate_us' },
+    { name: 'pin_us', label: 'Pinned in', unit: 'us' },
+    { name: 'received_us' },
     { name: 'step_index', value: batch => stepOf(batch)?.step_index ?? null },
     {
       name: 'data_wait_us',

@@ -1,16 +1,21 @@
 /** Which rank, which loader, how much of the run: each offered only where there is a choice. */
-import type { Run } from '../../api/names'
+import type { Run } from '../../api/schema'
 import { WHOLE } from '../../store/permalink'
-import type { Figures, Range, RunStore } from '../../store/run'
+import type { Range, RunStore } from '../../store/run'
 import { charts as say } from '../../text/charts'
-import { Choice } from '../parts/Choice'
+import { Choice, Choices } from '../parts/Choice'
 
-/** Offered where they are clearly shorter than the run. */
+/** In seconds; offered where they are clearly shorter than the run. */
 const SPANS = [
-  { spanS: 900, label: '15 min' },
-  { spanS: 3_600, label: '1 h' },
+  ['900', '15 min'],
+  ['3600', '1 h'],
 ] as const
 const CLEARLY = 1.2
+
+const FIGURES = [
+  ['mean', say.meanFigures],
+  ['percentiles', say.percentiles],
+] as const
 
 export function RangeChoice({ store }: { store: RunStore }) {
   const run = store.run.value
@@ -37,54 +42,34 @@ export function RangeChoice({ store }: { store: RunStore }) {
           onChoose={chosen => store.select({ loader: chosen, range: WHOLE })}
         />
       )}
-      <FiguresChoice figures={figures} onChoose={chosen => store.select({ figures: chosen })} />
+      <Choices
+        label={say.figures}
+        value={figures}
+        options={FIGURES}
+        small
+        onChoose={chosen => store.select({ figures: chosen })}
+      />
       <Spans run={run} range={range} onChoose={chosen => store.select({ range: chosen })} />
     </>
   )
 }
 
-function FiguresChoice({ figures, onChoose }: { figures: Figures; onChoose(figures: Figures): void }) {
-  const offered = [
-    ['mean', say.meanFigures],
-    ['percentiles', say.percentiles],
-  ] as const
-  return (
-    <fieldset class="choices small">
-      <legend class="visually-hidden">{say.figures}</legend>
-      {offered.map(([one, label]) => (
-        <button key={one} type="button" aria-pressed={figures === one} onClick={() => onChoose(one)}>
-          {label}
-        </button>
-      ))}
-    </fieldset>
-  )
-}
-
 function Spans({ run, range, onChoose }: { run: Run; range: Range; onChoose(range: Range): void }) {
   const runS = (Date.parse(run.last_seen_at) - Date.parse(run.started_at)) / 1_000
-  const spans = SPANS.filter(span => runS > span.spanS * CLEARLY)
-  if (spans.length === 0 && range.kind === 'whole') return null
+  const spans = SPANS.filter(([spanS]) => runS > Number(spanS) * CLEARLY)
+  const { kind } = range
+  if (spans.length === 0 && kind === 'whole') return null
+  const zoomed = ['steps', say.zoomed] as const
   return (
-    <fieldset class="choices small">
-      <legend class="visually-hidden">{say.range}</legend>
-      {spans.map(({ spanS, label }) => (
-        <button
-          key={spanS}
-          type="button"
-          aria-pressed={range.kind === 'newest' && range.spanS === spanS}
-          onClick={() => onChoose({ kind: 'newest', spanS })}
-        >
-          {label}
-        </button>
-      ))}
-      {range.kind === 'steps' && (
-        <button type="button" aria-pressed="true">
-          {say.zoomed}
-        </button>
-      )}
-      <button type="button" aria-pressed={range.kind === 'whole'} onClick={() => onChoose(WHOLE)}>
-        {say.whole}
-      </button>
-    </fieldset>
+    <Choices<string>
+      label={say.range}
+      value={kind === 'newest' ? String(range.spanS) : kind}
+      options={[...spans, ...(kind === 'steps' ? [zoomed] : []), ['whole', say.whole]]}
+      small
+      onChoose={chosen => {
+        if (chosen === 'whole') onChoose(WHOLE)
+        else if (chosen !== 'steps') onChoose({ kind: 'newest', spanS: Number(chosen) })
+      }}
+    />
   )
 }

@@ -1,5 +1,5 @@
 /** The share that each rank waits: is it one, or all? Choosing one shows its charts. */
-import type { Diagnosis } from '../../api/names'
+import type { Diagnosis } from '../../api/schema'
 import { formatFraction } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
@@ -17,13 +17,8 @@ type Rank = Diagnosis['ranks'][number]
 const [RANK, WAIT] = say.columns
 
 const COLUMNS: readonly FigureColumn<Rank>[] = [
-  {
-    name: 'rank',
-    label: RANK,
-    value: one => one.rank,
-    format: one => charts.rankOption(one.rank, one.straggler),
-  },
-  { name: 'data_stall_fraction', label: WAIT, unit: 'fraction', value: one => one.data_stall_fraction },
+  { name: 'rank', label: RANK, format: one => charts.rankOption(one.rank, one.straggler) },
+  { name: 'data_stall_fraction', label: WAIT, unit: 'fraction' },
   { name: 'straggler', value: one => (one.straggler ? 1 : 0) },
 ]
 

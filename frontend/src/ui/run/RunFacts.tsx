@@ -1,6 +1,6 @@
 /** How the run was started, by what versions and with which configuration; what the job's run before had is marked. */
 
-import type { Run } from '../../api/names'
+import type { Run } from '../../api/schema'
 import { formatSetting } from '../../format'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
@@ -9,7 +9,7 @@ import { Panel } from '../parts/Panel'
 import { Snippet } from '../parts/Snippet'
 import { SettingsList } from './SettingsList'
 
-/** What a person may leave out. Anything else that the run before does not tell was not known then. */
+/** What a person may leave out. Any other fact that the previous run lacks was not known then. */
 const CHOSEN = /^(config\.|--set )/
 
 type Row = readonly [name: string, value: string]

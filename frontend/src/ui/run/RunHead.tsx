@@ -1,7 +1,7 @@
 /** Which run this is: name, state, where and whose. */
 import { useSignal } from '@preact/signals'
 import { Fragment } from 'preact'
-import type { Run } from '../../api/names'
+import type { Run } from '../../api/schema'
 import { formatAge, formatNumber, formatSetting, formatTag } from '../../format'
 import { navigate, runHref, runsHref } from '../../router'
 import { archive, mayChange, remove, unarchive } from '../../store/actions'
@@ -9,6 +9,7 @@ import { compareWithEarlier } from '../../store/compareHref'
 import { edit, exportMenu, run as say } from '../../text/run'
 import { actions, comparing } from '../../text/shared'
 import { ageS } from '../parts/age'
+import { Button } from '../parts/Button'
 import { StatusGlyph } from '../parts/Glyph'
 import { Menu } from '../parts/Menu'
 import { onDemand } from '../parts/onDemand'
@@ -64,14 +65,13 @@ export function RunHead({ run }: { run: Run }) {
         </span>
       )}
       <span class="actions screen-only">
-        <button
-          type="button"
-          class="button small"
+        <Button
+          kind="small"
           data-shortcut="c"
           onClick={() => void compareWithEarlier(run).then(href => navigate(href))}
         >
           {comparing.with} <kbd>c</kbd>
-        </button>
+        </Button>
         {run.no_loader === null && <ExportMenu run={run} />}
         {mayChange.value && <Actions run={run} />}
       </span>
@@ -95,21 +95,17 @@ function Actions({ run }: { run: Run }) {
   }
   return (
     <>
-      <button type="button" class="button small" onClick={() => (isEdited.value = true)}>
+      <Button kind="small" onClick={() => (isEdited.value = true)}>
         {edit.button}
-      </button>
+      </Button>
       {isEdited.value && <EditDialog run={run} onClose={() => (isEdited.value = false)} />}
-      <button
-        type="button"
-        class="button small"
-        onClick={() => void (isArchived ? unarchive : archive)(runs, [run.run_id])}
-      >
+      <Button kind="small" onClick={() => void (isArchived ? unarchive : archive)(runs, [run.run_id])}>
         {isArchived ? actions.unarchive : actions.archive}
-      </button>
+      </Button>
       {run.status !== 'running' && (
-        <button type="button" class="button small" onClick={() => void removeAndLeave()}>
+        <Button kind="small" onClick={() => void removeAndLeave()}>
           {actions.delete}
-        </button>
+        </Button>
       )}
     </>
   )

@@ -1,7 +1,7 @@
-/** The hosts of a run while it ran, on the time axis of its other panels: who else wanted the same. */
+/** The hosts of a run while it ran, on the time axis of its other panels: who else used them. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { HostsPage } from '../../api/names'
+import type { HostsPage } from '../../api/schema'
 import { stepColumns } from '../../store/columns'
 import { readSpan } from '../../store/hosts'
 import { openResource } from '../../store/resource'
@@ -10,14 +10,13 @@ import { hostPanels as say } from '../../text/charts'
 import { TroubleBanner } from '../parts/Banner'
 import { Choice } from '../parts/Choice'
 import { HostPanels } from '../parts/HostPanels'
+import { isNarrow } from '../parts/media'
 import { useStore } from '../parts/stores'
 import './RunHosts.css'
 
-const NARROW = '(max-width: 640px)'
-
 export function RunHosts({ store, run }: { store: RunStore; run: Still }) {
   const chosen = useSignal(run.hostnames[0] ?? null)
-  const isOpen = useSignal(!matchMedia(NARROW).matches)
+  const isOpen = useSignal(!isNarrow.peek())
   const hostname = chosen.value
   if (hostname === null) return null
   return (

@@ -1,5 +1,5 @@
 /** Why we say so: every signal that was looked at, also those that were ruled out. */
-import type { Signal } from '../../api/names'
+import type { Signal } from '../../api/schema'
 import { table } from '../../charts/picture'
 import { formatEvidence } from '../../format'
 import { signals as say } from '../../text/run'
@@ -12,13 +12,13 @@ import './SignalsPanel.css'
 const COLUMNS = Object.values(say.columns)
 
 const FILED: readonly FigureColumn<Signal>[] = [
-  { name: 'signal', value: ({ signal }) => signal },
+  { name: 'signal' },
   { name: 'value', value: ({ measured }) => measured.value },
   { name: 'unit', value: ({ measured }) => measured.unit },
   { name: 'what', value: ({ measured }) => measured.what },
-  { name: 'healthy', value: ({ healthy }) => healthy },
-  { name: 'reading', value: ({ reading }) => reading },
-  { name: 'says', value: ({ says }) => says },
+  { name: 'healthy' },
+  { name: 'reading' },
+  { name: 'says' },
 ]
 
 export function SignalsPanel({ signals }: { signals: readonly Signal[] }) {

@@ -1,6 +1,6 @@
 /** Since when: charts over run time, with one crosshair through all of them. */
 import { useMemo } from 'preact/hooks'
-import type { Diagnosis, Series } from '../../api/names'
+import type { Diagnosis, Series } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
 import type { ChartSet } from '../../charts/declared/declaration'
 import { runCharts } from '../../charts/declared/run'
@@ -8,6 +8,7 @@ import { formatNumber } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore, Still } from '../../store/run'
 import { charts as say } from '../../text/charts'
+import { Button } from '../parts/Button'
 import { ChartPanel } from '../parts/ChartPanel'
 import type { WordTable } from '../parts/figures'
 import { Panel } from '../parts/Panel'
@@ -73,9 +74,9 @@ function StragglerNote({ store, shown }: { store: RunStore; shown: number }) {
   return (
     <p class="missing">
       {say.ofRank(shown)}{' '}
-      <button type="button" class="button small" onClick={() => store.select({ rank: worst, range: WHOLE })}>
+      <Button kind="small" onClick={() => store.select({ rank: worst, range: WHOLE })}>
         {say.showRank(worst)}
-      </button>
+      </Button>
     </p>
   )
 }
@@ -83,7 +84,7 @@ function StragglerNote({ store, shown }: { store: RunStore; shown: number }) {
 /** What no zoom brings back. */
 function KeptNote({ series }: { series: Series | undefined }) {
   const notes = [
-    series?.given_up_before ? say.givenUp(formatNumber(series.given_up_before)) : null,
+    series?.given_up_before ? say.deleted(formatNumber(series.given_up_before)) : null,
     series?.precision_bits ? say.rounded(series.precision_bits) : null,
   ].filter(Boolean)
   return notes.length > 0 ? <p class="detail">{notes.join(' ')}</p> : null

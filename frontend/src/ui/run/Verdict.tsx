@@ -1,6 +1,6 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
 
-import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/names'
+import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/schema'
 import { asSentence, capital, formatAge, formatHours, formatNumber } from '../../format'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
@@ -24,7 +24,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
       <div>
         <p class={`kind ${verdictTone(diagnosis)}`}>
           <VerdictGlyph judged={diagnosis} />
-          {capital(verdictWord(diagnosis, diagnosis.status))}
+          {capital(verdictWord(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
         </p>
         <h2 id="verdict-sentence" class="verdict-sentence">
@@ -129,7 +129,7 @@ function Cost({ outlook, diagnosis }: { outlook: Run['outlook']; diagnosis: Diag
   )
 }
 
-/** Until the last step where it is known, else in each further hour. */
+/** Until the last step where that is known, else per further hour. */
 function Ahead({ outlook, noun }: { outlook: Outlook; noun: ReturnType<typeof hourNoun> }) {
   const { last_step, basis, hours_to_lose, hours_lost_per_hour, saved_s, saved_fraction } = outlook
   const isKnown = last_step !== null

@@ -1,5 +1,5 @@
 /** What workers are as processes, in a few quiet lines: memory, threads, how some ended, and what follows their work. */
-import type { WorkerInfo, WorkersPage } from '../../api/names'
+import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { capital, formatBytes, formatDuration, NOT_MEASURED } from '../../format'
 import { workers as say } from '../../text/charts'
 import './WorkerNotes.css'
@@ -26,7 +26,7 @@ export function WorkerNotes({ page }: { page: WorkersPage }) {
   )
 }
 
-/** Of what it takes or of what is its own alone, whichever grows faster: the one by leaks, the other by copy-on-write. */
+/** Of resident or of unshared memory, whichever grows faster: a leak shows in the first, copy-on-write in the second. */
 export function growthOf(worker: WorkerInfo): number | null {
   const known = [worker.rss_bytes_per_hour, worker.pss_bytes_per_hour].filter(slope => slope !== null)
   return known.length > 0 ? Math.max(...known) : null

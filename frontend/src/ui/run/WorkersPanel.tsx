@@ -1,6 +1,6 @@
 /** Is one worker to blame? Load times side by side, with the limit above which training waits; and their processes. */
 import { useMemo } from 'preact/hooks'
-import type { WorkerInfo, WorkersPage } from '../../api/names'
+import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { type Drawn, mountDrawn } from '../../charts/mount'
 import { chart, paragraph } from '../../charts/picture'
 import { type Load, strips } from '../../charts/strips'
@@ -13,23 +13,23 @@ import { Panel } from '../parts/Panel'
 import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
 
 const COLUMNS: readonly FigureColumn<WorkerInfo>[] = [
-  { name: 'worker', label: 'Worker', value: one => one.worker, format: one => say.name(one.worker) },
-  { name: 'batches', label: 'Batches', value: one => one.batches },
-  { name: 'load_us_p5', label: '5th', unit: 'us', value: one => one.load_us_p5 },
-  { name: 'load_us_p50', label: 'Median', unit: 'us', value: one => one.load_us_p50 },
-  { name: 'load_us_p95', label: '95th', unit: 'us', value: one => one.load_us_p95 },
-  { name: 'load_us_mean', value: one => one.load_us_mean },
-  { name: 'cpu_fraction', label: 'On a CPU', unit: 'fraction', value: one => one.cpu_fraction },
-  { name: 'runqueue_fraction', label: 'No CPU free', unit: 'fraction', value: one => one.runqueue_fraction },
-  { name: 'blocked_fraction', label: 'Blocked', unit: 'fraction', value: one => one.blocked_fraction },
-  { name: 'collate_fraction', value: one => one.collate_fraction },
-  { name: 'read_bytes_per_s', label: 'Read', unit: 'bytes_per_s', value: one => one.read_bytes_per_s },
-  { name: 'rss_bytes', label: 'Memory', unit: 'bytes', value: one => one.rss_bytes },
-  { name: 'pss_bytes', label: 'Unshared memory', unit: 'bytes', value: one => one.pss_bytes },
+  { name: 'worker', label: 'Worker', format: one => say.name(one.worker) },
+  { name: 'batches', label: 'Batches' },
+  { name: 'load_us_p5', label: '5th', unit: 'us' },
+  { name: 'load_us_p50', label: 'Median', unit: 'us' },
+  { name: 'load_us_p95', label: '95th', unit: 'us' },
+  { name: 'load_us_mean' },
+  { name: 'cpu_fraction', label: 'On a CPU', unit: 'fraction' },
+  { name: 'runqueue_fraction', label: 'No CPU free', unit: 'fraction' },
+  { name: 'blocked_fraction', label: 'Blocked', unit: 'fraction' },
+  { name: 'collate_fraction' },
+  { name: 'read_bytes_per_s', label: 'Read', unit: 'bytes_per_s' },
+  { name: 'rss_bytes', label: 'Memory', unit: 'bytes' },
+  { name: 'pss_bytes', label: 'Unshared memory', unit: 'bytes' },
   { label: 'Growth per hour', value: growthOf, format: one => formatGrowth(growthOf(one)) },
-  { name: 'threads', label: 'Threads', value: one => one.threads },
-  { name: 'died', label: 'Died', value: one => one.died },
-  { name: 'raised', label: 'Exceptions', value: one => one.raised },
+  { name: 'threads', label: 'Threads' },
+  { name: 'died', label: 'Died' },
+  { name: 'raised', label: 'Exceptions' },
 ]
 
 export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Still }) {
@@ -78,7 +78,7 @@ function label({ workers }: WorkersPage): string {
   return say.label(medians.length, low ?? '', high ?? '')
 }
 
-/** Whether one is to blame shows only in which lie on which side of the limit. */
+/** Only the medians above and below the limit say whether one worker is to blame. */
 function limitText({ workers, limit_us: limitUs }: WorkersPage, run: Still): string | null {
   if (limitUs === null) return null
   const loaded = workers.filter(worker => worker.load_us_p50 !== null)

@@ -1,5 +1,5 @@
 /** What happened during a run, as lines over its charts: epochs, validation, workers that died, others that interfered. */
-import type { Diagnosis, Run, SeriesPage } from '../../api/names'
+import type { Diagnosis, Run, SeriesPage } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
 import { charts as say } from '../../text/charts'
 
@@ -9,7 +9,7 @@ export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_work
 
 /** In order of time. Only those of the rank and loader that are shown, and what concerns all. */
 export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
-  const marks = [...epochs(run, page), ...deaths(run, page), ...interference(run), ...givenUp(page)]
+  const marks = [...epochs(run, page), ...deaths(run, page), ...interference(run), ...deletedSteps(page)]
   return marks.toSorted((a, b) => a.at - b.at)
 }
 
@@ -25,15 +25,13 @@ function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
 
 /** One mark for those that were gone at one instant. */
 function deaths(run: Happened, page: SeriesPage): readonly Mark[] {
-  const workers = new Map<number, number[]>()
-  for (const { rank, loader, worker, end_us: endUs } of run.died_workers) {
-    if (rank !== page.rank || loader !== page.loader || endUs === null) continue
-    workers.set(endUs, [...(workers.get(endUs) ?? []), worker])
-  }
-  return [...workers].map(([endUs, gone]) => ({ at: endUs / 1e6, label: say.died(gone), isEvent: true }))
+  const here = run.died_workers.filter(one => one.rank === page.rank && one.loader === page.loader)
+  return [...Map.groupBy(here, one => one.end_us)].flatMap(([endUs, gone]) =>
+    endUs === null ? [] : [{ at: endUs / 1e6, label: say.died(gone.map(one => one.worker)), isEvent: true }],
+  )
 }
 
-/** From its beginning, or from the run's own. */
+/** From when it began, or from the start of the run. */
 function interference(run: Happened): readonly Mark[] {
   return run.shared.map(({ kind, place, runs, started_at: startedAt }) => {
     const others = runs.filter(one => one.run_id !== run.run_id).length
@@ -45,7 +43,7 @@ function interference(run: Happened): readonly Mark[] {
   })
 }
 
-function givenUp(page: SeriesPage): readonly Mark[] {
+function deletedSteps(page: SeriesPage): readonly Mark[] {
   const [step] = page.series
   const before = step?.given_up_before
   const index = before ? step.first_index.findIndex(first => first >= before) : -1

@@ -1,6 +1,7 @@
 /** Which columns the table shows; unless chosen, as many as there is room for. */
 import { COLUMN_IDS, chooseColumns, chosen } from '../../store/chosen'
 import { runs as say } from '../../text/runs'
+import { Button } from '../parts/Button'
 import { Popover } from '../parts/Popover'
 import { fitting, headOf } from './columns'
 import { room } from './width'
@@ -15,7 +16,7 @@ export function ColumnsMenu() {
           <fieldset class="menu-columns">
             <legend class="visually-hidden">{say.columnsMenu}</legend>
             {COLUMN_IDS.map(id => (
-              <label key={id}>
+              <label key={id} class="row">
                 <input
                   type="checkbox"
                   checked={shown.includes(id)}
@@ -31,9 +32,9 @@ export function ColumnsMenu() {
           </fieldset>
           <p class="detail">{chosen.value ? say.columnsChosen : say.columnsFitting}</p>
           {chosen.value && (
-            <button type="button" class="button small" onClick={() => chooseColumns(null)}>
+            <Button kind="small" onClick={() => chooseColumns(null)}>
               {say.columnsReset}
-            </button>
+            </Button>
           )}
         </>
       )}

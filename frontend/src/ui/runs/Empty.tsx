@@ -5,7 +5,7 @@ import { empty } from '../../text/runs'
 import { text } from '../../text/shared'
 import { Snippet } from '../parts/Snippet'
 
-/** Where an agent looks unless told otherwise. */
+/** Where an agent sends to without a setting. */
 const DEFAULT_URL = 'http://127.0.0.1:7077'
 
 export function Empty() {

@@ -1,7 +1,7 @@
-/** Search and filters of the runs table; what is chosen stands in the address. */
+/** Search and filters of the runs table; the address holds what is chosen. */
 import { useSignal, useSignalEffect } from '@preact/signals'
+import type { ComponentProps } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { StatusCounts } from '../../api/names'
 import { capital } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { completions, isUnfinished } from '../../store/completions'
@@ -9,7 +9,7 @@ import { BOUNDS, type RunsFilter, STATUSES } from '../../store/filter'
 import { labelOf, labels } from '../../store/labels'
 import { choosing, chosenIn } from '../../store/terms'
 import { runs } from '../../text/runs'
-import { Choice } from '../parts/Choice'
+import { Choice, Choices } from '../parts/Choice'
 import { useRuns } from '../parts/stores'
 import { activeFilters } from './activeFilters'
 import { ColumnsMenu } from './ColumnsMenu'
@@ -27,50 +27,36 @@ interface FilterProps {
 }
 
 export function Filters({ filter, query }: FilterProps) {
-  const { choices, counts } = useRuns()
+  const { choices } = useRuns()
   const { hosts, projects, tags, users } = choices.value
   const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
     navigate(`/${withQuery(query, changes)}`, how)
   const term = (key: string, operator?: string) => (value: string | null) =>
     set({ q: choosing(filter.q, key, value, operator) })
+  const put = (key: string) => (value: string | null) => set({ [key]: value })
+  const bounds = BOUNDS.map(bound => [bound, capital(labelOf('bound', bound))] as const)
+  const times = TIMES.map(time => [time, capital(runs.times[time] ?? time)] as const)
+  const menus = [
+    [runs.verdictLabel, filter.bound, bounds, put('bound')],
+    [runs.columns.user, chosenIn(filter.q, 'user'), named(users), term('user')],
+    [runs.columns.host, chosenIn(filter.q, 'host'), named(hosts), term('host')],
+    [runs.tagLabel, filter.tag, named(tags), put('tag')],
+    [runs.projectLabel, filter.project, named(projects), put('project')],
+    [runs.timeLabel, timeIn(filter.q), times, term('seen', '<')],
+  ] as const
   return (
     <search class="filters screen-only">
       <SearchField asked={filter.q} onSearch={q => set({ q }, 'replace')} />
-      <StatusChoice chosen={filter.status} counts={counts.value} onChoose={status => set({ status })} />
-      <Choice
-        label={runs.verdictLabel}
-        any={runs.verdictLabel}
-        value={filter.bound}
-        options={BOUNDS.map(bound => [bound, capital(labelOf('bound', bound))])}
-        onChoose={bound => set({ bound })}
+      <Choices
+        label={runs.statusGroup}
+        value={filter.status}
+        options={[null, ...STATUSES].map(status => [status, <StatusName key="name" status={status} />])}
+        onChoose={status => set({ status })}
       />
-      <NameChoice
-        label={runs.columns.user}
-        value={chosenIn(filter.q, 'user')}
-        names={users}
-        onChoose={term('user')}
-      />
-      <NameChoice
-        label={runs.columns.host}
-        value={chosenIn(filter.q, 'host')}
-        names={hosts}
-        onChoose={term('host')}
-      />
-      <NameChoice label={runs.tagLabel} value={filter.tag} names={tags} onChoose={tag => set({ tag })} />
-      <NameChoice
-        label={runs.projectLabel}
-        value={filter.project}
-        names={projects}
-        onChoose={project => set({ project })}
-      />
-      <Choice
-        label={runs.timeLabel}
-        any={runs.timeLabel}
-        value={timeIn(filter.q)}
-        options={TIMES.map(time => [time, capital(runs.times[time] ?? time)])}
-        onChoose={term('seen', '<')}
-      />
-      <div class="filters-end">
+      {menus.map(([label, value, options, onChoose]) => (
+        <Offered key={label} label={label} value={value} options={options} onChoose={onChoose} />
+      ))}
+      <div class="filters-end row">
         <Count filter={filter} />
         <ColumnsMenu />
         <MoreMenu filter={filter} onArchived={archived => set({ archived })} />
@@ -86,26 +72,14 @@ function timeIn(q: string): string | null {
   return time !== null && TIMES.includes(time) ? time : null
 }
 
-interface NameChoiceProps {
-  label: string
-  value: string | null
-  names: readonly string[]
-  onChoose(name: string | null): void
-}
+const named = (names: readonly string[]) => names.map(name => [name, name] as const)
 
-/** Of one name there is nothing to choose, unless it was chosen already. */
-function NameChoice({ label, value, names, onChoose }: NameChoiceProps) {
-  const all = value === null || names.includes(value) ? names : [value, ...names]
+/** Of one there is nothing to choose, unless it was chosen already. */
+function Offered({ label, value, options, onChoose }: ComponentProps<typeof Choice>) {
+  const isOffered = value === null || options.some(([one]) => one === value)
+  const all = isOffered ? options : [[value, value] as const, ...options]
   if (all.length < 2 && value === null) return null
-  return (
-    <Choice
-      label={label}
-      any={label}
-      value={value}
-      options={all.map(name => [name, name])}
-      onChoose={onChoose}
-    />
-  )
+  return <Choice label={label} any={label} value={value} options={all} onChoose={onChoose} />
 }
 
 interface ChipsProps {
@@ -208,29 +182,13 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
   )
 }
 
-interface StatusChoiceProps {
-  chosen: RunsFilter['status']
-  counts: StatusCounts | null
-  onChoose(status: RunsFilter['status']): void
-}
-
-function StatusChoice({ chosen, counts, onChoose }: StatusChoiceProps) {
-  const options = [null, ...STATUSES] as const
+function StatusName({ status }: Pick<RunsFilter, 'status'>) {
+  const counts = useRuns().counts.value
   return (
-    <fieldset class="choices">
-      <legend class="visually-hidden">{runs.statusGroup}</legend>
-      {options.map(status => (
-        <button
-          key={status ?? 'all'}
-          type="button"
-          aria-pressed={chosen === status}
-          onClick={() => onChoose(status)}
-        >
-          {status === null ? runs.all : capital(labelOf('status', status))}{' '}
-          {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
-        </button>
-      ))}
-    </fieldset>
+    <>
+      {status === null ? runs.all : capital(labelOf('status', status))}{' '}
+      {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
+    </>
   )
 }
 

@@ -1,13 +1,13 @@
 /** What is seldom needed of the list: archived runs, retention, the list as a link or a file. */
 import { useSignal } from '@preact/signals'
 import { ServiceError } from '../../api/client'
-import { toCsv } from '../../csv'
+import { type Table, toCsv } from '../../csv'
 import { ARCHIVED, type RunsFilter } from '../../store/filter'
 import { readAll, tableOf } from '../../store/listing'
 import { show } from '../../store/notice'
 import { runs as say } from '../../text/runs'
 import { panelMenu, text } from '../../text/shared'
-import { save, writeClipboard } from '../parts/handOut'
+import { saveCsv, writeClipboard } from '../parts/handOut'
 import { Menu, type MenuItem } from '../parts/Menu'
 import { onDemand } from '../parts/onDemand'
 import { useRuns } from '../parts/stores'
@@ -28,8 +28,15 @@ export function MoreMenu({ filter, onArchived }: MoreProps) {
       .filter(which => which !== filter.archived)
       .map(which => ({ label: which ? say.archived[which] : say.notArchived, act: () => onArchived(which) })),
     { label: panelMenu.link, act: () => void give(copyLink) },
-    { label: say.copyCsv, act: () => void give(() => withCsv(filter, writeClipboard, say.copiedCsv)) },
-    { label: panelMenu.csv, act: () => void give(() => withCsv(filter, saveCsv, say.savedCsv)) },
+    {
+      label: say.copyCsv,
+      act: () => void give(() => withTable(filter, table => writeClipboard(toCsv(table)), say.copiedCsv)),
+    },
+    {
+      label: panelMenu.csv,
+      act: () =>
+        void give(() => withTable(filter, table => saveCsv(table, 'underfed-runs.csv'), say.savedCsv)),
+    },
     ...(project ? [{ label: say.retention(project), act: () => (showsRetention.value = true) }] : []),
   ]
   return (
@@ -42,7 +49,7 @@ export function MoreMenu({ filter, onArchived }: MoreProps) {
   )
 }
 
-/** Tells what was done, or why it was not. */
+/** Says what was done, or why it was not. */
 async function give(doing: () => Promise<string>): Promise<void> {
   try {
     show(await doing())
@@ -57,18 +64,14 @@ async function copyLink(): Promise<string> {
   return panelMenu.copiedLink
 }
 
-async function withCsv(
+async function withTable(
   filter: RunsFilter,
-  giving: (csv: string) => Promise<void> | void,
-  told: (count: number) => string,
+  giving: (table: Table) => Promise<void> | void,
+  said: (count: number) => string,
 ): Promise<string> {
   show(text.loading)
   const found = await readAll(filter)
   if (!found) return say.notRead
-  await giving(toCsv(tableOf(found)))
-  return told(found.length)
-}
-
-function saveCsv(csv: string): void {
-  save(new Blob([csv], { type: 'text/csv' }), 'underfed-runs.csv')
+  await giving(tableOf(found))
+  return said(found.length)
 }

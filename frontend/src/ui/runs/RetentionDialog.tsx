@@ -1,161 +1,133 @@
 /** How long and how exactly a project's single steps are stored, and what its runs use now. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Retention } from '../../api/names'
+import type { ProjectRetention } from '../../api/schema'
 import { formatNumber } from '../../format'
-import {
-  gigabytes,
-  type Limit,
-  readRetention,
-  saveRetention,
-  serviceDays,
-  serviceGigabytes,
-  type Wish,
-  wishOf,
-} from '../../store/retention'
+import { readRetention, saveRetention } from '../../store/retention'
 import { retention as say } from '../../text/runs'
-import { text } from '../../text/shared'
-import { Dialog, Refusal, refusalOf } from '../parts/Dialog'
+import { FormDialog, refusalOf } from '../parts/Dialog'
 import './RetentionDialog.css'
 
+const DAY_US = 24 * 3_600 * 1e6
+const GIGABYTE = 1e9
 /** Significant bits of a stored duration; `null`: all of them. */
 const ROUNDINGS = [null, 12, 8, 6] as const
 
 export function RetentionDialog({ project, onClose }: { project: string; onClose(): void }) {
-  const current = useSignal<Retention | null>(null)
-  const refusal = useSignal<string | null>(null)
+  const current = useSignal<ProjectRetention | null>(null)
+  const trouble = useSignal<string | null>(null)
   useEffect(() => {
     readRetention(project)
       .then(answer => (current.value = answer))
-      .catch(error => (refusal.value = refusalOf(error)))
-  }, [project, current, refusal])
-
-  async function save(wish: Wish, close: () => void): Promise<void> {
-    try {
-      await saveRetention(project, wish)
-      close()
-    } catch (error) {
-      refusal.value = refusalOf(error)
-    }
-  }
+      .catch(error => (trouble.value = refusalOf(error)))
+  }, [project, current, trouble])
   return (
-    <Dialog title={say.title(project)} class="retention" onClose={onClose}>
-      {close => (
-        <>
-          {current.value && (
-            <Form current={current.value} onSave={wish => save(wish, close)} onCancel={close} />
-          )}
-          <Refusal why={refusal.value} />
-        </>
-      )}
-    </Dialog>
+    <FormDialog
+      title={say.title(project)}
+      class="retention"
+      canSave={current.value !== null}
+      trouble={trouble.value}
+      onSave={form =>
+        saveRetention(project, {
+          retain_us: limitIn(form, 'retain_us', DAY_US),
+          max_bytes: limitIn(form, 'max_bytes', GIGABYTE),
+          precision_bits: Number(form.get('precision_bits')) || null,
+        })
+      }
+      onClose={onClose}
+    >
+      {current.value && <Fields current={current.value} />}
+    </FormDialog>
   )
 }
 
-interface FormProps {
-  current: Retention
-  onSave(wish: Wish): Promise<void>
-  onCancel(): void
-}
-
-function Form({ current, onSave, onCancel }: FormProps) {
-  const wish = useSignal(wishOf(current))
-  const set = (changes: Partial<Wish>) => (wish.value = { ...wish.value, ...changes })
-  const { days, gigabytes: size, precisionBits } = wish.value
-  function onSubmit(event: Event): void {
-    event.preventDefault()
-    void onSave(wish.value)
-  }
+function Fields({ current }: { current: ProjectRetention }) {
+  const { retain_us, max_bytes, precision_bits: bits, row_bytes, ladder_bytes } = current
+  const [rows, overviews] = [row_bytes, ladder_bytes].map(bytes => formatNumber(bytes / GIGABYTE))
+  // What a script may have chosen is not changed by looking at it here.
+  const roundings = ROUNDINGS.some(each => each === bits) ? ROUNDINGS : [...ROUNDINGS, bits]
   return (
-    <form onSubmit={onSubmit}>
-      <p class="detail">
-        {say.used(formatNumber(gigabytes(current.row_bytes)), formatNumber(gigabytes(current.ladder_bytes)))}
-      </p>
+    <>
+      <p class="detail">{say.used(rows ?? '', overviews ?? '')}</p>
       <LimitField
+        name="retain_us"
         label={say.days}
-        unit={say.daysUnit}
-        service={serviceDays(current)}
+        unit={[DAY_US, say.daysUnit]}
+        limit={retain_us}
+        service={current.default_retain_us}
         initially={30}
-        limit={days}
-        onChange={limit => set({ days: limit })}
       />
       <LimitField
+        name="max_bytes"
         label={say.size}
-        unit={say.sizeUnit}
-        service={serviceGigabytes(current)}
+        unit={[GIGABYTE, say.sizeUnit]}
+        limit={max_bytes}
+        service={current.default_max_bytes}
         initially={20}
-        limit={size}
-        onChange={limit => set({ gigabytes: limit })}
       />
       <label>
         <span>{say.precision}</span>
-        <select
-          class="button"
-          value={precisionBits ?? ''}
-          onChange={event => set({ precisionBits: Number(event.currentTarget.value) || null })}
-        >
-          {roundingsWith(precisionBits).map(bits => (
-            <option key={bits ?? 'exact'} value={bits ?? ''}>
-              {bits === null ? say.exact : say.rounded(bits)}
+        <select class="button" name="precision_bits">
+          {roundings.map(each => (
+            <option key={each} value={each ?? ''} selected={each === bits}>
+              {each === null ? say.exact : say.rounded(each)}
             </option>
           ))}
         </select>
       </label>
       <p class="detail">{say.detail}</p>
-      <p class="dialog-actions">
-        <button type="submit" class="button primary">
-          {text.save}
-        </button>
-        <button type="button" class="button plain" onClick={onCancel}>
-          {text.cancel}
-        </button>
-      </p>
-    </form>
+    </>
   )
 }
 
 interface LimitProps {
+  name: string
   label: string
-  unit: string
-  /** What the service does for all; `null`: no limit. */
+  unit: readonly [size: number, noun: string]
+  /** `null`: what the service does for all; 0: none. */
+  limit: number | null
+  /** What that is; `null`: no limit. */
   service: number | null
+  /** The first value of a limit of the project's own, in the unit. */
   initially: number
-  limit: Limit
-  onChange(limit: Limit): void
 }
 
-function LimitField({ label, unit, service, initially, limit, onChange }: LimitProps) {
-  function choose(kind: string): void {
-    onChange(kind === 'own' ? { kind, amount: initially } : { kind: kind === 'none' ? 'none' : 'service' })
-  }
+function LimitField({ name, label, unit: [size, noun], limit, service, initially }: LimitProps) {
+  const kind = useSignal(limit === null ? 'service' : limit === 0 ? 'none' : 'own')
   return (
     <label>
       <span>{label}</span>
-      <select class="button" value={limit.kind} onChange={event => choose(event.currentTarget.value)}>
+      <select
+        class="button"
+        name={name}
+        value={kind.value}
+        onChange={event => (kind.value = event.currentTarget.value)}
+      >
         <option value="service">
-          {say.asService(service === null ? say.noLimit : `${formatNumber(service)} ${unit}`)}
+          {say.asService(service === null ? say.noLimit : `${formatNumber(service / size)} ${noun}`)}
         </option>
         <option value="none">{say.noLimit}</option>
-        <option value="own">{say.own(unit)}</option>
+        <option value="own">{say.own(noun)}</option>
       </select>
-      {limit.kind === 'own' && (
+      {kind.value === 'own' && (
         <input
           type="number"
           class="field"
-          aria-label={`${label}: ${unit}`}
+          name={`${name}-own`}
+          aria-label={`${label}: ${noun}`}
           required
           min="0.05"
           max="100000"
           step="any"
-          value={limit.amount}
-          onInput={event => onChange({ kind: 'own', amount: event.currentTarget.valueAsNumber })}
+          defaultValue={limit ? limit / size : initially}
         />
       )}
     </label>
   )
 }
 
-/** What a script may have chosen is not changed by looking at it here. */
-function roundingsWith(bits: number | null): readonly (number | null)[] {
-  return ROUNDINGS.some(each => each === bits) ? ROUNDINGS : [...ROUNDINGS, bits]
+function limitIn(form: FormData, name: string, size: number): number | null {
+  const kind = form.get(name)
+  if (kind === 'service') return null
+  return kind === 'none' ? 0 : Math.round(Number(form.get(`${name}-own`)) * size)
 }

@@ -1,13 +1,13 @@
 /** One run in the table. It reads its own signal: a live run redraws its own row and no other. */
 import type { Signal } from '@preact/signals'
-import type { RunSummary } from '../../api/names'
+import type { RunSummary } from '../../api/schema'
 import { formatAgeCell, formatTag } from '../../format'
 import { runHref, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
 import { ageS } from '../parts/age'
 import { useRuns } from '../parts/stores'
-import { VerdictCell } from './cells'
+import { VerdictWord } from '../parts/VerdictWord'
 import type { Column } from './columns'
 import './RunRow.css'
 
@@ -32,8 +32,8 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
         {isNarrow || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow && (
-          <span class="second-line">
-            <VerdictCell run={run} isShort /> · {run.status_label} {formatAgeCell(ageS(run))}
+          <span class="second-line cut">
+            <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
         )}
       </td>

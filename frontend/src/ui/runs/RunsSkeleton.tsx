@@ -1,8 +1,7 @@
-/** What stands in for the list on its way: its rows, in the columns that it will have. */
+/** Shown until the list arrives: its rows, in the columns that it will have. */
 import { useRef } from 'preact/hooks'
 import { text } from '../../text/shared'
 import { NAME_PX } from './columns'
-import { narrow, useMatch } from './media'
 import { useColumns } from './RunsTable'
 import { useRoom } from './width'
 import '../parts/Skeleton.css'
@@ -12,7 +11,7 @@ const ROWS = Array.from({ length: 14 }, (_, row) => row)
 
 export function RunsSkeleton() {
   const whole = useRef<HTMLDivElement>(null)
-  const columns = useColumns(useMatch(narrow))
+  const columns = useColumns()
   useRoom(whole)
   const grid = `minmax(0, 1fr) ${columns.map(({ width }) => `${width}px`).join(' ')}`
   return (

@@ -6,9 +6,10 @@ import { COLUMN_IDS, type ColumnId, chosen } from '../../store/chosen'
 import type { RunsFilter } from '../../store/filter'
 import { keyOf, nextSort, type SortKey } from '../../store/order'
 import { runs as say, selecting } from '../../text/runs'
+import { Button } from '../parts/Button'
+import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
 import { type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
-import { narrow, useMatch } from './media'
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
@@ -18,7 +19,7 @@ import './RunsTable.css'
 const ROW_PX = 39
 /** On a phone a row has two lines. */
 const NARROW_ROW_PX = 60
-/** So many rows before the end of what is loaded, the next page is asked for. */
+/** The next page is requested this many rows before the end of what is loaded. */
 const ROWS_AHEAD = 20
 
 export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
@@ -27,10 +28,10 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   const ids = runs.order.value
   const whole = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
-  const isNarrow = useMatch(narrow)
-  const columns = useColumns(isNarrow)
+  const narrow = isNarrow.value
+  const columns = useColumns()
   useRoom(whole)
-  const height = isNarrow ? NARROW_ROW_PX : ROW_PX
+  const height = narrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
   useRowKeys(body, ids.length, height)
   useEffect(() => {
@@ -41,13 +42,13 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   return (
     <div class="runs-table" ref={whole}>
       <Pending />
-      <table aria-rowcount={ids.length + 1} style={{ minWidth: isNarrow ? '0' : `${leastPx(columns)}px` }}>
+      <table aria-rowcount={ids.length + 1} style={{ minWidth: narrow ? '0' : `${leastPx(columns)}px` }}>
         <caption class="visually-hidden">{say.caption}</caption>
         <colgroup>
           <col style={{ width: `${TICK_PX}px` }} />
           <col />
           {columns.map(({ id, width }) => (
-            <col key={id} style={{ width: `${isNarrow ? width - TICK_PX : width}px` }} />
+            <col key={id} style={{ width: `${narrow ? width - TICK_PX : width}px` }} />
           ))}
         </colgroup>
         <thead>
@@ -58,8 +59,8 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
               <Head
                 key={id}
                 label={headOf(id, isGpu)}
-                {...(sort ? { sort } : {})}
-                {...(isFigure ? { class: 'figure' } : {})}
+                sort={sort}
+                class={isFigure ? 'figure' : ''}
                 filter={filter}
                 query={query}
               />
@@ -84,7 +85,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
                   columns={columns}
                   query={query}
                   index={from + index}
-                  isNarrow={isNarrow}
+                  isNarrow={narrow}
                 />
               )
             )
@@ -97,8 +98,8 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
 }
 
 /** On a phone a run has two lines, and its wait beside them. */
-export function useColumns(isNarrow: boolean): readonly Column[] {
-  const ids = isNarrow ? (['wait'] as const) : (chosen.value ?? fitting(room.value))
+export function useColumns(): readonly Column[] {
+  const ids = isNarrow.value ? (['wait'] as const) : (chosen.value ?? fitting(room.value))
   const key = COLUMN_IDS.filter(id => ids.includes(id)).join()
   // The same array while the columns are the same: rows that did not change are then not drawn again.
   return useMemo(() => (key ? key.split(',').map(id => columnOf(id as ColumnId)) : []), [key])
@@ -125,31 +126,26 @@ function TickAll({ ids }: { ids: readonly string[] }) {
 
 interface HeadProps {
   label: string
-  sort?: SortKey
+  sort: SortKey | undefined
   class?: string
   filter: RunsFilter
   query: URLSearchParams
 }
 
 function Head({ label, sort: key, class: name, filter, query }: HeadProps) {
-  if (!key) {
-    return (
-      <th scope="col" class={name}>
-        {label}
-      </th>
-    )
-  }
   const isSorted = keyOf(filter.sort) === key
   const direction = filter.sort.startsWith('-') ? 'descending' : 'ascending'
+  const sort = () => key && navigate(`/${withQuery(query, { sort: nextSort(filter.sort, key) })}`, 'replace')
   return (
-    <th scope="col" class={name} {...(isSorted ? { 'aria-sort': direction as 'ascending' } : {})}>
-      <button
-        type="button"
-        onClick={() => navigate(`/${withQuery(query, { sort: nextSort(filter.sort, key) })}`, 'replace')}
-      >
-        {label}
-        {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
-      </button>
+    <th scope="col" class={name} aria-sort={isSorted ? direction : undefined}>
+      {key ? (
+        <button type="button" onClick={sort}>
+          {label}
+          {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
+        </button>
+      ) : (
+        label
+      )}
     </th>
   )
 }
@@ -171,9 +167,9 @@ function Pending() {
   return (
     <p class="pending screen-only" hidden={moves === 0 && fresh === 0}>
       {say.moved(moves, fresh)}{' '}
-      <button type="button" class="button small" onClick={resort}>
+      <Button kind="small" onClick={resort}>
         {say.resort}
-      </button>
+      </Button>
     </p>
   )
 }

@@ -9,6 +9,7 @@ import type { RunsFilter } from '../../store/filter'
 import type { RunsStore } from '../../store/runs'
 import { selecting as say, tagging } from '../../text/runs'
 import { actions, comparing } from '../../text/shared'
+import { Button } from '../parts/Button'
 import { onDemand } from '../parts/onDemand'
 import { useRuns } from '../parts/stores'
 import './SelectionBar.css'
@@ -31,36 +32,26 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
   const archived = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
   return (
-    <section class="selection screen-only" aria-label={say.selection}>
+    <section class="foot-bar selection screen-only" aria-label={say.selection}>
       <b>{say.selected(ids.length)}</b>
       {ids.length === runs.order.value.length && runs.isPartial.value && (
-        <button type="button" class="button small" onClick={() => void selectEvery(runs)}>
+        <Button kind="small" onClick={() => void selectEvery(runs)}>
           {say.selectEvery(runs.counts.value?.[filter.status ?? 'all'] ?? 0)}
-        </button>
+        </Button>
       )}
-      <button type="button" class="button primary" aria-disabled={whyNot !== null} onClick={compare}>
+      <Button kind="primary" aria-disabled={whyNot !== null} onClick={compare}>
         {comparing.selected} <kbd>c</kbd>
-      </button>
+      </Button>
       {whyNot && <span class="detail">{whyNot}</span>}
-      <button type="button" class="button" onClick={() => (isTagging.value = true)}>
-        {tagging.button}
-      </button>
-      {listed.length > 0 && (
-        <button type="button" class="button" onClick={() => void archive(runs, listed)}>
-          {actions.archive}
-        </button>
-      )}
+      <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
+      {listed.length > 0 && <Button onClick={() => void archive(runs, listed)}>{actions.archive}</Button>}
       {archived.length > 0 && (
-        <button type="button" class="button" onClick={() => void unarchive(runs, archived)}>
-          {actions.unarchive}
-        </button>
+        <Button onClick={() => void unarchive(runs, archived)}>{actions.unarchive}</Button>
       )}
-      <button type="button" class="button" onClick={() => void remove(runs, ids)}>
-        {actions.delete}
-      </button>
-      <button type="button" class="button plain" onClick={selection.clear}>
+      <Button onClick={() => void remove(runs, ids)}>{actions.delete}</Button>
+      <Button kind="plain" onClick={selection.clear}>
         {say.clear} <kbd>Esc</kbd>
-      </button>
+      </Button>
       {isTagging.value && <TagDialog ids={ids} onClose={() => (isTagging.value = false)} />}
     </section>
   )

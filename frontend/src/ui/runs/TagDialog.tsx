@@ -4,8 +4,7 @@ import { formatTag } from '../../format'
 import { retag } from '../../store/actions'
 import type { RunsStore } from '../../store/runs'
 import { tagging as say } from '../../text/runs'
-import { text } from '../../text/shared'
-import { Dialog } from '../parts/Dialog'
+import { FormDialog } from '../parts/Dialog'
 import { useRuns } from '../parts/stores'
 import { tagsOf } from '../parts/tags'
 import './TagDialog.css'
@@ -21,63 +20,51 @@ export function TagDialog({ ids, onClose }: TagProps) {
   const typed = useSignal('')
   const present = tagsOn(runs, ids)
 
-  function onSubmit(event: Event, close: () => void): void {
-    event.preventDefault()
-    close()
-    void retag(runs, ids, tagsOf(typed.value), [...removed.value])
-  }
   function toggle(key: string): void {
     const next = new Set(removed.value)
     if (!next.delete(key)) next.add(key)
     removed.value = next
   }
-  const hasChange = removed.value.size > 0 || Object.keys(tagsOf(typed.value)).length > 0
   return (
-    <Dialog title={say.title(ids.length)} class="tagging" onClose={onClose}>
-      {close => (
-        <form class="dialog-form" onSubmit={event => onSubmit(event, close)}>
-          {present.length > 0 && (
-            <ul class="chips" aria-label={say.present}>
-              {present.map(({ key, words, count }) => (
-                <li key={key}>
-                  <button
-                    type="button"
-                    class="chip"
-                    aria-pressed={removed.value.has(key)}
-                    aria-label={say.remove(words)}
-                    onClick={() => toggle(key)}
-                  >
-                    {words} {count < ids.length && <small>{say.on(count, ids.length)}</small>}{' '}
-                    <span aria-hidden="true">×</span>
-                  </button>
-                </li>
-              ))}
-            </ul>
-          )}
-          <label>
-            <span>{say.add}</span>
-            <input
-              type="text"
-              class="field"
-              placeholder={say.hint}
-              maxLength={1_000}
-              autocomplete="off"
-              spellcheck={false}
-              value={typed.value}
-              onInput={event => (typed.value = event.currentTarget.value)}
-            />
-          </label>
-          <p class="dialog-actions">
-            <button type="submit" class="button primary" disabled={!hasChange}>
-              {text.save}
-            </button>
-            <button type="button" class="button plain" onClick={close}>
-              {text.close}
-            </button>
-          </p>
-        </form>
+    <FormDialog
+      title={say.title(ids.length)}
+      class="tagging"
+      canSave={removed.value.size > 0 || Object.keys(tagsOf(typed.value)).length > 0}
+      onSave={() => void retag(runs, ids, tagsOf(typed.value), [...removed.value])}
+      onClose={onClose}
+    >
+      {present.length > 0 && (
+        <ul class="chips" aria-label={say.present}>
+          {present.map(({ key, words, count }) => (
+            <li key={key}>
+              <button
+                type="button"
+                class="chip"
+                aria-pressed={removed.value.has(key)}
+                aria-label={say.remove(words)}
+                onClick={() => toggle(key)}
+              >
+                {words} {count < ids.length && <small>{say.on(count, ids.length)}</small>}{' '}
+                <span aria-hidden="true">×</span>
+              </button>
+            </li>
+          ))}
+        </ul>
       )}
-    </Dialog>
+      <label>
+        <span>{say.add}</span>
+        <input
+          type="text"
+          class="field"
+          placeholder={say.hint}
+          maxLength={1_000}
+          autocomplete="off"
+          spellcheck={false}
+          value={typed.value}
+          onInput={event => (typed.value = event.currentTarget.value)}
+        />
+      </label>
+    </FormDialog>
   )
 }
 

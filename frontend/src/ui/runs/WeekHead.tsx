@@ -1,6 +1,6 @@
 /** The week in one sentence, by cause, and day by day; causes and days choose what the table lists. */
 import { useSignal } from '@preact/signals'
-import type { CauseHours, Week } from '../../api/names'
+import type { CauseHours, Week } from '../../api/schema'
 import { formatFraction, formatHours, formatHoursCell, formatWeekday } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { hasTerm, ofDay, toggled } from '../../store/terms'
@@ -8,7 +8,7 @@ import { week as say } from '../../text/runs'
 import { hourNoun } from '../../text/shared'
 import './WeekHead.css'
 
-/** Thinner slices have no room for their name; the rest of them is told together. */
+/** Thinner slices have no room for their name; the rest is one slice. */
 const NAMED_CAUSES = 4
 
 interface WeekProps {
@@ -29,19 +29,18 @@ export function WeekHead({ week, query }: WeekProps) {
 }
 
 function Sentence({ week }: { week: Week }) {
-  if (week.hours_used === 0) {
-    return (
-      <h1 id="week-sentence" class="sentence">
-        {say.none}
-      </h1>
-    )
-  }
   const share = formatFraction(week.hours_lost / week.hours_used)
   return (
     <h1 id="week-sentence" class="sentence">
-      {say.before}
-      <em>{lostOfUsed(week)}</em>
-      {say.after(share, change(week, share))}
+      {week.hours_used === 0 ? (
+        say.none
+      ) : (
+        <>
+          {say.before}
+          <em>{lostOfUsed(week)}</em>
+          {say.after(share, change(week, share))}
+        </>
+      )}
     </h1>
   )
 }
@@ -73,7 +72,7 @@ interface Slice {
 export function slicesOf(causes: readonly CauseHours[]): readonly Slice[] {
   const named = causes.filter(({ cause, hours_lost }) => cause !== null && hours_lost > 0)
   const sorted = named.toSorted((a, b) => b.hours_lost - a.hours_lost)
-  // One that stands alone behind the named ones is named too: "other" would say less in the same room.
+  // A single one more is named too: "other" would say less in the same room.
   const count = sorted.length === NAMED_CAUSES + 1 ? sorted.length : NAMED_CAUSES
   const rest = sorted.slice(count)
   const none = causes.filter(({ cause, hours_lost }) => cause === null && hours_lost > 0)

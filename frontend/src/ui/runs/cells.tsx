@@ -1,23 +1,11 @@
-/** The cells of the runs table that are more than a word: the verdict, the wait and its last hour, what a fix gains. */
-import type { RunSummary } from '../../api/names'
+/** The cells of the runs table that are more than a word: the wait and its last hour, what a fix gains. */
+import type { RunSummary } from '../../api/schema'
 import { sparkPath } from '../../charts/spark'
 import { formatFactor, formatFraction, NOT_MEASURED } from '../../format'
 import { runs as say } from '../../text/runs'
-import { verdictTone, verdictWord } from '../../verdict'
-import { VerdictGlyph } from '../parts/Glyph'
 import './cells.css'
 
 const SPARK = { width: 88, height: 20 }
-
-export function VerdictCell({ run, isShort = false }: { run: RunSummary; isShort?: boolean }) {
-  const word = verdictWord(run, run.status)
-  return (
-    <span class={`with-glyph verdict-word ${verdictTone(run)}`} title={run.no_loader ?? undefined}>
-      <VerdictGlyph judged={run} />
-      {word} {run.cause_label && !isShort && <small>{run.cause_label}</small>}
-    </span>
-  )
-}
 
 export function Wait({ fraction }: { fraction: number | null }) {
   if (fraction === null) return <span class="faint">{NOT_MEASURED}</span>

@@ -1,7 +1,7 @@
 /** The columns of the runs table: what each says of a run, how wide it is, and which of them there is room for. */
 import type { ComponentChildren } from 'preact'
 import { serviceNow } from '../../api/client'
-import type { RunSummary } from '../../api/names'
+import type { RunSummary } from '../../api/schema'
 import {
   formatAgeCell,
   formatDay,
@@ -15,14 +15,15 @@ import type { SortKey } from '../../store/order'
 import { runs as say } from '../../text/runs'
 import { ageS } from '../parts/age'
 import { StatusGlyph } from '../parts/Glyph'
-import { Gain, SparkCell, VerdictCell, Wait } from './cells'
+import { VerdictWord } from '../parts/VerdictWord'
+import { Gain, SparkCell, Wait } from './cells'
 
 export interface Column {
   id: ColumnId
   /** In pixels, its space to the next one with it. */
   width: number
   sort?: SortKey
-  /** Figures stand right. */
+  /** Figures are aligned right. */
   isFigure?: boolean
   cell(run: RunSummary): ComponentChildren
 }
@@ -47,7 +48,16 @@ export const COLUMNS: readonly Column[] = [
       </span>
     ),
   },
-  { id: 'verdict', width: 206, cell: run => <VerdictCell run={run} /> },
+  {
+    id: 'verdict',
+    width: 206,
+    cell: run => (
+      <VerdictWord judged={run} class="verdict-word">
+        {' '}
+        {run.cause_label && <small>{run.cause_label}</small>}
+      </VerdictWord>
+    ),
+  },
   {
     id: 'wait',
     width: 136,
@@ -86,20 +96,8 @@ export const COLUMNS: readonly Column[] = [
 
 /** Where room is short the last go first: what a run loses, and why, stays longest. */
 const BY_WEIGHT: readonly ColumnId[] = [
-  ...([
-    'wait',
-    'verdict',
-    'lost',
-    'status',
-    'gain',
-    'gpus',
-    'spark',
-    'host',
-    'user',
-    'started',
-    'step',
-  ] as const),
-  ...(['ranks', 'workers', 'project', 'rate'] as const),
+  ...(['wait', 'verdict', 'lost', 'status', 'gain', 'gpus', 'spark', 'host', 'user'] as const),
+  ...(['started', 'step', 'ranks', 'workers', 'project', 'rate'] as const),
 ]
 
 /** Those that fit into `room` pixels beside a run's name. */

@@ -1,4 +1,4 @@
-/** `j` and `k` move the real focus from row to row, so Enter opens a run without a handler of its own. */
+/** `j` and `k` move the browser's focus from row to row, so that Enter opens a run. */
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { bind } from '../../shortcuts'

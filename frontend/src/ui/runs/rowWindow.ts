@@ -37,16 +37,13 @@ export function useRowWindow(
       visible.value = { from: 0, to: count }
     }
     measure()
-    addEventListener('beforeprint', all)
-    addEventListener('afterprint', measure)
-    addEventListener('scroll', measure, { passive: true })
-    addEventListener('resize', measure)
-    return () => {
-      removeEventListener('beforeprint', all)
-      removeEventListener('afterprint', measure)
-      removeEventListener('scroll', measure)
-      removeEventListener('resize', measure)
-    }
+    const end = new AbortController()
+    const { signal } = end
+    addEventListener('beforeprint', all, { signal })
+    addEventListener('afterprint', measure, { signal })
+    addEventListener('scroll', measure, { signal, passive: true })
+    addEventListener('resize', measure, { signal })
+    return () => end.abort()
   }, [body, count, rowHeight, visible])
   const { from, to } = visible.value
   return { from: Math.min(from, count), to: Math.min(to, count) }

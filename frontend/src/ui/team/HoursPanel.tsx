@@ -1,10 +1,11 @@
 /** Hours lost by one kind of group, ranked: the darker part of a bar could be recovered with the best advice. */
-import type { GroupHours } from '../../api/names'
+import type { GroupHours } from '../../api/schema'
 import { formatHoursCell } from '../../format'
 import { withQuery } from '../../router'
 import { team as say } from '../../text/team'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
+import './HoursPanel.css'
 
 const SHOWN = 8
 
@@ -20,9 +21,9 @@ const COLUMNS: readonly FigureColumn<GroupHours>[] = [
       return group.search === null ? text : { text, href: searchHref(group) }
     },
   },
-  { name: 'runs', label: RUNS, value: group => group.runs },
+  { name: 'runs', label: RUNS },
   hoursColumn('hours_lost', LOST, group => group.hours_lost),
-  { name: 'hours_used', value: group => group.hours_used },
+  { name: 'hours_used' },
   {
     label: OF_USED,
     unit: 'fraction',
@@ -80,9 +81,9 @@ export function searchHref(group: GroupHours): string {
 function GroupName({ group }: { group: GroupHours }) {
   const name = group.name || say.unknown
   return group.search === null ? (
-    <span class="hours-name">{name}</span>
+    <span class="cut">{name}</span>
   ) : (
-    <a class="hours-name" href={searchHref(group)} title={name}>
+    <a class="cut" href={searchHref(group)} title={name}>
       {name}
     </a>
   )

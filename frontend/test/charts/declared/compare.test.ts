@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { ComparedRun, Comparison } from '../../../src/api/names'
+import type { ComparedRun, Comparison } from '../../../src/api/schema'
 import { drawnBy, epochAt, OVERLAYS, type Overlay, overlayOf } from '../../../src/charts/declared/compare'
 import { readoutAt, valueAt } from '../../../src/charts/declared/declaration'
 import { series, seriesPage, summary } from '../../made'

@@ -46,7 +46,10 @@ test('an axis suits each unit', () => {
   }
   expect(ticks('us', 0, 412_000)).toEqual(['0', '200', '400 ms'])
   expect(ticks('fraction', 0.1, 0.98)).toEqual(['0', '50', '100%'])
-  expect(ticks('bytes', 0, 900 * 1024 ** 2)).toEqual(['0', '500', '1,000'])
+  expect(ticks('bytes', 0, 90 * 1024 ** 2)).toEqual(['0', '50', '100 MiB'])
+  expect(ticks('bytes', 0, 900 * 1024 ** 2)).toEqual(['0', '0.5', '1 GiB'])
+  expect(ticks('bytes', 0, 1_010)).toEqual(['0', '0.5', '1 KiB'])
+  expect(ticks('bytes_per_s', 0, 30 * 1024)).toEqual(['0', '25', '50 KiB/s'])
   expect(ticks('count', 0, 7)).toEqual(['0', '5'])
 })
 

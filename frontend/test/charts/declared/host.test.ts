@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { beforeAll, expect, test } from 'vitest'
-import type { HostHistory } from '../../../src/api/names'
+import type { HostHistory } from '../../../src/api/schema'
 import { readoutAt } from '../../../src/charts/declared/declaration'
 import { hostCharts, spoken } from '../../../src/charts/declared/host'
 import { record, stubBrowser } from '../recording'
@@ -88,7 +88,7 @@ test('memory of which the limit is not known is no share of anything', () => {
   expect(chartNamed('Memory and /dev/shm', unknown).drawn).toBeNull()
 })
 
-test('rates have a round top in one unit, told beside the title', () => {
+test('rates have a round top in one unit, which the highest tick tells', () => {
   const rate = (metric: string, values: (number | null)[]) =>
     ({ metric, unit: 'bytes_per_s', values, missing: null }) as const
   const series = [
@@ -96,8 +96,8 @@ test('rates have a round top in one unit, told beside the title', () => {
     rate('disk_written_bytes_per_s', [90 * MIB, null]),
   ]
   const disks = hostCharts({ ...history, series }, CLOCK)
-  expect(chartNamed('Disks', disks).detail).toBe('MiB/s, all processes on the host')
-  expect(drawn('Disks', disks).recording.texts()).toEqual(['0', '50', '100', 'read', 'written'])
+  expect(chartNamed('Disks', disks).detail).toBe('all processes on the host')
+  expect(drawn('Disks', disks).recording.texts()).toEqual(['0', '50', '100 MiB/s', 'read', 'written'])
   expect(drawn('Disks', disks).recording.strokes('ink-2')[0]?.dash).toEqual([5, 3])
 })
 

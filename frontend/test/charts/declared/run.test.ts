@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Series, SeriesPage, WorkersPage } from '../../../src/api/names'
+import type { Series, SeriesPage, WorkersPage } from '../../../src/api/schema'
 import { type ChartSet, readoutAt, type ShownChart } from '../../../src/charts/declared/declaration'
 import { RUN_CHARTS, RUN_METRICS, runCharts, type ShownRun } from '../../../src/charts/declared/run'
 import { run, series, seriesPage, workersPage } from '../../made'
