@@ -18,11 +18,11 @@ from underfed.host.files import write_atomically
 TICK_S = 0.25
 """A ring of 4,096 steps is read four times a second: only steps below 70 µs could outrun that."""
 
-GLANCE_S = TICK_S / 4
-"""Between ticks only the ends of ranks are checked."""
+CHECK_S = TICK_S / 4
+"""Between ticks only the ends of ranks are checked; once all are read and gone, whether everything was sent."""
 
 LAST_TICK_S = 0.02
-"""Once all ranks ended: the training process waits until everything was read."""
+"""Once all ranks ended, and until all know that everything was read: their processes wait for that."""
 
 LINGER_S = 10.0
 """After the end, windows are sent for so long; what is left waits for ``underfed push``."""
@@ -79,13 +79,13 @@ class Collector:
             if deadline is None:
                 self._wait_for_next_tick()
             else:
-                time.sleep(LAST_TICK_S)
+                time.sleep(LAST_TICK_S if self._ranks.ended else CHECK_S)
 
     def _wait_for_next_tick(self) -> None:
         """A process that has marked its end waits for the collector, so the wait is cut short then."""
         due = time.monotonic() + TICK_S
         while time.monotonic() < due and not self._ranks.is_one_waiting():
-            time.sleep(GLANCE_S)
+            time.sleep(CHECK_S)
 
     def _is_done(self) -> bool:
         return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent
