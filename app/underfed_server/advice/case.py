@@ -8,9 +8,9 @@ from underfed_server.advice.prediction.predict import Predictor, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
 from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.judge import Verdict
-from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
 from underfed_server.model import CauseFinding
 from underfed_server.names import CauseName, ChangeName

@@ -1,4 +1,7 @@
-"""The form in which a change is declared: one file in ``catalogue/`` for each, with one ``CHANGE``."""
+"""The form in which a change is declared: one file in ``catalogue/`` for each, with one ``CHANGE``.
+
+Its name is that of its file; the first paragraph of its docstring is its line in docs/causes.md.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,10 @@ Outcomes = Sequence[Advice | Refusal]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Its name is that of its file. Which causes it cures is said by the causes."""
+    """Which causes it cures is said by the causes."""
 
     label: str
     """What people read, in the page and the terminal."""
-    about: str
-    """Its line in docs/causes.md."""
     consider: Callable[[Case], Outcomes]
     sign: Sign | None = None
     """By what a later run shows that it carries the change, where no setting of the loader says so. A change of code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from underfed_server.advice.case import Case
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.storage import KINDS, storage_place
+from underfed_server.diagnosis.examination import KINDS, storage_place
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import StoragePlace
 

@@ -9,7 +9,7 @@ from underfed_server.comparison.cautions import cautions_of
 from underfed_server.comparison.settings import settings_of
 from underfed_server.comparison.side import Side, common_basis, labels_of, measure
 from underfed_server.comparison.wording import Compared, Per, headline
-from underfed_server.diagnosis.ranks import reported_rank
+from underfed_server.diagnosis.bound import reported_rank
 from underfed_server.diagnosis.sentence import no_verdict
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.condense import Asked, condense_steps

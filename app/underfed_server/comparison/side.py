@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
-from underfed_server.diagnosis.anatomy import anatomy_of
+from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.facts.record import RankFacts, chosen
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
 

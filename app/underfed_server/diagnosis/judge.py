@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.anatomy import anatomy_of
-from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
+from underfed_server.diagnosis.bound import find_bound, find_level, judged_rank, read_losses, stragglers
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
-from underfed_server.diagnosis.measures import exposed_copy_us, mean
-from underfed_server.diagnosis.ranks import judged_rank, stragglers
+from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import (

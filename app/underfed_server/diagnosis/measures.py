@@ -8,6 +8,7 @@ import numpy as np
 
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
 from underfed_server.measurements import Column, HostRows
+from underfed_server.model import Anatomy
 
 
 def mean(column: Column) -> float | None:
@@ -197,3 +198,18 @@ def exposed_copy_us(rank: RankFacts) -> float | None:
         if seen is not None:
             total, steps = total + seen * int(np.count_nonzero(kind)), steps + int(np.count_nonzero(kind))
     return total / steps if steps else None
+
+
+def anatomy_of(rank: RankFacts) -> Anatomy:
+    """Of the mean judged step: what it waited, what it copied, and the rest. ``rank``: one with judged steps."""
+    step, wait, sampler = round(rank.step_us), round(rank.data_wait_us), mean(rank.steps.sampler_us)
+    copy = exposed_copy_us(rank)
+    exposed = None if copy is None else min(step - wait, round(copy))
+    return Anatomy(
+        step_us=step,
+        data_wait_us=wait,
+        h2d_exposed_us=exposed,
+        compute_us=step - wait - (exposed or 0),
+        gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
+        sampler_us=None if sampler is None else round(sampler),
+    )

@@ -1,4 +1,4 @@
-"""The run may use fewer cores than the machine has, and all of those are busy."""
+"""Let the job use more cores: a larger CPU quota, or affinity to more of them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,6 @@ def _affinity_diff(host: HostShare, wanted: int) -> str:
 
 CHANGE = Change(
     label="more cores",
-    about="Let the job use more cores: a larger CPU quota, or affinity to more of them.",
     consider=consider,
     sign=grown("usable_cores"),
     alters="usable_cores",

@@ -1,4 +1,4 @@
-"""The sampler runs in the training process, so that a slow one delays every step."""
+"""Choose the samples of an epoch with one call, not one by one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="faster sampler",
-    about="Choose the samples of an epoch with one call, not one by one.",
     consider=consider,
     sign=halved("sampler_us"),
 )

@@ -1,4 +1,4 @@
-"""Tensors that are joined in the worker are handed over together."""
+"""Join the tensors of a batch in the worker, so that a few large ones are handed over."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def _diff(case: Case) -> str:
 
 CHANGE = Change(
     label="fewer tensors",
-    about="Join the tensors of a batch in the worker, so that a few large ones are handed over.",
     consider=consider,
     sign=halved("batch_tensors"),
     alters="batch_tensors",

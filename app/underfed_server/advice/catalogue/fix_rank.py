@@ -1,4 +1,4 @@
-"""One rank waits for its data and the others wait for that rank, so its host or storage is what to repair."""
+"""Repair the host or the storage of the one rank that the others wait for."""
 
 from __future__ import annotations
 
@@ -77,7 +77,6 @@ def _diff(case: Case, slow: RankFacts) -> str:
 
 CHANGE = Change(
     label="repair the slow rank",
-    about="Repair the host or the storage of the one rank that the others wait for.",
     consider=consider,
     sign=gone("has_straggler"),
 )

@@ -1,4 +1,4 @@
-"""Where all cores are busy decoding and there is a GPU, the GPU decodes faster and beside them."""
+"""Decode and transform images on the GPU, by nvJPEG or DALI."""
 
 from __future__ import annotations
 
@@ -64,6 +64,5 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="decode on the GPU",
-    about="Decode and transform images on the GPU, by nvJPEG or DALI.",
     consider=consider,
 )

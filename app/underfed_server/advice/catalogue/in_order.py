@@ -1,4 +1,4 @@
-"""A batch that is ready is delivered before one that was asked for earlier."""
+"""``in_order=False``: a batch that is ready is delivered before a slow one that was asked for earlier."""
 
 from __future__ import annotations
 
@@ -35,6 +35,5 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="out-of-order delivery",
-    about="`in_order=False`: a batch that is ready is delivered before a slow one that was asked for earlier.",
     consider=consider,
 )

@@ -1,4 +1,4 @@
-"""A spawned worker imports everything anew; a fork server did so once."""
+"""Start workers from a fork server instead of spawning each."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="fork server",
-    about="Start workers from a fork server instead of spawning each.",
     consider=consider,
     is_between_epochs=True,
 )

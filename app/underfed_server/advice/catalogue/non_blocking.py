@@ -1,4 +1,4 @@
-"""The training process goes on while the device copies, which needs page-locked memory."""
+"""Copy batches to the GPU with ``non_blocking=True``, so that the training process goes on meanwhile."""
 
 from __future__ import annotations
 
@@ -38,6 +38,5 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="non-blocking copy",
-    about="Copy batches to the GPU with `non_blocking=True`, so that the training process goes on meanwhile.",
     consider=consider,
 )

@@ -1,4 +1,4 @@
-"""How many worker processes load beside the training loop, and how far ahead, found by simulation."""
+"""More worker processes, or fewer, and how far ahead they load, found by simulation."""
 
 from __future__ import annotations
 
@@ -194,6 +194,5 @@ def _why_not(case: Case, usable: float) -> str:
 
 CHANGE = Change(
     label="number of workers",
-    about="More worker processes, or fewer, and how far ahead they load, found by simulation.",
     consider=consider,
 )

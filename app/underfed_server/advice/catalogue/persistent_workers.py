@@ -1,4 +1,4 @@
-"""The workers of one epoch load the next, so none is started at its edge."""
+"""Keep the workers between epochs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def _median(values: Sequence[int]) -> float | None:
 
 CHANGE = Change(
     label="persistent workers",
-    about="Keep the workers between epochs.",
     consider=consider,
     is_between_epochs=True,
 )

@@ -1,4 +1,4 @@
-"""Batches are put into page-locked memory, from which the device copies by itself."""
+"""``pin_memory=True``: batches are put into page-locked memory, from which the device copies by itself."""
 
 from __future__ import annotations
 
@@ -82,6 +82,5 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="page-locked batches",
-    about="`pin_memory=True`: batches are put into page-locked memory, from which the device copies by itself.",
     consider=consider,
 )

@@ -1,4 +1,4 @@
-"""A longer queue pays only where load times vary, so that slow batches are begun earlier."""
+"""A longer queue where load times vary, a shorter one where memory is short."""
 
 from __future__ import annotations
 
@@ -107,6 +107,5 @@ def _refusal(case: Case, speedup: float | None) -> Refusal:
 
 CHANGE = Change(
     label="prefetch factor",
-    about="A longer queue where load times vary, a shorter one where memory is short.",
     consider=consider,
 )

@@ -1,4 +1,4 @@
-"""The next batch is copied on a stream of its own while the device works on this one."""
+"""``underfed.prefetch``: the next batch is copied on a stream of its own while the GPU works on this one."""
 
 from __future__ import annotations
 
@@ -50,6 +50,5 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="CUDA prefetcher",
-    about="`underfed.prefetch`: the next batch is copied on a stream of its own while the GPU works on this one.",
     consider=consider,
 )

@@ -1,4 +1,4 @@
-"""An iterable data set that does not ask which worker it is in yields every sample in every worker."""
+"""Let each worker yield its own share of an iterable data set."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="sharded iterable",
-    about="Let each worker yield its own share of an iterable data set.",
     consider=consider,
     sign=gone("repeated_batches"),
 )

@@ -1,4 +1,4 @@
-"""Tensors are shared by name, so that receiving one needs no handshake with its worker."""
+"""``set_sharing_strategy("file_system")``: receiving a tensor needs no handshake with its worker."""
 
 from __future__ import annotations
 
@@ -41,6 +41,5 @@ def _offer(case: Case) -> Offer:
 
 CHANGE = Change(
     label="tensors shared by name",
-    about='`set_sharing_strategy("file_system")`: receiving a tensor needs no handshake with its worker.',
     consider=consider,
 )

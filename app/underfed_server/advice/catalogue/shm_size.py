@@ -1,4 +1,4 @@
-"""Every batch of a worker goes through /dev/shm; 64 MB, a container's default, hold few."""
+"""Give the container more shared memory, so that more batches can be in flight."""
 
 from __future__ import annotations
 
@@ -87,7 +87,6 @@ def _diff(gib: int) -> str:
 
 CHANGE = Change(
     label="larger /dev/shm",
-    about="Give the container more shared memory, so that more batches can be in flight.",
     consider=consider,
     sign=grown("shm_total_bytes"),
 )

@@ -1,4 +1,4 @@
-"""Libraries that start a thread for each core do so in each worker; one is enough."""
+"""Keep the libraries in each worker from starting a thread for every core."""
 
 from __future__ import annotations
 
@@ -55,6 +55,5 @@ def _evidence(case: Case) -> list[Evidence]:
 
 CHANGE = Change(
     label="one thread a worker",
-    about="Keep the libraries in each worker from starting a thread for every core.",
     consider=consider,
 )

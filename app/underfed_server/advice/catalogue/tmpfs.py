@@ -1,4 +1,4 @@
-"""A data set that fits into memory is copied there once, and read without waiting for storage."""
+"""Copy a data set that fits into memory there, once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from underfed_server.advice.memory import left_bytes, worker_bytes
 from underfed_server.advice.offer import Offer, offer_simulated, refuse
 from underfed_server.advice.proof.traits import Traits
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.storage import waits_only_at_first
+from underfed_server.diagnosis.examination import waits_only_at_first
 from underfed_server.model import Evidence
 
 GIB = 1 << 30
@@ -127,7 +127,6 @@ def _moved_to_memory(earlier: Traits, later: Traits) -> bool:
 
 CHANGE = Change(
     label="data set in memory",
-    about="Copy a data set that fits into memory there, once.",
     consider=consider,
     sign=_moved_to_memory,
     alters="storage",

@@ -1,4 +1,4 @@
-"""A batch is joined with one call, not by a loop over samples and fields."""
+"""Join a batch with one call, not by a loop over samples and fields."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ def _diff(case: Case) -> str:
 
 CHANGE = Change(
     label="vectorised collate",
-    about="Join a batch with one call, not by a loop over samples and fields.",
     consider=consider,
     sign=halved("collate_us"),
 )

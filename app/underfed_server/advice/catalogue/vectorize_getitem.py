@@ -1,4 +1,4 @@
-"""Samples so small that calling Python for each is the work are fetched by one call a batch."""
+"""Fetch a batch of small samples with one call of ``__getitems__``."""
 
 from __future__ import annotations
 
@@ -64,6 +64,5 @@ def _offer(case: Case, sample: float) -> Offer:
 
 CHANGE = Change(
     label="batched fetching",
-    about="Fetch a batch of small samples with one call of `__getitems__`.",
     consider=consider,
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from underfed_server.advice.settings import normalised
+from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.measures import mean
-from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Setting
 
