@@ -179,7 +179,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "each of several ranks is given all memory of its host",
-        "app/underfed_server/advice/memory.py",
+        "app/underfed_server/advice/capacity.py",
         "more * case.ranks_on_host <=",
         "more <=",
         ("tests/app/advice/test_workers.py",),

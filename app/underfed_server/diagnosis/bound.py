@@ -1,4 +1,4 @@
-"""What a run is bound by, and which of its ranks tells it.
+"""What a run is bound by, and by which of its ranks it is judged.
 
 Of ranks in lockstep the slowest sets the pace, else the median speaks for all. The run is bound by the larger of
 its losses to data and to copies, then by the device's other idle time.
@@ -21,7 +21,7 @@ HOST_IDLE_FRACTION = 0.20
 between kernels take some per cent, and NVML averages over 1/6 to 1 s."""
 
 HICCUP_FRACTION = 0.001
-"""Of the steps, so many (at least one) may have waited long without that being the loader's way: a network that
+"""Of the steps, so many (at least one) may have waited long for another reason than the loader: a network that
 hung, a page cache that was dropped."""
 
 KEEP_FACTOR = 0.8

@@ -38,8 +38,8 @@ an epoch's mean by far less, and memory is faster than any disk by far more."""
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """Parts of load time as shares of it, weighted by how long the loop waited for each batch: a load that nobody
-    waited for explains no wait. ``None``: not measured.
+    """Parts of load time as shares of it, weighted by how long the loop waited for each batch: a load that was
+    ready in time explains no wait. ``None``: not measured.
     """
 
     cpu: float | None
@@ -127,7 +127,7 @@ def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StoragePlace 
     time by which this load was longer than theirs: reading costs CPU time, too.
 
     Memory-mapped reads are not asked for by a call; those of a network file system do not show as read from storage:
-    asking and being blocked is all that can be told.
+    only asking and being blocked can be seen.
     """
     batches = rank.batches
     asked, read = batches.asked_bytes, np.nan_to_num(batches.read_bytes)

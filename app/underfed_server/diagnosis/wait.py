@@ -15,6 +15,7 @@ batch. So what workers at their mean speed cannot load in time stays with loadin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,9 +98,7 @@ def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column
     """``(start-up, sampler)`` of each step. Sampler time while an epoch begins is no start-up."""
     steps = rank.steps
     startup = startup_us(rank, loader)
-    at_begin = {epoch.epoch_index: float(epoch.sampler_us or 0) for epoch in rank.epochs}
-    begun = np.array([at_begin.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
-    begun = np.minimum(startup, np.where(epoch_starts(steps), begun, 0.0))
+    begun = np.minimum(startup, np.where(epoch_starts(steps), of_its_epoch(rank, "sampler_us"), 0.0))
     startup = startup - begun
     sampler = begun + np.nan_to_num(steps.sampler_us)
     return startup, np.minimum(sampler, steps.data_wait_us - startup)
@@ -125,7 +124,7 @@ def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, lef
 def _awaited_rows(rank: RankFacts) -> NDArray[np.intp]:
     """Which recorded batch each step waited for: its own, or the next where batches are asked for one ahead."""
     steps, received = rank.steps, rank.batches.received_us
-    row = _rows(rank)
+    row = rows_of_steps(rank)
     if not len(rank.batches):
         return row
     following = np.append(row[1:], -1)
@@ -135,7 +134,7 @@ def _awaited_rows(rank: RankFacts) -> NDArray[np.intp]:
     return np.where(came_before & came_within, following, row)
 
 
-def _rows(rank: RankFacts) -> NDArray[np.intp]:
+def rows_of_steps(rank: RankFacts) -> NDArray[np.intp]:
     """Of the batch with each step's number; -1: it was not recorded."""
     steps, batches = rank.steps, rank.batches
     known = _keys(batches.epoch_index, batches.batch_index)
@@ -196,11 +195,13 @@ def startup_us(rank: RankFacts, loader: LoaderFacts | None) -> Column:
     steps = rank.steps
     wait, is_first = steps.data_wait_us, epoch_starts(steps)
     excess: Column = np.where(is_first, np.maximum(0.0, wait - _typical_wait_us(rank)), 0.0)
-    if not loader or not loader.num_workers:
-        constructing = {epoch.epoch_index: float(epoch.iterator_us or 0) for epoch in rank.epochs}
-        most = np.array([constructing.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
-        excess = np.minimum(excess, most)
-    return excess
+    return excess if loader and loader.num_workers else np.minimum(excess, of_its_epoch(rank, "iterator_us"))
+
+
+def of_its_epoch(rank: RankFacts, name: Literal["iterator_us", "sampler_us"]) -> Column:
+    """What was measured of the epoch that each step is in; 0: nothing was."""
+    known = {epoch.epoch_index: float(getattr(epoch, name) or 0) for epoch in rank.epochs}
+    return np.array([known.get(int(epoch), 0.0) for epoch in np.nan_to_num(rank.steps.epoch_index, nan=-1.0)])
 
 
 def _typical_wait_us(rank: RankFacts) -> float:
@@ -213,7 +214,7 @@ def _typical_wait_us(rank: RankFacts) -> float:
 
 
 def lasting_share(rank: RankFacts, loader: LoaderFacts | None) -> float:
-    """Share of start-up that filling the empty queue takes, a usual load: keeping workers does not save it."""
+    """Share of start-up that filling the empty queue takes, a usual load: persistent workers do not save it."""
     excess = startup_us(rank, loader)
     loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
     total = float(np.sum(excess))

@@ -125,7 +125,7 @@ def test_pageable_copy_costs_the_copy_that_is_not_hidden() -> None:
 
 
 def test_pageable_copy_is_silent_for_pinned_memory_and_hidden_copies() -> None:
-    assert judge(copying(15.0, pinned=True)).causes == ()
+    assert judge(copying(15.0, pinned=True)).causes == []
     assert judge(copying(0.3)).bound == "compute"
 
 

@@ -23,7 +23,7 @@ def all_causes() -> Mapping[CauseName, Cause]:
     return dict(sorted(causes.items(), key=lambda each: (TURNS.index(each[1].turn), each[0])))
 
 
-def find_causes(examined: Examination, leading: CauseName | None = None) -> tuple[CauseFinding, ...]:
+def find_causes(examined: Examination, leading: CauseName | None = None) -> list[CauseFinding]:
     """The largest first. Together they cost at most the stall; a copy that is not hidden comes on top of it.
 
     Args:
@@ -45,13 +45,13 @@ def find_causes(examined: Examination, leading: CauseName | None = None) -> tupl
     return _in_order(kept, leading)
 
 
-def read_signals(examined: Examination, causes: Sequence[CauseFinding]) -> tuple[Signal, ...]:
+def read_signals(examined: Examination, causes: Sequence[CauseFinding]) -> list[Signal]:
     """Of the wait, then of each cause: those that say how much is loaded at once come first."""
     found = {finding.cause for finding in causes}
     rows = _wait_signals(examined)
     for name, cause in reversed(list(all_causes().items())):
         rows += [row for read in cause.signals if (row := read(examined, name in found))]
-    return tuple(rows)
+    return rows
 
 
 def _wait_signals(examined: Examination) -> list[Signal]:
@@ -113,8 +113,8 @@ def _beside_slow_rank(found: Sequence[CauseFinding], stall_fraction: float) -> l
     ]
 
 
-def _in_order(found: Sequence[CauseFinding], leading: CauseName | None) -> tuple[CauseFinding, ...]:
+def _in_order(found: Sequence[CauseFinding], leading: CauseName | None) -> list[CauseFinding]:
     def weight(finding: CauseFinding) -> float:
         return finding.cost_fraction * (THRESHOLDS.clearly_larger_factor if finding.cause == leading else 1.0)
 
-    return tuple(sorted(found, key=weight, reverse=True))
+    return sorted(found, key=weight, reverse=True)

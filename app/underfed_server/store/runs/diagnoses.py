@@ -84,9 +84,4 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
 def _best(diagnosis: Diagnosis) -> dict[str, Any] | None:
     if not diagnosis.advice:
         return None
-    advice = diagnosis.advice[0]
-    best = BestAdvice(
-        change=advice.change, from_=advice.from_, to=advice.to, predicted_speedup=advice.predicted_speedup,
-        low=advice.low, high=advice.high,
-    )  # fmt: skip
-    return best.model_dump(by_alias=True)
+    return diagnosis.advice[0].model_dump(include=set(BestAdvice.model_fields), by_alias=True)
