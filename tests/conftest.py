@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -79,6 +80,22 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """``--exitfirst`` ends the process whose test is red; another would first work off the queue that it was given."""
+    if (sign := sign_of_red(item.config)) and sign.exists():
+        item.session.shouldstop = "a test is red in another process"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.shouldfail and (sign := sign_of_red(session.config)):
+        sign.touch()
+
+
+def sign_of_red(config: pytest.Config) -> Path | None:
+    """``None``: this is no process of several, or it only hands out the tests."""
+    return Path(config.option.basetemp).parent / "red" if hasattr(config, "workerinput") else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -17,7 +17,7 @@ from underfed_server.facts.record import RunFacts
 from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status, Verdict
 from underfed_server.names import CauseName
 from underfed_server.store.store import Store
-from underfed_server.team.shared import read_shared
+from underfed_server.team.shared_causes import read_shared
 
 
 @dataclass(frozen=True, slots=True)

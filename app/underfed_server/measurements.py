@@ -21,6 +21,13 @@ from underfed_server.model import Unit
 Column = NDArray[np.float64]
 Columns = dict[str, Column]
 
+
+def newest(column: Column) -> int | None:
+    """The last that was measured; ``None``: nothing was."""
+    known = column[np.isfinite(column)]
+    return int(known[-1]) if len(known) else None
+
+
 ValueKind = Literal["index", "instant", "duration", "count", "amount", "fraction", "flag", "total"]
 """What values a column has. ``count`` is a whole number, ``amount`` any; a ``total`` grows as long as its process, or
 its host, lives; a ``flag`` is 0 or 1."""
@@ -83,7 +90,7 @@ class StepRows:
     """NaN for a step whose end was not seen: the last before a pause."""
     data_wait_us: BinnedDuration
     sampler_us: Duration
-    """Drawing indices in the training process, part of the wait."""
+    """The sampler, in the training process; part of the wait."""
     queue_depth: Count
     gpu_idle_us: BinnedDuration
     """Measured in every step that could block, and in some of the others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 
 from sqlalchemy.exc import DBAPIError
 
@@ -32,15 +33,8 @@ def migrate(argv: Sequence[str]) -> int:
 def _move(source_url: str, target_url: str) -> Moved:
     if name_of(source_url) == name_of(target_url):
         raise MoveError("--from and --to are the same database")
-    source = open_database(source_url)
-    try:
-        target = open_database(target_url)
-        try:
-            return _moved(source, target)
-        finally:
-            target.close()
-    finally:
-        source.close()
+    with closing(open_database(source_url)) as source, closing(open_database(target_url)) as target:
+        return _moved(source, target)
 
 
 def _moved(source: Database, target: Database) -> Moved:

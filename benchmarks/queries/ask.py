@@ -115,14 +115,13 @@ def _stretch(places: random.Random, question: Question, steps: int) -> Stretch:
 
 def _asker(store: Store, question: Question, stores: Stores) -> Callable[[random.Random], object]:
     measures = [METRICS[name].measure for name in question.metrics]
-    started_at = store.run("long").started_at
 
     def ask(places: random.Random) -> None:
         low, high = _stretch(places, question, stores.steps)
         for run_id, rank in question.asked:
             with store.reading() as reader:
                 read_series(
-                    reader, run_id, rank, steps_lane(LOADER), started_at,
+                    reader, run_id, rank, steps_lane(LOADER),
                     names=measures, buckets=question.buckets, low=low, high=high,
                     percentiles=PERCENTILES if question.has_percentiles else (),
                 )  # fmt: skip

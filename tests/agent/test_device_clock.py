@@ -430,7 +430,7 @@ def test_another_thread_leaves_the_device_alone(torch_cuda: Device, tmp_path: Pa
     assert clock is not None
     assert in_a_thread(lambda: clock.entered(0, must=True)) is False
     assert in_a_thread(hook.device_reason) == (
-        "batches are drawn outside the main thread, where a graph capture cannot be seen: judged on the host's clock"
+        "batches are taken outside the main thread, where a graph capture cannot be seen: judged on the host's clock"
     )
 
 
@@ -446,7 +446,7 @@ def test_a_step_with_another_device_made_current_is_not_timed(torch_cuda: Device
 
 
 def test_the_current_stream_is_followed_without_making_an_object_each_time(torch_cuda: Device) -> None:
-    source = cuda.source_in_use(torch)
+    source = cuda.source_of(torch, torch_cuda.current_index)
     first = source.stream()
     assert source.stream() is first is source.default
     torch_cuda.current = Stream(torch_cuda)

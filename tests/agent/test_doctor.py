@@ -16,7 +16,7 @@ import pytest
 from tests.fakes.jobs import ROOT, environment
 from underfed.collector.wire import Device, HostFacts
 from underfed.commands import cli, doctor
-from underfed.commands.checkup import Checkup, PathFacts, examine, human, path_facts, pressure_fraction, troubles
+from underfed.commands.checkup import Checkup, PathFacts, examine, human, path_facts, pressure_fraction, warnings_of
 from underfed.commands.doctor import WIDTH, text_of
 
 GIB = 1 << 30
@@ -78,18 +78,18 @@ SICK: dict[str, tuple[Checkup, str]] = {
 
 @pytest.mark.parametrize(("found", "words"), SICK.values(), ids=SICK)
 def test_what_hurts_a_loader_is_named_alone(found: Checkup, words: str) -> None:
-    (warning,) = troubles(found)
+    (warning,) = warnings_of(found)
     assert words in warning
 
 
 def test_a_healthy_host_has_no_troubles() -> None:
-    assert list(troubles(HEALTHY)) == []
-    assert text_of(HEALTHY).endswith("Nothing here is known to hurt a DataLoader.")
+    assert list(warnings_of(HEALTHY)) == []
+    assert text_of(HEALTHY).endswith("Nothing here is known to slow a DataLoader.")
 
 
 def test_what_the_system_does_not_tell_is_no_trouble_and_no_number() -> None:
     silent = Checkup(HostFacts(), None, None, None, None, {}, [], None, [PathFacts("/x", True)], {"gpus": "no driver"})
-    assert list(troubles(silent)) == []
+    assert list(warnings_of(silent)) == []
     text = text_of(silent)
     assert "0 usable" not in text
     assert "no driver" in text
@@ -98,7 +98,7 @@ def test_what_the_system_does_not_tell_is_no_trouble_and_no_number() -> None:
 
 @pytest.mark.parametrize("found", [HEALTHY, *(found for found, _words in SICK.values())], ids=["healthy", *SICK])
 def test_every_line_fits_a_terminal(found: Checkup) -> None:
-    told = replace(found, warnings=list(troubles(found)))
+    told = replace(found, warnings=list(warnings_of(found)))
     assert max(map(len, text_of(told).splitlines())) <= WIDTH == 80
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+
+import pytest
 
 from underfed.collector.reading.loader_records import LoaderRecords
 from underfed.collector.reading.overhead import Overhead
 from underfed.collector.reading.resume import LoaderResume, Resume, from_json
-from underfed.collector.wire import Batches
+from underfed.collector.wire import LONGEST_US, Batches, as_json
 from underfed.exchange import ring_format
 from underfed.exchange.ring_format import NOT_MEASURED, Record, head
 from underfed.exchange.run_files import RingName
@@ -128,11 +131,26 @@ def test_unreadable_clocks_are_not_measured() -> None:
     assert batches.cpu_us == [40]
 
 
+def test_the_parts_of_a_load_add_up_to_it_though_clocks_differ() -> None:
+    records = loader()
+    records.feed_steps(STEPS, [epoch(0)])
+    for index, (cpu_us, runqueue_us) in enumerate([(130, 10), (95, 30), (0, 0)]):
+        begun = rec(ring_format.BATCH, 0, index, at(0), at(100), cpu_us * 1_000, runqueue_us * 1_000, 0)
+        records.feed_batches(WORKER, [begun])
+    records.finish()
+    (joined,) = taken(records)
+    assert joined.runqueue_us is not None
+    assert joined.blocked_us is not None
+    parts = list(zip(joined.cpu_us, joined.runqueue_us, joined.blocked_us, strict=True))
+    assert parts == [(100, 0, 0), (95, 5, 0), (0, 0, 100)]
+
+
 def test_the_next_collector_knows_epochs_and_passes() -> None:
     first = loader()
     shape = rec(ring_format.BATCH_SHAPE, 0, 2, 4096)
     first.feed_steps(STEPS, [epoch(0, start_us=3), step(0, 90), shape])
-    kept = from_json(Resume(loaders={0: first.resume()}).as_json()).loaders[0]
+    kept = from_json(json.loads(json.dumps(as_json(Resume(loaders={0: first.resume()}))))).loaders[0]
+    assert (kept.open_epochs[0].pending, first.steps.open[0].pending is None) == (None, False)
     second = loader(resume=kept)
     second.feed_batches(WORKER, load(1))
     second.feed_steps(STEPS, [step(1, 130, received_us=135), rec(ring_format.EXHAUSTED, 0, at(150), at(151))])
@@ -140,3 +158,18 @@ def test_the_next_collector_knows_epochs_and_passes() -> None:
     (ended,) = second.steps.take_epochs()
     assert (ended.start_us, ended.steps, ended.ended) == (3, 2, "exhausted")
     assert (second.steps.dropped_steps, second.shape) == (0, (2, 4096))
+
+
+def test_a_later_column_is_told_in_the_unit_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {ring_format.DEVICE: ("gpu_idle_us", "gpu_work_us", "made_bytes")}
+    monkeypatch.setattr(ring_format, "LATER_COLUMNS", columns)
+    told: list[dict[str, int | None]] = []
+    records = loader()
+    monkeypatch.setattr(records.steps, "later", lambda _, times: told.append(times))
+    megabytes, hours_ns = 38_535_168, 2 * 3_600_000_000_000
+    records.feed_steps(STEPS, [rec(ring_format.DEVICE, 0, 7, hours_ns, 4_500, megabytes)])
+    records.feed_steps(STEPS, [rec(ring_format.DEVICE, 0, 8, NOT_MEASURED, 0, NOT_MEASURED)])
+    assert told == [
+        {"gpu_idle_us": LONGEST_US, "gpu_work_us": 5, "made_bytes": megabytes},
+        {"gpu_idle_us": None, "gpu_work_us": 0, "made_bytes": None},
+    ]

@@ -419,7 +419,7 @@ def test_a_loader_that_keeps_an_iterator_is_left_alone(
     iterator = iter(loader)
     refused = refusals(override, loader, num_workers=2, pin_memory=False)
     assert refused == dict.fromkeys(
-        ("num_workers", "pin_memory"), f"this {make.__name__} keeps an iterator that was made before"
+        ("num_workers", "pin_memory"), f"this {make.__name__} keeps an iterator that was created before"
     )
     assert len(said) == 2
     del iterator

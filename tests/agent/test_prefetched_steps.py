@@ -68,7 +68,7 @@ class Watched:
         worked = Worked(self.machine, finished_ms)
         session = open_session(self.loader)
         worked.__dict__["_underfed"] = session
-        session.constructed(worked)
+        session.constructed(worked, sees_arrivals=True, constructed_ns=0)
         return worked
 
     def records(self) -> list[Seen]:

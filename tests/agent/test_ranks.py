@@ -139,7 +139,7 @@ def test_many_ranks_take_turns_with_their_windows(
     for rank in range(count):
         directory = run_files.rank_directory(tmp_path / "run", rank, 1)
         directory.mkdir(parents=True)
-        write_facts(directory / run_files.RUN, origin=origin(rank, tmp_path))
+        write_facts(directory / run_files.RUN, origin(rank, tmp_path))
     (tmp_path / "spool").mkdir()
     spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
     together = ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus))

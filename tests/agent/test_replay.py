@@ -262,8 +262,8 @@ def test_a_loop_in_another_thread_is_refused() -> None:
     thread.start()
     thread.join()
     assert seen == [6]
-    assert program.said == ["--replay is refused: the program draws its batches in a thread of its own"]
-    assert program.replay.refused == "the program draws its batches in a thread of its own"
+    assert program.said == ["--replay is refused: the program takes its batches in a thread of its own"]
+    assert program.replay.refused == "the program takes its batches in a thread of its own"
 
 
 def test_a_forked_child_goes_its_own_way() -> None:

@@ -45,12 +45,11 @@ def test_rings_lie_in_memory_where_there_is_room(
 
 
 def test_a_place_that_is_not_there_has_no_room(tmp_path: Path) -> None:
-    assert run_files.look_at(tmp_path / "none").free_bytes is None
+    assert run_files.ring_root(tmp_path / "none").free_bytes is None
 
 
-def test_the_file_system_of_a_directory_is_that_of_its_nearest_mount() -> None:
-    assert run_files.file_system(Path("/dev/shm")) == "tmpfs"
-    assert run_files.file_system(Path("/proc/self")) == "proc"
+def test_a_root_is_in_memory_where_its_nearest_mount_is() -> None:
+    assert [run_files.ring_root(Path(path)).is_memory for path in ("/dev/shm", "/proc/self")] == [True, False]
 
 
 def test_a_run_directory_is_private(tmp_path: Path) -> None:

@@ -210,10 +210,10 @@ def test_rows_become_columns_of_one_length() -> None:
 
 def test_after_a_long_look_there_is_a_long_pause() -> None:
     pace = Pace()
-    with pace.look():
+    with pace.measuring():
         pass
     wait_until(pace.is_due, "a look that cost nothing")
-    with pace.look():
+    with pace.measuring():
         spin(0.1)
     assert not pace.is_due()
 

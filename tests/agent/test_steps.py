@@ -311,7 +311,7 @@ def test_drawing_indices_is_told_per_step_unless_nobody_could_see_it() -> None:
     loader = LoaderSteps("train", never)
     loader.begin_epoch(begun())
     for index in range(3):
-        loader.step(0, Request(index, index, 100 * index, 100 * index + 10, 0, drawn_us=index))
+        loader.step(0, Request(index, index, 100 * index, 100 * index + 10, 0, sampler_us=index))
     assert steps_of(loader).sampler_us == [0, 1]
     loader.step(0, request(3, 300))
     loader.step(0, request(4, 400))

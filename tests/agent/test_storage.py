@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from underfed.collector.sampling.data_files import data_files, is_data, mapped_f
 from underfed.collector.sampling.storage import FIRST_PAUSE_US, RankStorage
 from underfed.collector.wire import Storage
 from underfed.exchange import run_files
-from underfed.exchange.facts import LoaderFacts, parse, read_facts, write_facts
+from underfed.exchange.facts import LoaderFacts, read_facts, write_facts
 from underfed.host.mounts import holding, read_mounts
 
 
@@ -159,7 +160,7 @@ def name(index: int) -> str:
 
 def test_workers_take_turns_and_are_looked_at_less_and_less_often(seen: Seen) -> None:
     found = RankStorage()
-    looked_at = [us for us in range(0, 40_000_000, 250_000) if found.look_closely(us, {0: [7, 8]}, {})]
+    looked_at = [us for us in range(0, 40_000_000, 250_000) if found.sample_costly(us, {0: [7, 8]}, {})]
     assert looked_at == [FIRST_PAUSE_US * n for n in (0, 1, 3, 7, 15, 31)]
     assert seen.asked == [7, 8, 7, 8, 7, 8]
 
@@ -167,14 +168,14 @@ def test_workers_take_turns_and_are_looked_at_less_and_less_often(seen: Seen) ->
 def test_a_mount_is_told_again_when_more_of_it_is_known(seen: Seen) -> None:
     found = RankStorage()
     seen.files = {7: {"/dev/shm/a", "/dev/shm/b"}}
-    assert found.look_closely(0, {0: [7]}, {})
+    assert found.sample_costly(0, {0: [7]}, {})
     expected = Storage("loader-1", "/dev/shm", "tmpfs", None, "memory", 2, "/dev/shm/a")
     assert found.take(name) == [expected]
     assert found.take(name) == []
-    found.look_closely(1_000_000, {0: [7]}, {})
+    found.sample_costly(1_000_000, {0: [7]}, {})
     assert found.take(name) == [], "nothing new"
     seen.files = {7: {"/dev/shm/c"}}
-    found.look_closely(9_000_000, {0: [7]}, {})
+    found.sample_costly(9_000_000, {0: [7]}, {})
     (again,) = found.take(name)
     assert (again.files_seen, again.example) == (3, "/dev/shm/a")
     found.send_again()
@@ -184,11 +185,11 @@ def test_a_mount_is_told_again_when_more_of_it_is_known(seen: Seen) -> None:
 def test_files_are_counted_up_to_a_bound(seen: Seen) -> None:
     found = RankStorage()
     seen.files = {7: {f"/dev/shm/{number}" for number in range(3 * storage.FILES)}}
-    found.look_closely(0, {0: [7]}, {})
+    found.sample_costly(0, {0: [7]}, {})
     (counted,) = found.take(name)
     assert counted.files_seen == storage.FILES
     seen.files = {7: {"/elsewhere/x"}}
-    found.look_closely(9_000_000, {0: [7]}, {})
+    found.sample_costly(9_000_000, {0: [7]}, {})
     assert [each.mount for each in found.take(name)] == [mount_of(Path("/elsewhere/x"))]
 
 
@@ -196,22 +197,22 @@ def test_what_a_data_set_names_is_followed_also_without_anyone_to_look_at(seen: 
     link = tmp_path / "data"
     link.symlink_to("/dev/shm")
     found = RankStorage()
-    assert found.look_closely(0, {0: []}, {0: [str(link)]})
+    assert found.sample_costly(0, {0: []}, {0: [str(link)]})
     assert [(each.mount, each.example) for each in found.take(name)] == [("/dev/shm", "/dev/shm")]
-    assert not found.look_closely(9_000_000, {0: []}, {0: [str(link)]}), "known"
-    assert found.look_closely(9_000_000, {0: []}, {0: [str(tmp_path)]})
+    assert not found.sample_costly(9_000_000, {0: []}, {0: [str(link)]}), "known"
+    assert found.sample_costly(9_000_000, {0: []}, {0: [str(tmp_path)]})
     assert seen.asked == []
 
 
 def test_a_process_that_may_not_be_looked_into_is_a_reason_unless_more_is_known(seen: Seen) -> None:
     found = RankStorage()
     seen.files = {7: PermissionError(13, "Permission denied")}
-    found.look_closely(0, {0: [7]}, {})
+    found.sample_costly(0, {0: [7]}, {})
     assert found.take(name) == []
     assert found.reason(0) == storage.HIDDEN
     assert found.reason(1) is None
     seen.files = {7: ProcessLookupError(3, "No such process")}
-    found.look_closely(2_000_000, {0: [7]}, {0: ["/dev/shm"]})
+    found.sample_costly(2_000_000, {0: [7]}, {0: ["/dev/shm"]})
     assert found.reason(0) is None
 
 
@@ -228,8 +229,8 @@ def test_another_users_process_may_not_be_looked_into() -> None:
 def test_the_reason_travels_and_the_paths_do_not(service: Service, tmp_path: Path) -> None:
     loader = underfed.watch(DataLoader(Files(tmp_path, tmp_path), num_workers=1), name="train")
     (facts,) = (run_files.owner_directory(Path(os.environ["UNDERFED_RINGS"]))).glob("*/rank-*/loader-0.json")
-    named = parse(LoaderFacts, {**read_facts(facts)["loader"], "paths": [str(tmp_path)]})
-    write_facts(facts, loader=named)
+    named = replace(read_facts(facts, LoaderFacts), paths=[str(tmp_path)])
+    write_facts(facts, named)
     wait_until(lambda: told(service), "where it lies is told")
     assert loader.num_workers == 1
     assert [(each["mount"], each["example"]) for each in told(service).values()] == [

@@ -264,12 +264,12 @@ def outcome(workers: Workers) -> list[tuple[int | None, int | None, str | None]]
 def test_a_last_word_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
     workers = one_worker()
     workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0)])
-    workers.look(20, lambda: True)
+    workers.sample(20, lambda: True)
     process.communicate()
-    workers.look(30, lambda: True)
+    workers.sample(30, lambda: True)
     assert outcome(workers) == [(10, None, None)]
     workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_END, 25, 1)], 0)])
-    workers.look(40, lambda: True)
+    workers.sample(40, lambda: True)
     assert outcome(workers) == [(10, 25, "raised")]
 
 
@@ -279,7 +279,7 @@ def test_a_ring_is_kept_until_the_end_of_its_worker_was_told(process: subprocess
     process.communicate()
     for at_us in (30, 40):
         assert not workers.is_over(RING)
-        workers.look(at_us, lambda: True)
+        workers.sample(at_us, lambda: True)
     assert not workers.is_over(RING)
     assert outcome(workers) == [(None, 30, "died")]
     assert workers.is_over(RING)
@@ -292,7 +292,7 @@ def test_a_worker_that_goes_while_the_training_ends_has_not_died(process: subpro
     workers.feed({RING: process.pid}, [])
     process.communicate()
     for at_us in (30, 40):
-        workers.look(at_us, lambda: False)
+        workers.sample(at_us, lambda: False)
     workers.finish(50, End("finished"), is_end_marked=True)
     assert outcome(workers) == [(None, 50, None)]
 
@@ -324,7 +324,7 @@ def test_a_worker_seen_gone_before_the_training_said_its_end_has_died(
     workers = one_worker()
     workers.feed({RING: process.pid}, [])
     process.communicate()
-    workers.look(30, lambda: True)
+    workers.sample(30, lambda: True)
     workers.finish(50, End("finished"), is_end_marked)
     assert outcome(workers) == [(None, 30, expected)]
 
@@ -342,7 +342,7 @@ def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess
     )
     second.feed({RING: process.pid, told_before: 2**22}, [])
     for at_us in (20, 30):
-        second.look(at_us, lambda: True)
+        second.sample(at_us, lambda: True)
     assert second.take() == []
     assert second.is_over(told_before)
     second.send_again()
@@ -354,7 +354,7 @@ def test_only_the_newest_iterators_workers_are_sampled(process: subprocess.Popen
     workers = one_worker()
     older, newer = RingName(0, 2, 0), RingName(0, 3, 0)
     workers.feed({older: os.getpid(), newer: process.pid}, [])
-    workers.look(10, lambda: True)
+    workers.sample(10, lambda: True)
     (samples,) = workers.take_samples()
     assert samples.columns["at_us"] == [10]
     assert workers.pids() == {0: [process.pid]}
@@ -364,10 +364,10 @@ def test_only_the_newest_iterators_workers_are_sampled(process: subprocess.Popen
 def test_a_later_process_with_the_same_pid_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     workers = one_worker()
     workers.feed({RING: os.getpid()}, [])
-    workers.look(10, lambda: True)
+    workers.sample(10, lambda: True)
     assert set(workers.living) == {RING}
     later: dict[str, Any] = {"start_ticks": 1}
     life = workers._lives[RING]
     monkeypatch.setattr(life, "start_ticks", later["start_ticks"])
-    workers.look(20, lambda: True)
+    workers.sample(20, lambda: True)
     assert workers.living == {}

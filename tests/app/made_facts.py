@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import TypeVar
 
 import numpy as np
 
 from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column, StepRows
 from underfed_server.model import EpochInfo, Status, StorageKind, StoragePlace
+
+Made = TypeVar("Made", StepRows, BatchRows)
 
 WARMUP_STEPS = 5
 
@@ -52,7 +56,9 @@ def made_run(
     step_us = waits + work_ms * 1e3
     ends = np.cumsum(step_us)
     number = np.arange(WARMUP_STEPS, WARMUP_STEPS + steps, dtype=np.float64)
-    columns = StepRows(
+    columns = made_rows(
+        StepRows,
+        steps,
         step_index=number,
         start_us=ends - step_us,
         step_us=step_us,
@@ -61,8 +67,6 @@ def made_run(
         sampler_us=_constant(sampler_ms, steps) * 1e3,
         gpu_idle_us=_repeat(np.nan if gpu_idle_ms is None else gpu_idle_ms, steps) * 1e3,
         gpu_work_us=_repeat(np.nan if gpu_work_ms is None else gpu_work_ms, steps) * 1e3,
-        h2d_us=_constant(None, steps),
-        h2d_exposed_us=_constant(None, steps),
         epoch_index=np.zeros(steps),
         batch_index=number,
     )
@@ -71,7 +75,9 @@ def made_run(
         blocked = _repeat(load_ms, steps) * 1e3
     load = cpu + blocked + runqueue
     workers = max(1, num_workers)
-    batches = BatchRows(
+    batches = made_rows(
+        BatchRows,
+        steps,
         worker=np.arange(steps, dtype=np.float64) % workers if num_workers else np.full(steps, np.nan),
         epoch_index=np.zeros(steps),
         batch_index=number,
@@ -126,6 +132,12 @@ def made_run(
         ranks=(rank,),
         warmup_steps=WARMUP_STEPS,
     )
+
+
+def made_rows(kind: type[Made], length: int, **columns: Column) -> Made:
+    """Columns that are not given were not measured, whichever the declaration has."""
+    unknown = {each.name: _constant(None, length) for each in fields(kind)}
+    return kind(**{**unknown, **columns})
 
 
 def starved(**changes: object) -> RunFacts:

@@ -38,8 +38,8 @@ AGENT = (
     Fault(
         "a step that the device was not timed in counts as one without idling",
         "agent/underfed/collector/reading/steps.py",
-        "[None if value is None else min(LONGEST_US, value) for value in column]",
-        "[min(LONGEST_US, value or 0) for value in column]",
+        "return column if any(value is not None for value in column) else None",
+        "return [value or 0 for value in column]",
         ("tests/agent/test_steps.py",),
     ),
     Fault(
@@ -75,10 +75,10 @@ AGENT = (
     ),
     Fault(
         "the parts of a load add up to more than the load where clocks differ",
-        "agent/underfed/collector/reading/batches.py",
-        "min(max(0, load.runqueue_us), load_us - cpu_us)",
-        "min(max(0, load.runqueue_us), load_us)",
-        ("tests/agent/test_batches.py",),
+        "agent/underfed/collector/reading/loader_records.py",
+        "min(max(0, _us(runqueue_ns)), load_us - cpu_us)",
+        "min(max(0, _us(runqueue_ns)), load_us)",
+        ("tests/agent/test_loader_records.py",),
     ),
     Fault(
         "the bound of the spool is passed by the window that is added",

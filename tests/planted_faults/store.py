@@ -31,15 +31,15 @@ STORE = (
     Fault(
         "a run keeps its first description though its lowest rank tells another",
         "app/underfed_server/store/writing/windows.py",
-        "window.rank <= run.told_by",
-        "window.rank < run.told_by",
+        "window.rank <= run.described_by",
+        "window.rank < run.described_by",
         ("tests/app/store/writing/test_windows.py",),
         ("tests/app/store/runs",),
     ),
     Fault(
         "what a failed transaction would have written is remembered as written",
         "app/underfed_server/store/writing/writer.py",
-        "self._appender.forget()",
+        "self._appender.states.forget()",
         "pass",
         ("tests/app/store/writing/test_writer.py",),
     ),
@@ -95,7 +95,7 @@ STORE = (
         "app/underfed_server/store/columns/ladder.py",
         "where=(by >= 0) & (within_us > 0)",
         "where=within_us > 0",
-        ("tests/app/team/test_host_use.py", "tests/app/api/test_hosts.py"),
+        ("tests/app/team/test_current_hosts.py", "tests/app/api/test_hosts.py"),
         ("tests/app/store/reading", "tests/app/store/columns"),
     ),
     Fault(

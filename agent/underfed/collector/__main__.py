@@ -17,7 +17,7 @@ from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spoo
 from underfed.collector.spool.transport import HttpTransport
 from underfed.errors import SpoolLockedError
 from underfed.exchange import run_files
-from underfed.exchange.facts import Origin, parse, read_facts
+from underfed.exchange.facts import Origin, read_facts
 from underfed.exchange.run_files import rank_directories
 from underfed.host.lock import locked
 
@@ -49,7 +49,7 @@ def serve(directory: Path) -> set[Path]:
     first = next(rank_directories(directory), None)
     if first is None:
         return set()
-    origin = parse(Origin, read_facts(first / run_files.RUN)["origin"])
+    origin = read_facts(first / run_files.RUN, Origin)
     data_directory = Path(origin.data_directory)
     wanted = spool_directory(data_directory, origin.run_id, origin.hostname)
     with claimed(wanted, SPOOL_PATIENCE_S):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from underfed.collector.reading.rank_content import Content, RankContent
 from underfed.collector.reading.rank_rings import RankRings
@@ -17,9 +19,9 @@ from underfed.collector.sampling.storage import RankStorage
 from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
 from underfed.collector.unsent_facts import UnsentFacts
-from underfed.collector.wire import GpuSamples, Losses, Window, encode_window
+from underfed.collector.wire import GpuSamples, Losses, Window, as_json, encode_window
 from underfed.exchange import run_files
-from underfed.exchange.facts import End, LoaderFacts, Origin, parse, read_facts
+from underfed.exchange.facts import End, LoaderFacts, Origin, read_facts
 from underfed.exchange.guard import count_failures
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
@@ -42,7 +44,7 @@ class RankStream:
 
     def __init__(self, directory: Path, spool: Spool) -> None:
         self.directory = directory
-        self.origin = parse(Origin, read_facts(directory / run_files.RUN)["origin"])
+        self.origin = read_facts(directory / run_files.RUN, Origin)
         self.name = f"{self.origin.rank}-{self.origin.incarnation}"
         kept = spool.resume.get(self.name)
         self._resume = from_json(kept) if kept is not None else Resume()
@@ -64,10 +66,11 @@ class RankStream:
         self._workers = Workers(self.origin.origin_ns, self._loader_name, _known_workers(self._resume))
         self._storage = RankStorage()
         self._names: dict[int, str] = {}
-        self._failures = 0
+        self.failures = 0
+        """Errors of the collector's own in this stream."""
         self._is_storages_turn = True
-        self.closely_looked_us = 0
-        """When it last had its turn, so that every rank gets one."""
+        self.costly_at_us = 0
+        """When its last costly sample was taken: ranks take turns."""
 
     @property
     def has_ended(self) -> bool:
@@ -88,7 +91,7 @@ class RankStream:
         """How the recording ended, if it did: as the process recorded it, else as seen from outside."""
         is_running = self.is_running()
         try:
-            return parse(End, read_facts(self.end_mark)["end"])
+            return read_facts(self.end_mark, End)
         except FileNotFoundError:
             pass
         if is_running:
@@ -97,7 +100,7 @@ class RankStream:
         # A program may leave by ``os._exit(0)``: it reports success itself.
         return End("crashed" if status != 0 else "finished", procfs.describe_exit(status), status)
 
-    def look_last(self) -> None:
+    def check_workers_at_end(self) -> None:
         """The recording has ended: a worker that is gone while the training process still waits for us has died.
 
         This includes workers that began since the last window. Their records are read after this, and take precedence.
@@ -105,7 +108,7 @@ class RankStream:
         if self._is_ours:
             self._rings.mark()
             self._workers.feed(self._rings.worker_pids(), [])
-            self._workers.look(self.now_us, self._is_waited_for)
+            self._workers.sample(self.now_us, self._is_waited_for)
 
     def mark(self) -> bool:
         """Whether its rings fill so fast that they should be drained soon."""
@@ -123,7 +126,7 @@ class RankStream:
         """Once a second. ``host`` and ``gpus`` are given to one rank of a host."""
         at_us = self.now_us
         if self._is_ours:
-            self._workers.look(at_us, lambda: self.seen_end() is None)
+            self._workers.sample(at_us, lambda: self.seen_end() is None)
             rings = self._rings.worker_pids()
             recorded_us = {ring: cpu_us for ring, cpu_us in self._content.worker_cpu_us().items() if ring in rings}
             row = self._sampler.sample(self._workers.living, recorded_us)
@@ -134,17 +137,13 @@ class RankStream:
         for index, gpu in gpus:
             self._gpus.setdefault(index, Columns()).add(at_us, gpu)
 
-    def look_closely(self) -> None:
-        """Take one of the measurements that cost more than a sample. Workers' memory and storage take turns."""
-        at_us = self.closely_looked_us = self.now_us
+    def sample_costly(self) -> None:
+        """Take one of the samples that cost more than others. Workers' memory and storage take turns."""
+        at_us = self.costly_at_us = self.now_us
         if self._is_ours:
-            looks = (self._workers.look_closely, self._look_at_storage)
-            any(look(at_us) for look in (looks if self._is_storages_turn else looks[::-1]))
+            samplers = (self._workers.sample_costly, self._sample_storage)
+            any(sample(at_us) for sample in (samplers if self._is_storages_turn else samplers[::-1]))
             self._is_storages_turn = not self._is_storages_turn
-
-    def failed(self) -> None:
-        """Count an error of the collector's own in this stream."""
-        self._failures += 1
 
     def send_again(self) -> None:
         self._facts.send_again()
@@ -166,21 +165,19 @@ class RankStream:
         if not (is_due or is_unsent or any(not content.is_empty for content in contents)):
             return
         start_us = self._resume.end_us
-        windows = [self._window(content, start_us, end_us) for content in contents]
-        windows[0] = replace(
-            windows[0],
-            run=run,
-            loaders=loaders,
-            workers=workers,
-            worker_samples=self._workers.take_samples(),
-            storage=storage,
-            process=self._process.take(),
-            host=self._host.take(),
-            gpus=[GpuSamples(index, taken) for index, each in self._gpus.items() if (taken := each.take())],
-        )
-        windows[-1] = replace(windows[-1], end=end)
-        for window in windows:
-            self._keep(window)
+        parts: dict[str, Any] = {
+            "run": run,
+            "loaders": loaders,
+            "workers": workers,
+            "worker_samples": self._workers.take_samples(),
+            "storage": storage,
+            "process": self._process.take(),
+            "host": self._host.take(),
+            "gpus": [GpuSamples(index, taken) for index, each in self._gpus.items() if (taken := each.take())],
+        }
+        for content in contents:
+            self._append(content, start_us, end_us, end if content is contents[-1] else None, parts)
+            parts = {}
         for ring in self._rings.remove_abandoned(self._workers.is_over):
             self._workers.forget(ring)
             self._sampler.forget(ring)
@@ -210,7 +207,7 @@ class RankStream:
         reason = self._storage.reason(index)
         return facts if reason is None else replace(facts, not_measured={**facts.not_measured, "storage": reason})
 
-    def _look_at_storage(self, at_us: int) -> bool:
+    def _sample_storage(self, at_us: int) -> bool:
         """The training process reads for loaders without workers."""
         loaders = self._facts.loaders
         workers = self._workers.pids()
@@ -218,35 +215,21 @@ class RankStream:
             index: workers.get(index) or ([] if facts.settings.get("num_workers") else [self.origin.pid])
             for index, facts in loaders.items()
         }
-        return self._storage.look_closely(
+        return self._storage.sample_costly(
             at_us, readers, {index: facts.paths or [] for index, facts in loaders.items()}
         )
 
-    def _window(self, content: Content, start_us: int, end_us: int) -> Window:
-        return Window(
-            run_id=self.origin.run_id,
-            rank=self.origin.rank,
-            incarnation=self.origin.incarnation,
-            window_index=0,
-            previous_window_index=None,
-            started_at=self.origin.started_at,
-            start_us=start_us,
-            end_us=end_us,
-            steps=content.steps,
-            batches=content.batches,
-            epochs=content.epochs,
-            overhead_us=content.overhead_us,
-        )
+    def _append(self, content: Content, start_us: int, end_us: int, end: End | None, parts: Mapping[str, Any]) -> None:
+        """Put the next window into the spool. One that the disk does not take is a hole that the window after it names.
 
-    def _keep(self, window: Window) -> None:
-        """Number it and put it into the spool. One that the disk does not take is a hole that the next one names."""
+        ``parts``: the rest of what is in it."""
         index, previous = self._resume.next_index, self._resume.kept_index
         counted = _sum(self._lost_before, self._content.losses())
         resume = Resume(
             next_index=index + 1,
             kept_index=index,
-            end_us=window.end_us,
-            has_ended=window.end is not None,
+            end_us=end_us,
+            has_ended=end is not None,
             positions=self._rings.positions(),
             loaders=self._content.resume(),
             workers=self._workers.resume(),
@@ -256,10 +239,26 @@ class RankStream:
             counted,
             dropped_windows=self._spool.dropped[self.name],
             rejected_windows=self._spool.rejected[self.name],
-            agent_errors=count_failures(self.directory / run_files.FAILURES) + self._rings.failures + self._failures,
+            agent_errors=count_failures(self.directory / run_files.FAILURES) + self._rings.failures + self.failures,
         )
-        window = replace(window, window_index=index, previous_window_index=previous, losses=losses)
-        is_kept = self._spool.append(Label(self.name, index, previous, resume.as_json()), encode_window(window))
+        window = Window(
+            run_id=self.origin.run_id,
+            rank=self.origin.rank,
+            incarnation=self.origin.incarnation,
+            window_index=index,
+            previous_window_index=previous,
+            started_at=self.origin.started_at,
+            start_us=start_us,
+            end_us=end_us,
+            steps=content.steps,
+            batches=content.batches,
+            epochs=content.epochs,
+            overhead_us=content.overhead_us,
+            losses=losses,
+            end=end,
+            **parts,
+        )
+        is_kept = self._spool.append(Label(self.name, index, previous, as_json(resume)), encode_window(window))
         self._resume = resume if is_kept else replace(resume, kept_index=previous)
 
 

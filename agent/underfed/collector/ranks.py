@@ -81,7 +81,7 @@ class Ranks:
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in asked}
         for stream in streams:
             if ends.get(stream.directory) is not None:
-                self._try(stream, stream.look_last)
+                self._try(stream, stream.check_workers_at_end)
         # A rank with few records is drained for its windows alone: waking up for each of them is what costs.
         drained = [stream for stream in streams if self._try(stream, stream.mark) or is_due or stream in asked]
         if drained:
@@ -114,7 +114,7 @@ class Ranks:
                 try:
                     self._streams[directory] = RankStream(directory, self._spool)
                 except Exception:
-                    self._note_failure(directory)
+                    self._log_failure(directory)
         self._streams = dict(sorted(self._streams.items()))
 
     def _sample(self, streams: list[RankStream]) -> None:
@@ -122,16 +122,16 @@ class Ranks:
         try:
             host, gpus = self._host.sample(stream.origin for stream in running)
         except Exception:
-            self._note_failure(self._run_directory)
+            self._log_failure(self._run_directory)
             host, gpus = None, []
         for stream in running:
             is_first = stream is running[0]
             shared = (host, gpus) if is_first else (None, [])
             self._try(stream, partial(stream.sample, *shared))
         if running and self._pace.is_due():
-            longest_ago = min(running, key=lambda stream: stream.closely_looked_us)
-            with self._pace.look():
-                self._try(longest_ago, longest_ago.look_closely)
+            next_stream = min(running, key=lambda stream: stream.costly_at_us)
+            with self._pace.measuring():
+                self._try(next_stream, next_stream.sample_costly)
 
     def _close_window(self, stream: RankStream, end: End | None) -> None:
         stream.close_window(self._host.part(stream.origin), end)
@@ -148,11 +148,11 @@ class Ranks:
         try:
             return action()
         except Exception:
-            stream.failed()
-            self._note_failure(stream.directory)
+            stream.failures += 1
+            self._log_failure(stream.directory)
             return None
 
-    def _note_failure(self, directory: Path) -> None:
+    def _log_failure(self, directory: Path) -> None:
         self._failures[directory] = self._failures.get(directory, 0) + 1
         if self._failures[directory] <= FAILURES:
             with suppress(OSError):  # the log may lie on a full disk too

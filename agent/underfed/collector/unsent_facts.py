@@ -10,22 +10,22 @@ from pathlib import Path
 from underfed.collector.sampling.host_and_gpus import HostPart
 from underfed.collector.wire import RunPart
 from underfed.exchange import run_files
-from underfed.exchange.facts import LoaderFacts, RunFacts, parse, parse_run, read_facts
-from underfed.host.files import DirectoryChanges
+from underfed.exchange.facts import LoaderFacts, RunFacts, read_facts
+from underfed.host.files import Changes
 
 Complete = Callable[[int, LoaderFacts], LoaderFacts]
 """Adds to a loader's facts what its records showed."""
 
 
 class UnsentFacts:
-    """Files are replaced as a whole when they change, so a new modification time means new content."""
+    """Files are replaced as a whole when they change."""
 
     def __init__(self, directory: Path, is_run_sent: bool = False) -> None:
         """``is_run_sent``: an earlier collector sent the run's facts while it ran, when more was known of its host."""
         self._directory = directory
         self._is_run_sent = is_run_sent
-        self._changes = DirectoryChanges(directory)
-        self._read_at: dict[Path, int] = {}
+        self._changes = Changes(directory)
+        self._files: dict[Path, Changes] = {}
         self._run: RunFacts | None = None
         self.loaders: dict[int, LoaderFacts] = {}
         """As last read."""
@@ -40,11 +40,11 @@ class UnsentFacts:
 
     def _read_changed(self) -> None:
         if self._has_changed(self._directory / run_files.RUN):
-            self._run = parse_run(read_facts(self._directory / run_files.RUN)["run"])
+            self._run = read_facts(self._directory / run_files.RUN, RunFacts)
         for path in self._directory.glob("loader-*.json"):
             found = re.fullmatch(r"loader-(\d+)\.json", path.name)
             if found and self._has_changed(path):
-                self.loaders[int(found[1])] = parse(LoaderFacts, read_facts(path)["loader"])
+                self.loaders[int(found[1])] = read_facts(path, LoaderFacts)
 
     def send_again(self) -> None:
         """The service asked for everything."""
@@ -65,10 +65,5 @@ class UnsentFacts:
         return unsent, loaders
 
     def _has_changed(self, path: Path) -> bool:
-        try:
-            changed_at = path.stat().st_mtime_ns
-        except FileNotFoundError:
-            return False  # somebody removed it: what was read of it holds
-        is_unsent = self._read_at.get(path) != changed_at
-        self._read_at[path] = changed_at
-        return is_unsent
+        """False where somebody removed it: what was read of it holds."""
+        return self._files.setdefault(path, Changes(path)).has_changed()

@@ -222,7 +222,8 @@ def with_previous(body: bytes, previous_window_index: int | None) -> bytes:
 
 
 def as_json(part: Any) -> Any:
-    """A dataclass as the object it is on the wire: without what was not measured, a run's facts beside its host."""
+    """A dataclass as the object it is on the wire: without what was not measured, a run's facts beside its host, and
+    the columns of samples beside what they were taken of."""
     if isinstance(part, RunPart):
         facts = as_json(part.facts)
         return {
@@ -231,14 +232,14 @@ def as_json(part: Any) -> Any:
             "devices": as_json(part.devices),
             "not_measured": {**part.facts.not_measured, **part.not_measured},
         }
-    if isinstance(part, GpuSamples):
-        return {"gpu_index": part.gpu_index, **part.columns}
-    if isinstance(part, WorkerSamples):
-        return {"loader": part.loader, "worker": part.worker, **part.columns}
     if is_dataclass(part) and not isinstance(part, type):
         # All here have slots; asking ``fields()`` takes twice the time of everything else.
-        named = ((name, getattr(part, name)) for name in part.__slots__)  # type: ignore[attr-defined]
-        return {name: as_json(value) for name, value in named if value is not None}
+        values = ((name, getattr(part, name)) for name in part.__slots__)  # type: ignore[attr-defined]
+        named = {name: as_json(value) for name, value in values if value is not None}
+        named.update(named.pop("columns", {}))
+        return named
     if isinstance(part, list) and part and is_dataclass(part[0]):
         return [as_json(item) for item in part]
+    if isinstance(part, dict):
+        return {name: as_json(value) for name, value in part.items()}
     return part

@@ -1,11 +1,11 @@
-"""What this host gives a DataLoader of a process like this one, where paths lie, and what of it is known to hurt."""
+"""What this host gives a DataLoader of a process like this one, where paths lie, and what of it slows loading."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from underfed.collector.sampling.gpu import open_gpus
@@ -88,7 +88,7 @@ def examine(paths: Sequence[str]) -> Checkup:
         paths=[path_facts(path) for path in paths],
         not_measured={"gpus": gpus.missing} if gpus.missing else {},
     )
-    found.warnings.extend(troubles(found))
+    found.warnings.extend(warnings_of(found))
     return found
 
 
@@ -102,11 +102,8 @@ def path_facts(path: str) -> PathFacts:
     return PathFacts(
         path=str(real),
         exists=True,
-        mount=location.mount,
-        file_system=location.file_system,
         source=mount.source,
-        device=location.device,
-        kind=location.kind,
+        **asdict(location),
         total_bytes=disk.total,
         free_bytes=disk.free,
     )
@@ -117,8 +114,8 @@ def pressure_fraction(resource: str, directory: Path = procfs.PROC / "pressure")
     return round(percent / 100, 4) if percent is not None else None
 
 
-def troubles(found: Checkup) -> Iterator[str]:
-    """A sentence for each thing that is known to hurt a DataLoader."""
+def warnings_of(found: Checkup) -> Iterator[str]:
+    """A sentence for each thing that slows a DataLoader or breaks it."""
     host = found.host
     if host.usable_cores is not None and host.usable_cores < 2:
         yield f"{host.usable_cores:g} cores are all there is: workers take turns with the training, and gain little."
@@ -139,15 +136,15 @@ def troubles(found: Checkup) -> Iterator[str]:
         )
     if (found.swap_used_bytes or 0) >= MUCH_SWAP_BYTES:
         yield f"{human(found.swap_used_bytes)} are swapped out: what is needed of it again is waited for."
-    yield from _memory_troubles(found)
+    yield from _memory_warnings(found)
     for name, share in found.pressure_fractions.items():
         if share >= PRESSED[name]:
             yield f"For {share:.0%} of the last minute something on this host waited for {WAITED_FOR[name]}."
     for path in found.paths:
-        yield from _path_troubles(path)
+        yield from _path_warnings(path)
 
 
-def _memory_troubles(found: Checkup) -> Iterator[str]:
+def _memory_warnings(found: Checkup) -> Iterator[str]:
     limit, used = found.host.memory_limit_bytes, found.memory_used_bytes
     total, available = found.host.memory_total_bytes, found.host.memory_available_bytes
     if limit and used is not None and used > FULL_FRACTION * limit:
@@ -156,7 +153,7 @@ def _memory_troubles(found: Checkup) -> Iterator[str]:
         yield f"Only {human(available)} of {human(total)} memory are available: no room to keep files that were read."
 
 
-def _path_troubles(path: PathFacts) -> Iterator[str]:
+def _path_warnings(path: PathFacts) -> Iterator[str]:
     if path.kind == "network":
         yield (
             f"{path.path} lies behind the network: every small file costs a round trip or more. More workers hide "

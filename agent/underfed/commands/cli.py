@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(f"underfed {__version__}")
         return 0
-    command = OWN.get(words[0]) or load(brought().get(words[0]))
+    command = OWN.get(words[0]) or load(installed_commands().get(words[0]))
     if command is None:
         print(f"underfed: there is no command {words[0]!r}\n\n{help_text()}", file=sys.stderr)
         return USAGE
@@ -76,7 +76,7 @@ def doctor(arguments: Sequence[str]) -> int:
 OWN: Mapping[str, Subcommand] = {"doctor": doctor, "push": push, "run": run}
 
 
-def brought() -> dict[str, EntryPoint]:
+def installed_commands() -> dict[str, EntryPoint]:
     """Commands of other packages, by name."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
@@ -93,7 +93,8 @@ def load(entry: EntryPoint | None) -> Subcommand | str | None:
 
 
 def help_text() -> str:
-    commands: dict[str, Subcommand | str | None] = {**OWN, **{name: load(entry) for name, entry in brought().items()}}
+    installed = {name: load(entry) for name, entry in installed_commands().items()}
+    commands: dict[str, Subcommand | str | None] = {**OWN, **installed}
     lines = [f"  {name:<10} {summary(command)}" for name, command in sorted(commands.items())]
     return "\n".join(["usage: underfed COMMAND …", "", *lines, "", "`underfed COMMAND --help` says more."])
 

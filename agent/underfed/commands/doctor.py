@@ -28,7 +28,7 @@ def text_of(found: Checkup) -> str:
     blocks = ["\n".join(_set(label, text) for label, text in lines)]
     blocks += ["\n".join([path.path, *(_set("", line) for line in _path_lines(path))]) for path in found.paths]
     blocks += [textwrap.fill(f"! {warning}", WIDTH, subsequent_indent="  ") for warning in found.warnings]
-    return "\n\n".join([*blocks, *([] if found.warnings else ["Nothing here is known to hurt a DataLoader."])])
+    return "\n\n".join([*blocks, *([] if found.warnings else ["Nothing here is known to slow a DataLoader."])])
 
 
 def _host_lines(found: Checkup) -> Iterator[Line]:

@@ -19,7 +19,7 @@ from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spoo
 from underfed.collector.spool.transport import HttpTransport
 from underfed.errors import ConfigError, SpoolLockedError
 from underfed.exchange import config, run_files
-from underfed.exchange.facts import Origin, parse, read_facts
+from underfed.exchange.facts import Origin, read_facts
 from underfed.host.lock import locked
 
 
@@ -34,7 +34,7 @@ def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
     for run_directory in own_runs(environ, data_directory):
         if any(run_files.rank_directories(run_directory)):
             collect(run_directory, data_directory)
-    spools = list(left_spools(environ, data_directory))
+    spools = list(unsent_spools(environ, data_directory))
     if not spools:
         print(f"There is nothing to send in {data_directory}.")
     return max((push_spool(*each, url, environ) for each in spools), default=0)
@@ -48,7 +48,7 @@ def own_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]
             yield from (path for path in sorted(own.iterdir()) if path.is_dir())
 
 
-def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
+def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
     """In which windows were left, each with its run's directory where there still is one."""
     runs = {
         spool_directory(data_directory, run.name, platform.node()): run for run in own_runs(environ, data_directory)
@@ -61,9 +61,7 @@ def left_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tu
 
 def collect(run_directory: Path, data_directory: Path) -> None:
     """Bring the rings of a run that is over into its spool. One that runs, is served or is another host's is left."""
-    origins = [
-        parse(Origin, read_facts(path / run_files.RUN)["origin"]) for path in run_files.rank_directories(run_directory)
-    ]
+    origins = [read_facts(path / run_files.RUN, Origin) for path in run_files.rank_directories(run_directory)]
     if any(origin.hostname != platform.node() for origin in origins):
         return
     directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)

@@ -51,20 +51,20 @@ def read_config(
     Raises:
         ConfigError: naming the argument or variable.
     """
+
+    def chosen(what: str, given: object) -> str | None:
+        variable = f"UNDERFED_{what.upper()}"
+        return check_text(what, given) or check_text(variable, environ.get(variable))
+
     return Config(
         url=read_url(environ),
-        project=_text("project", project) or _text("UNDERFED_PROJECT", environ.get("UNDERFED_PROJECT")) or "default",
-        name=_text("name", name) or _text("UNDERFED_NAME", environ.get("UNDERFED_NAME")) or script_name(),
+        project=chosen("project", project) or "default",
+        name=chosen("name", name) or script_name(),
         tags=_tags(tags) if tags is not None else read_tags(environ.get("UNDERFED_TAGS", "")),
         config={key: _value(f"config[{key!r}]", value) for key, value in _entries("config", config or {}).items()},
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
     )
-
-
-def check_name(name: str | None) -> None:
-    """A loader's name, as ``watch()`` is given it."""
-    _text("name", name)
 
 
 def read_url(environ: Mapping[str, str]) -> str:
@@ -136,7 +136,8 @@ def _run_id(text: str | None) -> str | None:
     return text or None
 
 
-def _text(what: str, text: object) -> str | None:
+def check_text(what: str, text: object) -> str | None:
+    """``None`` for an empty one. ``what``: the argument or variable, for the error."""
     if text is None or text == "":
         return None
     if not isinstance(text, str):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -121,24 +121,27 @@ class End:
     exit_code: int | None = None
 
 
-def write_facts(path: Path, **parts: Origin | RunFacts | LoaderFacts | End) -> None:
+NAMES: Mapping[type[Any], str] = {Origin: "origin", RunFacts: "run", LoaderFacts: "loader", End: "end"}
+
+
+def write_facts(path: Path, *parts: Origin | RunFacts | LoaderFacts | End) -> None:
     """One JSON object with a key for each part, replaced as a whole."""
-    write_atomically(path, json.dumps({name: asdict(part) for name, part in parts.items()}))
+    write_atomically(path, json.dumps({NAMES[type(part)]: asdict(part) for part in parts}))
 
 
-def read_facts(path: Path) -> Mapping[str, Any]:
-    """The parts as ``write_facts`` was given them, still to be given to ``parse``."""
-    parts: Mapping[str, Any] = json.loads(path.read_text())
-    return parts
+def read_facts(path: Path, kind: type[Facts]) -> Facts:
+    """The part of this kind that ``write_facts`` was given.
+
+    Keys of a newer or older release are left out or take their default: ``push`` reads what others left.
+
+    Raises:
+        OSError, ValueError, KeyError: it cannot be read, or has no such part.
+    """
+    return _parse(kind, json.loads(path.read_text())[NAMES[kind]])
 
 
-def parse(kind: type[Facts], part: Mapping[str, Any]) -> Facts:
-    """Keys of a newer or older release are left out or take their default: ``push`` reads what others left."""
-    known = {each.name for each in fields(kind)}
-    return kind(**{name: value for name, value in part.items() if name in known})
-
-
-def parse_run(part: Mapping[str, Any]) -> RunFacts:
-    """``parse``, for what holds a part of its own."""
-    facts, replay = parse(RunFacts, part), part.get("replay")
-    return facts if replay is None else replace(facts, replay=parse(Replayed, replay))
+def _parse(kind: type[Facts], part: Mapping[str, Any]) -> Facts:
+    known = {each.name: part[each.name] for each in fields(kind) if each.name in part}
+    if known.get("replay") is not None:
+        known["replay"] = _parse(Replayed, known["replay"])
+    return kind(**known)

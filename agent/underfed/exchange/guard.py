@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-NOTED_FAILURES = 100
+LOGGED_FAILURES = 100
 """A session that fails is switched off, so there are few; the rest are counted in the process alone."""
 
 
@@ -25,21 +25,16 @@ class Guard:
         self.is_strict = os.environ.get("UNDERFED_STRICT") == "1"
 
     def failed(self, where: str, error: Exception) -> None:
-        """Count ``error`` and note it. Raises it again when ``UNDERFED_STRICT=1``."""
-        self.note(where, error)
+        """Count ``error`` and log it. Raises it again when ``UNDERFED_STRICT=1``."""
+        self.count(where, error)
         if self.is_strict:
             raise error
 
-    def note(self, where: str, error: Exception) -> None:
+    def count(self, where: str, error: Exception) -> None:
         """Count what is a limit of the agent, and no mistake in its code."""
         self.failures += 1
-        if self.log is not None and self.failures <= NOTED_FAILURES:
-            note_failure(self.log, where, error)
-
-
-def note_failure(log: str, where: str, error: Exception) -> None:
-    """For the collector. Workers and the training process share the file."""
-    append_line(log, f"{where}: {type(error).__name__}: {error}")
+        if self.log is not None and self.failures <= LOGGED_FAILURES:
+            append_line(self.log, f"{where}: {type(error).__name__}: {error}")
 
 
 def append_line(path: str | Path, line: str, largest_bytes: int | None = None) -> None:

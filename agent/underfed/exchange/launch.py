@@ -18,6 +18,8 @@ LAUNCH = "UNDERFED_LAUNCH"
 """The directory. Set in every process below ``underfed run``."""
 
 SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
+"""Settings, number of batches, and the run whose advice ``--apply`` took."""
+
 COLLECTOR = "UNDERFED_COLLECTOR"
 """``python:directory:…``: whose packages a collector runs with, where the training's own environment has none."""
 
@@ -33,16 +35,6 @@ REPORT_BYTES = 4096
 
 Say = Callable[[str], None]
 """Prints a line for the person who trains."""
-
-
-def started_by(environ: Mapping[str, str]) -> str:
-    """``run`` below ``underfed run``, else ``watch``."""
-    return "run" if environ.get(LAUNCH) else "watch"
-
-
-def advice_of(environ: Mapping[str, str]) -> str | None:
-    """The run whose advice ``--apply`` took."""
-    return environ.get(ADVICE_OF) or None
 
 
 def first_rank_only(environ: Mapping[str, str], say: Say) -> Say:

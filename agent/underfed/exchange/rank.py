@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from underfed.exchange.rank_variables import (
+    JOINED,
     SLURM,
     TORCHRUN,
-    Names,
     Placement,
     has_several_hosts,
     job_identity,
@@ -59,10 +59,11 @@ def read_rank(environ: Mapping[str, str]) -> Rank:
         placement = None
     joined = _joined_world()
     if joined is not None and (placement is None or placement.world_size < joined[1]):
-        return _joined_rank(environ, *joined)
+        local_rank, node_rank = number(environ, *JOINED.local_rank), number(environ, *JOINED.node_rank)
+        placement = Placement(JOINED, *joined, local_rank=local_rank, node_rank=node_rank)
     if placement is None:
         return Rank(identity=process_identity(os.getpid()))
-    identity, why_apart = _identity(placement, placement.convention.names, environ)
+    identity, why_apart = _identity(placement, environ)
     return Rank(
         rank=placement.rank,
         local_rank=placement.rank if placement.local_rank is None else placement.local_rank,
@@ -95,21 +96,22 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:SLUG_LENGTH].strip("-") or "run"
 
 
-def _identity(placement: Placement | None, names: Names, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+def _identity(placement: Placement, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     """What names the run, and why it ends at this host if it should not.
 
     On one host that is who launched its ranks. A process that nobody launched may yet launch others, as rank 0 of
     Lightning does, so it names its run by itself. So does one of one rank: a script may run it again and again.
     """
-    is_alone = placement is not None and placement.world_size == 1 and placement.convention is not TORCHRUN
-    if is_alone:
+    convention = placement.convention
+    if placement.world_size == 1 and convention not in (TORCHRUN, JOINED):
         return process_identity(os.getpid()), None
     is_elsewhere = has_several_hosts(placement, environ)
-    is_slurms = placement is not None and placement.convention is SLURM
-    job = job_identity(placement, environ) if is_slurms or is_elsewhere is not False else None
+    job = job_identity(placement, environ) if convention is SLURM or is_elsewhere is not False else None
     if job is not None:
         return job, None
     parent = multiprocessing_parent()
+    # Of what is not a launcher's variables, those count that are set.
+    names = convention.names if convention is not JOINED else tuple(set(JOINED.local_rank) & environ.keys())
     launcher = parent or launching_process(names)
     launch = process_identity(launcher) or str(launcher)
     return f"children of {launch}" if parent else launch, APART if is_elsewhere else None
@@ -132,18 +134,3 @@ def _joined_world() -> tuple[int, int] | None:
         return int(distributed.get_rank()), int(distributed.get_world_size())
     except (AttributeError, RuntimeError, ValueError):
         return None  # only half imported, or being taken down
-
-
-def _joined_rank(environ: Mapping[str, str], rank: int, world_size: int) -> Rank:
-    names = tuple(name for name in ("LOCAL_RANK",) if name in environ)
-    local_rank = number(environ, *names)
-    identity, why_apart = _identity(None, names, environ)
-    return Rank(
-        rank=rank,
-        local_rank=rank if local_rank is None else local_rank,
-        node_rank=number(environ, "NODE_RANK"),
-        world_size=world_size,
-        launcher="torch.distributed",
-        identity=identity,
-        why_apart=why_apart,
-    )

@@ -103,6 +103,10 @@ SLURM = Convention(
 )
 
 
+JOINED = Convention("torch.distributed", "", (), ("LOCAL_RANK",), node_rank=("NODE_RANK",))
+"""No launcher's variables say the rank, or they say less than the process group that the process has joined."""
+
+
 def read_placement(environ: Mapping[str, str]) -> Placement | None:
     """From the variables of the innermost launcher. Variables that contradict each other are not a launcher's: ignored.
 
@@ -124,9 +128,9 @@ def is_in_step(environ: Mapping[str, str]) -> bool:
     return step is not None and step < SPECIAL_STEPS and "SLURM_PTY_PORT" not in environ
 
 
-def has_several_hosts(placement: Placement | None, environ: Mapping[str, str]) -> bool | None:
+def has_several_hosts(placement: Placement, environ: Mapping[str, str]) -> bool | None:
     """Whether ranks of this launch run elsewhere; ``None`` where nothing says so or denies it."""
-    if placement is not None and placement.local_world_size is not None:
+    if placement.local_world_size is not None:
         return placement.local_world_size < placement.world_size
     if any(number(environ, name) for name in ("NODE_RANK", "GROUP_RANK", "SLURM_NODEID")):
         return True
@@ -135,22 +139,18 @@ def has_several_hosts(placement: Placement | None, environ: Mapping[str, str]) -
     return None if is_here else True
 
 
-def job_identity(placement: Placement | None, environ: Mapping[str, str]) -> str | None:
+def job_identity(placement: Placement, environ: Mapping[str, str]) -> str | None:
     """Alike on all hosts of a job, and of no other job; ``None`` where nothing is.
 
     A restart within the job keeps it. torchrun's ``--rdzv-id`` is chosen by a user, who may choose 100 again and
     again, so the first host's name stands beside it.
     """
-    if (
-        placement is not None
-        and placement.convention is TORCHRUN
-        and environ["TORCHELASTIC_RUN_ID"] not in ("", "none")
-    ):
+    if placement.convention is TORCHRUN and environ["TORCHELASTIC_RUN_ID"] not in ("", "none"):
         return _joined(environ, "TORCHELASTIC_RUN_ID", "MASTER_ADDR", *SCHEDULERS)
     if is_in_step(environ):
         return _joined(environ, "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT")
     names = [name for name in (*SCHEDULERS, *MPI_JOBS) if environ.get(name)]
-    if placement is not None and placement.convention.launcher == "mpi" and names:
+    if placement.convention.launcher == "mpi" and names:
         return _joined(environ, *names)
     if "KUBERNETES_SERVICE_HOST" in environ and not environ.get("MASTER_ADDR", "localhost").startswith(LOOPBACK):
         return _joined(environ, "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")

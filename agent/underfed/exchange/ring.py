@@ -119,7 +119,7 @@ class RingReader:
         return records
 
     def _has_come_near(self, number: int) -> bool:
-        """Whether record ``number`` is no longer safe: one look, where finding the newest takes thousands."""
+        """Whether record ``number`` is no longer safe: one read, where finding the newest takes thousands."""
         first_near = number + 1 - self._oldest_safe(0)
         return self._number_at(first_near) >= first_near
 

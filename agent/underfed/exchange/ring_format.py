@@ -35,9 +35,9 @@ BATCH_SHAPE = 9
 PIN = 10
 """batch index, start_ns, end_ns, –, –, – : copied into page-locked memory. Comes before the batch's arrival."""
 DEVICE = 11
-"""step index, then the columns of ``LATER_COLUMNS`` in ns: of a step that was announced as timed"""
+"""step index, then the columns of ``LATER_COLUMNS``: of a step that was announced as timed"""
 COPY = 12
-"""step index, then the columns of ``LATER_COLUMNS`` in ns: of the batch that this step was given"""
+"""step index, then the columns of ``LATER_COLUMNS``: of the batch that this step was given"""
 WORKER_START = 13
 """start_ns, –, –, –, –, – : first in a worker's ring"""
 WORKER_END = 14
@@ -50,9 +50,10 @@ LATER_COLUMNS: Mapping[int, tuple[str, ...]] = {
     DEVICE: ("gpu_idle_us", "gpu_work_us"),
     COPY: ("h2d_us", "h2d_exposed_us"),
 }
-"""Per-step columns that are known only after their step, by the kind of record that carries them. The fields after the
-step index are nanoseconds, in this order; the collector turns each into the column of this name in ``wire.Steps``.
-A new column is a name here, a field in ``wire.Steps``, and the value where its record is written."""
+"""Per-step columns that are known only after their step, by the kind of record that carries them: its fields after the
+step index, in this order. What ends in ``_us`` is recorded in nanoseconds, all else in the unit of its name; the
+collector turns each into the column of this name in ``wire.Steps``. A new column is a name here, a field in
+``wire.Steps``, and the value where its record is written."""
 
 KIND_MASK = 0xFF
 EPOCH_SHIFT = 8

@@ -14,13 +14,14 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.errors import RunDirectoryError
 from underfed.host.files import write_atomically
+from underfed.host.mounts import holding, read_mounts
 
 AMPLE_BYTES = 128 << 20
 """Where /dev/shm has this much free, our megabyte a rank is nothing to the DataLoader that shares it."""
@@ -69,7 +70,7 @@ def find_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
     if named := environ.get("UNDERFED_RINGS"):
         return [Path(named).absolute()]
     runtime = environ.get("XDG_RUNTIME_DIR")
-    chosen = choose_root(look_at(SHARED_MEMORY), look_at(Path(runtime)) if runtime else None, data_directory)
+    chosen = choose_root(ring_root(SHARED_MEMORY), ring_root(Path(runtime)) if runtime else None, data_directory)
     return list(dict.fromkeys([chosen, data_directory / "run"]))
 
 
@@ -81,22 +82,11 @@ def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
     return [SHARED_MEMORY, *([Path(runtime)] if runtime else []), data_directory / "run"]
 
 
-def look_at(path: Path, kind_of: Callable[[Path], str | None] | None = None) -> RingRoot:
-    kind = (kind_of or file_system)(path)
-    if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
-        return RingRoot(path, None, kind == "tmpfs")
-    return RingRoot(path, shutil.disk_usage(path).free, kind == "tmpfs")
-
-
-def file_system(path: Path) -> str | None:
-    """Type of the file system that holds ``path``; ``None`` where /proc does not have it."""
-    try:
-        lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    except OSError:
-        return None
-    mounts = [(line.split()[4], line.partition(" - ")[2].split()[0]) for line in lines]
-    holding = [(len(point), kind) for point, kind in mounts if path.is_relative_to(point)]
-    return max(holding, default=(0, None))[1]
+def ring_root(path: Path) -> RingRoot:
+    mount = holding(str(path), read_mounts())
+    is_memory = mount is not None and mount.file_system == "tmpfs"
+    is_writable = path.is_dir() and os.access(path, os.W_OK | os.X_OK)
+    return RingRoot(path, shutil.disk_usage(path).free if is_writable else None, is_memory)
 
 
 def owner_directory(root: Path) -> Path:

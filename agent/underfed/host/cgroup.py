@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from underfed.host.files import read_text
 from underfed.host.mounts import read_mounts
 
 UNLIMITED_BYTES = 1 << 60
@@ -48,7 +49,9 @@ def memory_used_bytes(group: Path | None) -> int | None:
 
     That is dropped before anything is killed: kubelet calls the rest the working set.
     """
-    text = (_read(group / "memory.current") or _read(group / "memory.usage_in_bytes")) if group is not None else None
+    if group is None:
+        return None
+    text = read_text(group / "memory.current") or read_text(group / "memory.usage_in_bytes")
     if text is None:
         return None
     fields = _fields(group, "memory.stat")
@@ -72,16 +75,16 @@ def usable_cores(allowed: int | None, quota: float | None) -> float | None:
 
 
 def _quota(directory: Path) -> float | None:
-    if (both := _read(directory / "cpu.max")) is not None:
+    if (both := read_text(directory / "cpu.max")) is not None:
         quota, period = both.split()
     else:
-        quota = _read(directory / "cpu.cfs_quota_us") or "-1"
-        period = _read(directory / "cpu.cfs_period_us") or "0"
+        quota = read_text(directory / "cpu.cfs_quota_us") or "-1"
+        period = read_text(directory / "cpu.cfs_period_us") or "0"
     return int(quota) / int(period) if quota not in ("max", "-1") and int(period) else None
 
 
 def _memory_limit(directory: Path) -> int | None:
-    text = _read(directory / "memory.max") or _read(directory / "memory.limit_in_bytes") or "max"
+    text = read_text(directory / "memory.max") or read_text(directory / "memory.limit_in_bytes") or "max"
     limit = UNLIMITED_BYTES if text == "max" else int(text)
     return limit if limit < UNLIMITED_BYTES else None
 
@@ -93,7 +96,7 @@ def _memory_limits(pid: int | str) -> list[tuple[int, Path]]:
 
 def _fields(group: Path | None, name: str) -> dict[str, int]:
     """Lines of ``name number``."""
-    pairs = (line.split() for line in ((_read(group / name) if group is not None else None) or "").splitlines())
+    pairs = (line.split() for line in ((read_text(group / name) if group is not None else None) or "").splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
@@ -112,7 +115,7 @@ def _directories(pid: int | str, controller: str) -> Iterator[Path]:
 
 def _group(pid: int | str, controller: str) -> tuple[Path, Path] | None:
     """``(mount point, the process's group below it)`` of the hierarchy that this controller belongs to."""
-    memberships = [line.split(":", 2) for line in (_read(Path(f"/proc/{pid}/cgroup")) or "").splitlines()]
+    memberships = [line.split(":", 2) for line in (read_text(Path(f"/proc/{pid}/cgroup")) or "").splitlines()]
     unified = next((path for number, _names, path in memberships if number == "0"), None)
     own = next((path for _number, names, path in memberships if controller in names.split(",")), None)
     for mount in read_mounts():
@@ -129,10 +132,3 @@ def _below(mount: Path, root: str, path: str) -> Path:
     inner = path[len(root) :] if root != "/" and path.startswith(root) else path
     group = mount / inner.lstrip("/")
     return group if group.is_dir() else mount
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from underfed.host.files import read_text
+
 SYS = Path("/sys")
 
 SLOWEST_FIRST = ("network", "hdd", "unknown", "overlay", "ssd", "nvme", "memory")
@@ -37,21 +39,21 @@ def number_of(device_file: str) -> str | None:
     try:
         found = Path(device_file).stat()
     except OSError:
-        return _read(SYS / "class/block" / Path(device_file).name / "dev")
+        return read_text(SYS / "class/block" / Path(device_file).name / "dev")
     return f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}"
 
 
 def kind_of(disk: Path) -> str:
     """One of ``SLOWEST_FIRST``."""
     name = disk.name
-    model, vendor = _read(disk / "device/model") or "", _read(disk / "device/vendor") or ""
+    model, vendor = read_text(disk / "device/model") or "", read_text(disk / "device/vendor") or ""
     if name.startswith(MEMORY_NAMES):
         return "memory"
     if name.startswith(NETWORK_NAMES) or model.startswith(NETWORK_MODELS):
         return "network"
     if name.startswith("nvme"):
         return "nvme"
-    is_rotational = _read(disk / "queue/rotational")
+    is_rotational = read_text(disk / "queue/rotational")
     if is_rotational == "0":
         return "ssd"
     is_virtual = name.startswith(VIRTUAL_NAMES) or vendor.startswith(VIRTUAL_VENDORS)
@@ -60,7 +62,7 @@ def kind_of(disk: Path) -> str:
 
 def backing_file(disk: Path) -> str | None:
     """Of a loop device: the image that it shows as a disk."""
-    return _read(disk / "loop/backing_file")
+    return read_text(disk / "loop/backing_file") or None
 
 
 def slowest(kinds: Iterable[str]) -> str:
@@ -76,10 +78,3 @@ def _leaves(device: Path, depth: int) -> Iterator[Path]:
         yield device
     for slave in slaves:
         yield from _leaves(slave.resolve(), depth - 1)
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip() or None
-    except (OSError, UnicodeDecodeError):
-        return None

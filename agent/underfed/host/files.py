@@ -1,4 +1,4 @@
-"""Files that are written as a whole, and directories that are read again only where something changed."""
+"""Files that are small or written as a whole, and what is read again only where something changed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,23 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-class DirectoryChanges:
-    """Whether anything was created, replaced or removed in a directory since the last check; cheaper than a listing."""
+def read_text(path: Path) -> str | None:
+    """Without blanks around it; ``None`` where it is not there, may not be read, or holds no text."""
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+class Changes:
+    """Whether a file was replaced, or anything in a directory created, replaced or removed, since the last check."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._changed_ns: int | None = None
 
     def has_changed(self) -> bool:
-        """True also where it is not certain yet; false for a directory that was removed."""
+        """True also where it is not certain yet; false for what was removed."""
         try:
             changed_ns = self._path.stat().st_mtime_ns
         except FileNotFoundError:

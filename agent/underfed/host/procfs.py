@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from underfed.host.files import read_text
+
 PROC = Path("/proc")
 ONE_READ_BYTES = 4096
 """Read at once: a second read could show another moment."""
@@ -40,7 +42,7 @@ class ProcessUsage:
 
 def boot_id() -> str | None:
     """Differs after every start of the machine: with it, a pid and its start time name one process for ever."""
-    return _read(PROC / "sys/kernel/random/boot_id")
+    return read_text(PROC / "sys/kernel/random/boot_id")
 
 
 def pid_namespace() -> str | None:
@@ -164,12 +166,12 @@ def schedstat(pid: int) -> tuple[int, int] | None:
 def pressure(resource: str, quantity: str, directory: Path = PROC / "pressure") -> float | None:
     """How long some task waited for ``cpu``, ``io`` or ``memory`` (PSI): ``total`` in microseconds since the machine
     started, ``avg60`` in percent of the last minute."""
-    found = re.search(rf"^some .*{quantity}=([\d.]+)", _read(directory / resource) or "")
+    found = re.search(rf"^some .*{quantity}=([\d.]+)", read_text(directory / resource) or "")
     return float(found[1]) if found else None
 
 
 def cpu_model() -> str | None:
-    found = re.search(r"^model name\s*:\s*(.+)$", _read(PROC / "cpuinfo") or "", re.MULTILINE)
+    found = re.search(r"^model name\s*:\s*(.+)$", read_text(PROC / "cpuinfo") or "", re.MULTILINE)
     return found[1] if found else platform.processor() or None
 
 
@@ -198,15 +200,8 @@ def _read_once(path: str) -> str | None:
 
 
 def _kilobytes(name: str, path: Path) -> int | None:
-    found = re.search(rf"^{name}:\s*(\d+) kB$", _read(path) or "", re.MULTILINE)
+    found = re.search(rf"^{name}:\s*(\d+) kB$", read_text(path) or "", re.MULTILINE)
     return int(found[1]) << 10 if found else None
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except (OSError, UnicodeDecodeError):
-        return None
 
 
 def _answers(pid: int) -> bool:

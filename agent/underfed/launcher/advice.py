@@ -66,14 +66,14 @@ def take_advice(service: Service, wanted: str, project: str | None, name: str | 
     run_id = latest(service, project, name) if wanted == LATEST else wanted
     diagnosis = service.get(f"/runs/{quote(run_id, safe='')}/diagnosis")
     if diagnosis is None:
-        run_id = beginning_with(service, wanted)
+        run_id = find_by_prefix(service, wanted)
         diagnosis = service.get(f"/runs/{quote(run_id, safe='')}/diagnosis") or {}
     for advice in diagnosis.get("advice", []):
         settings = {key: value for key, value in advice.get("settings", {}).items() if value is not None}
         if settings and settings.keys() <= set(NAMES):
             check_settings(settings)
             return Advised(run_id, settings, advice.get("predicted_speedup"))
-    raise ConfigError(f"--apply {wanted}: {why_none(run_id, diagnosis)}")
+    raise ConfigError(f"--apply {wanted}: {why_nothing_to_apply(run_id, diagnosis)}")
 
 
 def latest(service: Service, project: str | None, name: str | None) -> str:
@@ -86,7 +86,7 @@ def latest(service: Service, project: str | None, name: str | None) -> str:
     return str(found)
 
 
-def beginning_with(service: Service, wanted: str) -> str:
+def find_by_prefix(service: Service, wanted: str) -> str:
     found = [str(run["run_id"]) for run in known(service, q=wanted) if run["run_id"].startswith(wanted)]
     if len(found) == 1:
         return found[0]
@@ -100,7 +100,7 @@ def known(service: Service, **query: str) -> list[Mapping[str, Any]]:
     return list(page.get("runs", []))
 
 
-def why_none(run_id: str, diagnosis: Mapping[str, Any]) -> str:
+def why_nothing_to_apply(run_id: str, diagnosis: Mapping[str, Any]) -> str:
     others = [str(advice.get("change")) for advice in diagnosis.get("advice", [])]
     if others:
         return f"what is advised for {run_id} cannot be set from outside: {', '.join(others)}"

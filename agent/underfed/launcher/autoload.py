@@ -29,7 +29,7 @@ class Finder:
     """First on ``sys.meta_path``. What it waits for it lets the others find, and is called back when that is loaded."""
 
     def __init__(self) -> None:
-        self.awaited: dict[str, After] = {DATALOADER: attach, STATEFUL: cover}
+        self.awaited: dict[str, After] = {DATALOADER: hook_dataloader, STATEFUL: hook_stateful}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -151,7 +151,7 @@ def loads_batches() -> bool:
     return home in ("torch.utils.data._utils.worker", "underfed.trainer.loading.worker")
 
 
-def attach(_module: ModuleType) -> None:
+def hook_dataloader(_module: ModuleType) -> None:
     from underfed.exchange import launch
     from underfed.trainer import control
 
@@ -159,7 +159,7 @@ def attach(_module: ModuleType) -> None:
     launch.report(os.environ, launch.TORCH)
 
 
-def cover(module: ModuleType) -> None:
+def hook_stateful(module: ModuleType) -> None:
     from underfed.trainer import control
 
     control.watch_module(module)

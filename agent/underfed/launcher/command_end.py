@@ -45,7 +45,7 @@ def record_without_loader(config: Config, command: StartedCommand, status: int, 
     recording = Recording(config, rank, run_id, make_directory(config, rank, run_id), "run")
     recording.origin = replace(recording.origin, started_at=command.started_at, origin_ns=command.origin_ns)
     recording.facts = replace(recording.facts, command=command.words, script=None, not_measured={"loader": reason})
-    write_facts(recording.directory / run_files.RUN, origin=recording.origin, run=recording.facts)
+    write_facts(recording.directory / run_files.RUN, recording.origin, recording.facts)
     launch.first_rank_only(os.environ, say)(f"run {config.name} at {config.url}/runs/{run_id}: {reason}")
     recording.begin()
     recording.end(end_of(status))

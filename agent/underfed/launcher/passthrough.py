@@ -59,7 +59,7 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
         raise
     else:
         monitor.guard(pid)
-        let_go_of_pipes()
+        release_pipes()
         return RunningCommand(pid, monitor, passed).until_end()
     finally:
         monitor.dismiss()
@@ -96,7 +96,7 @@ def as_script(command: Sequence[str]) -> list[str]:
     return ["/bin/sh", shutil.which(command[0]) or command[0], *command[1:]]
 
 
-def let_go_of_pipes() -> None:
+def release_pipes() -> None:
     """Whoever reads the command's output must see its end when the command closes it."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     sys.stdout.flush()

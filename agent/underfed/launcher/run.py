@@ -92,8 +92,8 @@ def make_launch_directory(config: Config) -> Path:
     for root in run_files.find_roots(os.environ, config.data_directory):
         own = run_files.owner_directory(root)
         try:
-            clear_away(run_files.make_private(own))
-            return occupy(run_files.make_private(own / f".{name}"), own / name)
+            remove_leftovers(run_files.make_private(own))
+            return lock_and_name(run_files.make_private(own / f".{name}"), own / name)
         except (RunDirectoryError, OSError) as error:
             reason = error
     from underfed.trainer.recording import say
@@ -102,14 +102,14 @@ def make_launch_directory(config: Config) -> Path:
     return own / name
 
 
-def occupy(fresh: Path, directory: Path) -> Path:
+def lock_and_name(fresh: Path, directory: Path) -> Path:
     """Lock it for as long as this process lives, then give it the name by which others find it."""
     # Never closed here, and not handed down to the command.
     fcntl.flock(os.open(fresh, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
     return fresh.rename(directory)
 
 
-def clear_away(own: Path) -> None:
+def remove_leftovers(own: Path) -> None:
     """Remove what killed launchers left. Their pids do not help: they may be of another container on this host."""
     for path in own.glob(f"{LAUNCHES}*"):
         try:

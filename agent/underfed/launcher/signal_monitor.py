@@ -28,7 +28,7 @@ class SignalMonitor:
         if self._pid == 0:
             os.close(self._questions)
             os.close(self._answers)
-            note_signals(asked, answers, signals)
+            record_signals(asked, answers, signals)
         os.close(asked)
         os.close(answers)
 
@@ -68,7 +68,7 @@ class SignalMonitor:
             return
 
 
-def note_signals(asked: int, answers: int, signals: Iterable[int]) -> NoReturn:
+def record_signals(asked: int, answers: int, signals: Iterable[int]) -> NoReturn:
     """In the forked process, until the asking one is gone."""
     guarded = None
     try:

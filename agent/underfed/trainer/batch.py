@@ -19,7 +19,7 @@ from underfed.trainer.device.device_clock import Stream
 
 DEPTH = 8
 ITEMS = 10_000
-"""A few milliseconds of looking, once a loader; a batch of more pieces is not measured."""
+"""A few milliseconds of counting, once a loader; a batch of more pieces is not measured."""
 
 Change = Callable[[Any], Any]
 
@@ -59,7 +59,7 @@ def pinned(item: Any) -> Any:
         return _pinned_tensor(item)
     own = _own(item, "pin_memory")
     if own is None:
-        return _rebuilt(item, pinned)
+        return with_parts(item, pinned)
     try:
         return own()
     except RuntimeError:
@@ -72,7 +72,7 @@ def moved(item: Any, device: Any, non_blocking: bool) -> Any:
         return item.to(device, non_blocking=non_blocking)
     own = _own(item, "to")
     if own is None:
-        return _rebuilt(item, lambda part: moved(part, device, non_blocking))
+        return with_parts(item, lambda part: moved(part, device, non_blocking))
     try:
         return own(device, non_blocking=non_blocking)
     except TypeError:
@@ -140,10 +140,10 @@ def parts(item: Any) -> Iterable[Any]:
     return NOTHING
 
 
-def _rebuilt(item: Any, change: Change) -> Any:
-    """One of the same type, with its parts changed."""
+def with_parts(item: Any, change: Change) -> Any:
+    """One of the same type, with its parts changed; the item itself where it is no container."""
     if isinstance(item, Mapping):
-        return _rebuilt_mapping(item, {key: change(part) for key, part in item.items()})
+        return _mapping_with(item, {key: change(part) for key, part in item.items()})
     if isinstance(item, tuple):
         make = getattr(item, "_make", type(item))  # a named tuple's constructor takes its parts one by one
         return make([change(part) for part in item])
@@ -152,11 +152,11 @@ def _rebuilt(item: Any, change: Change) -> Any:
         rebuilt[:] = [change(part) for part in item]
         return rebuilt
     if is_dataclass(item) and not isinstance(item, type):
-        return _rebuilt_dataclass(item, change)
+        return _dataclass_with(item, change)
     return item
 
 
-def _rebuilt_mapping(item: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
+def _mapping_with(item: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
     if type(item) is dict:
         return parts
     try:
@@ -169,7 +169,7 @@ def _rebuilt_mapping(item: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
     return rebuilt
 
 
-def _rebuilt_dataclass(item: Any, change: Change) -> Any:
+def _dataclass_with(item: Any, change: Change) -> Any:
     """Not by its constructor, which may take other arguments than its fields, and do more than keep them."""
     rebuilt = copy.copy(item)
     for each in fields(item):

@@ -33,8 +33,8 @@ PACKAGES = ("underfed", "psutil", "pynvml")
 STARTING_S = 5.0
 """A collector that does not hold its lock by then has failed to start."""
 
-LOOK_S = 1.0
-"""Between two looks whether it is there: one costs 10 µs, and an epoch may be as short as that."""
+CHECK_S = 1.0
+"""Between two checks whether it is there: one costs 10 µs, and an epoch may be as short as that."""
 
 PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
 """Between two starts, twice as long each time: where none stays, they must not take 5 ms of the training each time."""
@@ -45,10 +45,10 @@ STAYED_S = 60.0
 
 @dataclass(slots=True)
 class Attempts:
-    """When this process looked for the collector of a run, and when it started one."""
+    """When this process checked for the collector of a run, and when it started one."""
 
     started_ns: int = 0
-    look_ns: int = 0
+    check_due_ns: int = 0
     """Not again before."""
     has_served: bool = False
     """The one started last has."""
@@ -58,22 +58,9 @@ class Attempts:
     def is_starting(self, now: int) -> bool:
         return not self.has_served and now - self.started_ns < STARTING_S * 1e9
 
-    def found(self, now: int) -> None:
-        self.has_served = True
-        if now - self.started_ns > STAYED_S * 1e9:
-            self.starts = 0
-
     def may_start(self, now: int, is_end: bool) -> bool:
         pause_s = min(LONGEST_PAUSE_S, PAUSE_S * 2.0 ** (min(self.starts, 16) - 1))
         return not self.is_starting(now) if is_end else now - self.started_ns > pause_s * 1e9
-
-    def start(self, now: int, run_directory: Path, guard: Guard) -> None:
-        self.started_ns, self.has_served = now, False
-        self.starts += 1
-        try:
-            start_process(run_directory)
-        except OSError as error:
-            guard.failed("collector start", error)
 
 
 _attempts: dict[Path, Attempts] = {}
@@ -89,19 +76,26 @@ def start_collector(run_directory: Path, guard: Guard) -> None:
 
 def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) -> None:
     """Start another collector where this run's was killed. Where one serves the run this takes about 10 µs, and
-    nothing within ``LOOK_S`` after the last look.
+    nothing within ``CHECK_S`` after the last check.
 
-    ``is_end``: there is no later occasion, so it is looked for in any case.
+    ``is_end``: there is no later occasion, so it is checked in any case.
     """
     attempts, now = _attempts.setdefault(run_directory, Attempts()), now_ns()
-    if now < attempts.look_ns and not is_end:
+    if now < attempts.check_due_ns and not is_end:
         return
-    attempts.look_ns = now + int(LOOK_S * 1e9)
+    attempts.check_due_ns = now + int(CHECK_S * 1e9)
     if is_held(run_directory):
-        attempts.found(now)
+        attempts.has_served = True
+        if now - attempts.started_ns > STAYED_S * 1e9:
+            attempts.starts = 0
     # Where somebody removed the rings, what they hold is read by whoever has them open.
     elif run_directory.exists() and attempts.may_start(now, is_end):
-        attempts.start(now, run_directory, guard)
+        attempts.started_ns, attempts.has_served = now, False
+        attempts.starts += 1
+        try:
+            start_process(run_directory)
+        except OSError as error:
+            guard.failed("collector start", error)
 
 
 def is_served(run_directory: Path) -> bool:

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from multiprocessing import current_process
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 from underfed import Run
 from underfed.errors import ConfigError, NotWatchableError, RunDirectoryError, TorchMissingError
 from underfed.exchange import launch
-from underfed.exchange.config import Config, Value, check_name, is_disabled, read_config
+from underfed.exchange.config import Config, Value, check_text, is_disabled, read_config
 from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
 from underfed.trainer.call_sites import iterating_line, watching_line
 from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
-from underfed.trainer.hooks.install import FREE_THREADED, STEP_FACTS, WORKER_FACTS, Hooks
-from underfed.trainer.hooks.iterable import is_stand_in, stand_in
+from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, STEP_FACTS, WORKER_FACTS, Hooks
+from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.recording import Recording, open_recording, say
+from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
@@ -55,7 +57,7 @@ def watch(loader: Any, name: str | None) -> Any:
     if is_disabled(os.environ) or is_worker():
         return loader
     check_loader(loader)
-    check_name(name)
+    check_text("name", name)
     recording = _running_recording(lambda: read_config(os.environ))
     if recording is None:
         return loader
@@ -71,11 +73,14 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> An
         if is_stand_in(loader):
             return loader
         watched = stand_in(loader, recording.open_plain)
-        return watched if recording.watch_iterable(watched, loader, name, site) else loader
+        reasons = dict.fromkeys(LOADING_FACTS, NO_DATALOADER)
+        is_watched = recording.watch(watched, name, site, partial(iterable_facts, loader, not_measured=reasons))
+        return watched if is_watched is not None else loader
     hooks = _installed_hooks()
     for each in with_inner(loader):
         hooks.splice_modules_of(each)
-        watched = recording.watch(each, name, site, hooks.reasons(each))
+        facts = partial(loader_facts, each, not_measured=hooks.reasons(each))
+        watched = recording.watch(each, name, site, facts)
         if watched is not None and hooks.adopt(each):
             watched.lacks(dict.fromkeys(WORKER_FACTS, "its workers were started before watch()"))
     return loader
@@ -115,12 +120,12 @@ def _read_launcher_options() -> None:
 def _report_overrides() -> None:
     """The first settings may be applied before the recording begins: then again when it does."""
     if _state.overrides is not None and _state.recording is not None:
-        _state.recording.note_overrides(_state.overrides.applied, _state.overrides.refused)
+        _state.recording.report_overrides(_state.overrides.applied, _state.overrides.refused)
 
 
 def _report_replay() -> None:
     if _state.replay is not None and _state.replay.result is not None and _state.recording is not None:
-        _state.recording.note_replay(_state.replay.result)
+        _state.recording.report_replay(_state.replay.result)
 
 
 def watch_module(module: ModuleType) -> None:
@@ -240,11 +245,12 @@ def _open_session(loader: Any) -> Session | None:
         watched = recording.registry.find(loader)
         if watched is None and _state.watches_all and not is_worker():
             # Whatever the loader's class overrides, this iterator is torch's own and can be measured.
-            watched = recording.watch(loader, None, iterating_line(), hooks.not_measured)
+            facts = partial(loader_facts, loader, not_measured=hooks.not_measured)
+            watched = recording.watch(loader, None, iterating_line(), facts)
         if watched is None:
             return None
         if _state.overrides is not None:
-            watched.note_settings(loader, _state.overrides.threads_for(loader))
+            watched.report_settings(loader, _state.overrides.threads_for(loader))
         reason = why_no_steps(loader)
         if reason is not None:
             watched.lacks(dict.fromkeys(STEP_FACTS, reason))

@@ -63,7 +63,7 @@ def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
         config=dict(config.config),
         launcher=rank.launcher,
         restart_count=rank.restart_count,
-        advice_of=launch.advice_of(os.environ),
+        advice_of=os.environ.get(launch.ADVICE_OF) or None,
         not_measured={} if rank.why_apart is None else {"other_hosts": rank.why_apart},
     )
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import parent_process, util
@@ -21,20 +21,17 @@ from typing import Any
 from underfed.errors import RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, Value
-from underfed.exchange.facts import End, Replayed, RunFacts, write_facts
+from underfed.exchange.facts import End, LoaderFacts, Replayed, RunFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
 from underfed.host.lock import is_held
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
-from underfed.trainer.hooks.install import LOADING_FACTS
-from underfed.trainer.hooks.iterable import NO_DATALOADER
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.process_facts import how_it_ended, make_origin, make_run_facts
-from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
@@ -42,6 +39,10 @@ DRAIN_S = 1.0
 POLL_S = 0.01
 LAST_POLLS = 8
 """At the end the device has mostly done its work: each poll reads the events of two requests."""
+
+
+ReadFacts = Callable[[str, str], LoaderFacts]
+"""Called with a loader's name and the line that watches it."""
 
 
 class Recording:
@@ -68,19 +69,20 @@ class Recording:
         else:
             atexit.register(self.end_as_seen)
 
-    def watch(self, loader: Any, name: str | None, site: str, reasons: Mapping[str, str]) -> WatchedLoader | None:
-        """Record this DataLoader from its next iterator on. ``reasons``: what cannot be measured of it."""
-        watched = self._watch(loader, name, site)
-        if watched is not None:
-            watched.report(loader_facts(loader, watched.name, site, reasons))
+    def watch(self, loader: Any, name: str | None, site: str, facts: ReadFacts) -> WatchedLoader | None:
+        """Record this loader from its next iterator on; ``None``: the run has too many already."""
+        watched = self.registry.watch(
+            loader,
+            name,
+            site,
+            lambda index, name: WatchedLoader(index, name, self.directory, self.guard, self.report_versions),
+        )
+        if watched is None:
+            excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
+            self.guard.count("watch", excess)
+        else:
+            watched.report(facts(watched.name, site))
         return watched
-
-    def watch_iterable(self, stand_in: Any, iterable: Any, name: str | None, site: str) -> bool:
-        """Any other iterable: only wait and step are measured. Returns whether it is recorded."""
-        watched = self._watch(stand_in, name, site)
-        if watched is not None:
-            watched.report(iterable_facts(iterable, watched.name, site, dict.fromkeys(LOADING_FACTS, NO_DATALOADER)))
-        return watched is not None
 
     def open_plain(self, stand_in: Any) -> Session | None:
         """For a pass over what is no DataLoader."""
@@ -95,28 +97,16 @@ class Recording:
             return None
         return session
 
-    def _watch(self, loader: Any, name: str | None, site: str) -> WatchedLoader | None:
-        watched = self.registry.watch(
-            loader,
-            name,
-            site,
-            lambda index, name: WatchedLoader(index, name, self.directory, self.guard, self.note_versions),
-        )
-        if watched is None:
-            excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
-            self.guard.note("watch", excess)
-        return watched
-
-    def note_overrides(self, applied: Mapping[str, Value], refused: Mapping[str, str]) -> None:
+    def report_overrides(self, applied: Mapping[str, Value], refused: Mapping[str, str]) -> None:
         """What ``--set`` and ``--apply`` changed, and what they could not."""
         reasons = {f"set:{name}": reason for name, reason in refused.items()}
         others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
         self._report(replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons}))
 
-    def note_replay(self, result: Replayed) -> None:
+    def report_replay(self, result: Replayed) -> None:
         self._report(replace(self.facts, replay=result))
 
-    def note_versions(self) -> None:
+    def report_versions(self) -> None:
         """Again while a device may yet be used: a program may do so for the first time in the middle of an epoch."""
         import torch
 
@@ -136,7 +126,7 @@ class Recording:
             for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):
                     clock.poll()
-            write_facts(self.directory / run_files.END, end=end)
+            write_facts(self.directory / run_files.END, end)
             ensure_collector(self.directory.parent, self.guard, is_end=True)
             self._say_what_is_left()
         except Exception as error:
@@ -177,7 +167,7 @@ class Recording:
             self._write()
 
     def _write(self) -> None:
-        write_facts(self.directory / run_files.RUN, origin=self.origin, run=self.facts)
+        write_facts(self.directory / run_files.RUN, self.origin, self.facts)
 
 
 def open_recording(config: Config) -> Recording:
@@ -190,7 +180,7 @@ def open_recording(config: Config) -> Recording:
     run_id = config.run_id or make_run_id(config.name, rank)
     directory = make_directory(config, rank, run_id)
     try:
-        recording = Recording(config, rank, run_id, directory, launch.started_by(os.environ))
+        recording = Recording(config, rank, run_id, directory, "run" if os.environ.get(launch.LAUNCH) else "watch")
     except OSError as error:
         shutil.rmtree(directory, ignore_errors=True)
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error

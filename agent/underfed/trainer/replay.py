@@ -7,13 +7,11 @@ else measures them.
 from __future__ import annotations
 
 import atexit
-import copy
 import os
 import statistics
 import sys
 import threading
 import weakref
-from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,6 +22,7 @@ from underfed.exchange.facts import Replayed
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import Say, first_rank_only
 from underfed.host.clock import Clock, now_ns
+from underfed.trainer.batch import with_parts
 from underfed.trainer.settings.training_loaders import TrainingLoaders
 
 KEY = "_underfed_replay"
@@ -119,7 +118,7 @@ class Replay:
     def _is_on(self) -> bool:
         if self.refused is None and threading.get_ident() != threading.main_thread().ident:
             # An exception would end that thread alone, and leave the program waiting for it.
-            self.refused = "the program draws its batches in a thread of its own"
+            self.refused = "the program takes its batches in a thread of its own"
             self._say(f"--replay is refused: {self.refused}")
         return self.refused is None and os.getpid() == self._pid
 
@@ -187,17 +186,7 @@ def own_containers(batch: Any) -> Any:
 
     Tensors in shared memory are copied out of it: there is little of it, and the workers need it.
     """
-    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*map(own_containers, batch))
-    if type(batch) in (list, tuple):
-        return type(batch)(map(own_containers, batch))
-    if type(batch) is dict:
-        return {key: own_containers(value) for key, value in batch.items()}
-    if isinstance(batch, UserDict):
-        copied = copy.copy(batch)
-        copied.data = own_containers(batch.data)
-        return copied
-    return out_of_shared_memory(batch)
+    return out_of_shared_memory(with_parts(batch, own_containers))
 
 
 def out_of_shared_memory(thing: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Who may do what: everybody on this machine, or whoever has a token, a session, or a proxy's word.
+"""Who may do what: everybody on this machine, or whoever has a token, a session, or was signed in by a proxy.
 
 The tables are the truth, since several service processes may share them; what stands here is at most a second old.
 """
@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from http.cookies import CookieError, SimpleCookie
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+from starlette.requests import cookie_parser
 
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
@@ -94,7 +94,7 @@ class Access:
         return self.known(headers, user)
 
     def is_live(self, permission: Permission) -> bool:
-        """It was not revoked since, signed out, or over."""
+        """It was not revoked since, signed out, or expired."""
         if permission.token_id is None:
             return True
         has_session = permission.session is None or permission.session in self._known.sessions
@@ -210,8 +210,4 @@ def _bearer(headers: Headers) -> str:
 
 
 def _cookie(headers: Headers) -> str:
-    try:
-        morsel = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
-    except CookieError:
-        return ""
-    return morsel.value if morsel else ""
+    return cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE, "")

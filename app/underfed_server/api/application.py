@@ -11,8 +11,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from underfed_server.api import (
     compare,
     docs,
+    download,
     events,
-    export,
     exposition,
     failures,
     hosts,
@@ -108,7 +108,7 @@ def skeleton() -> FastAPI:
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
     asked = (
-        runs, projects, series, workers, timeline, export, compare, team, hosts, events, tokens, service,
+        runs, projects, series, workers, timeline, download, compare, team, hosts, events, tokens, service,
     )  # fmt: skip
     for module in asked:
         api.include_router(module.router)

@@ -16,7 +16,7 @@ from underfed_server.api.event_streams import Events
 from underfed_server.api.rate_limits import RateLimits
 from underfed_server.api.scheduler import JudgementScheduler
 from underfed_server.counters import Counters
-from underfed_server.errors import ForbiddenError, InvalidError, NotFoundError, UnauthorisedError
+from underfed_server.errors import InvalidError, NotFoundError, UnauthorisedError
 from underfed_server.ingest.asgi import PERMISSION
 from underfed_server.ingest.permission import NOTHING, Permission
 from underfed_server.model import Run
@@ -100,16 +100,6 @@ def require_admin(request: Request) -> None:
     permission_of(request).require("admin")
 
 
-def require_whole(request: Request) -> None:
-    """For what cannot be told of one project alone.
-
-    Raises:
-        ForbiddenError: the token is bound to a project.
-    """
-    if permission_of(request).project is not None:
-        raise ForbiddenError("this is of all projects, and the token is for one", field="project")
-
-
 def require_once(request: Request) -> None:
     """Of two values for what can have one, neither is meant more than the other.
 
@@ -169,4 +159,3 @@ LoaderQuery = Annotated[str | None, Query(description="Default: the one that was
 FromStepQuery = Annotated[int, Query(ge=0, le=MOST)]
 ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")]
 ALLOWED = [Depends(require_access), Depends(require_once)]
-ALLOWED_WHOLE = [*ALLOWED, Depends(require_whole)]

@@ -105,10 +105,8 @@ class Events:
 
     def close(self) -> None:
         """End all streams at once: a service that stops must not wait for its watchers."""
-        with self._lock:
-            self._is_closed = True
-            for watcher in self._watchers:
-                watcher.loop.call_soon_threadsafe(watcher.wake.set)
+        self._is_closed = True
+        self.wake()
 
     def wake(self) -> None:
         """Have each stream see whether its watcher may still watch."""

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from underfed_server.api.dependencies import ALLOWED, Instant, PermissionDep, StoreDep
 from underfed_server.errors import InvalidError, NotFoundError
 from underfed_server.model import HostsPage
+from underfed_server.team.current_hosts import read_hosts
 from underfed_server.team.host_history import read_history
-from underfed_server.team.host_use import read_hosts
 
 router = APIRouter(tags=["team"], dependencies=ALLOWED)
 

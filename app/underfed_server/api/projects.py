@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Path
@@ -52,14 +53,10 @@ def retention(project: ProjectName, parts: PartsDep) -> ProjectRetention:
     own, taken = parts.store.retention_policy(project)
     return ProjectRetention(
         project=project,
-        retain_us=own.retain_us,
-        max_bytes=own.max_bytes,
-        precision_bits=own.precision_bits,
         default_retain_us=parts.default_policy.retain_us,
         default_max_bytes=parts.default_policy.max_bytes,
-        row_bytes=taken.row_bytes,
-        ladder_bytes=taken.ladder_bytes,
-        given_up_at=taken.given_up_at,
+        **asdict(own),
+        **asdict(taken),
     )
 
 
@@ -68,7 +65,7 @@ def set_retention(project: ProjectName, wish: RetentionWish, parts: PartsDep) ->
     """In place of all that the project set before; rows that are beyond it are deleted within a minute."""
     _require(wish.retain_us, LEAST_AGE_US, "retain_us", "an hour")
     _require(wish.max_bytes, LEAST_BYTES, "max_bytes", "a megabyte")
-    parts.store.set_retention_policy(project, RetentionPolicy(wish.retain_us, wish.max_bytes, wish.precision_bits))
+    parts.store.set_retention_policy(project, RetentionPolicy(**dict(wish)))
     return retention(project, parts)
 
 

@@ -137,7 +137,7 @@ class JudgementScheduler:
             tell(log, error, f"run {run_id} could not be followed")
 
     def tell_deleted(self, run: RunSummary) -> None:
-        """The open pages let go of it. Does not block; any thread."""
+        """The open pages remove it. Does not block; any thread."""
         # Where the database is shared, every process tells its pages what it finds there: see Follower.
         if not self._store.is_shared:
             self._events.publish(run, deleted=True)
@@ -156,6 +156,6 @@ class JudgementScheduler:
         except (NotFoundError, TryLaterError):
             raise
         except Exception as error:
-            # Its last diagnosis stays; its windows and its line in the list must not wait for a mended judge.
+            # Its last diagnosis stays; its windows and its line in the list must not wait until the judge is repaired.
             tell(log, error, f"run {run_id} could not be judged")
             return False

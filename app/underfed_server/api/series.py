@@ -24,11 +24,11 @@ from underfed_server.errors import InvalidError
 from underfed_server.measurements import COMPUTED, METRICS, STALL, STALL_FRACTION, Column, Metric
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.ladder import Rollup, Stat
-from underfed_server.store.columns.lanes import batches_lane, kind_of, steps_lane, worker_lane
+from underfed_server.store.columns.lanes import batches_lane, steps_lane, worker_lane
 from underfed_server.store.reading.details import read_reasons
 from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.samplers import read_samplers
-from underfed_server.store.reading.series import read_series, read_series_between
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Kept, Reader
 from underfed_server.store.runs.summaries import main_loader, run_row
 
@@ -51,7 +51,6 @@ METRIC = (
 @dataclass(frozen=True, slots=True)
 class _Question:
     run_id: str
-    started_at: datetime
     rank: int
     loader: str | None
     worker: int
@@ -89,7 +88,7 @@ def series(
     with store.reading() as reader:
         started_at, chosen, its_loader = _choose(reader, run_id, rank, loader)
         asked = PERCENTILES if percentiles else ()
-        question = _Question(run_id, started_at, chosen, its_loader, worker, buckets, from_step, to_step, asked)
+        question = _Question(run_id, chosen, its_loader, worker, buckets, from_step, to_step, asked)
         found = _read(reader, question, metrics.values())
         missing = [name for name, each in metrics.items() if each.measure not in found[each.lane_kind].stats]
         reasons = read_reasons(reader.connection, run_id, its_loader) if missing else {}
@@ -140,24 +139,14 @@ def _find(reader: Reader, question: _Question, kind: str, names: list[str]) -> _
     place = _place(reader, question, kind)
     if place is None:
         return _Found(None, {}, Kept())
-    where = (question.run_id, *place, question.started_at)
-    rollup = _rollup(reader, question, where, names)
-    return _Found(rollup, {} if rollup is None else rollup.stats, reader.kept(*where))
-
-
-def _rollup(
-    reader: Reader, question: _Question, where: tuple[str, int, str, datetime], names: list[str]
-) -> Rollup | None:
-    if kind_of(where[2]) == "steps":
-        return read_series(
-            reader, *where, names=names, buckets=question.buckets, low=question.from_step, high=question.to_step,
-            percentiles=question.percentiles,
-        )  # fmt: skip
-    from_us, to_us = _span(reader, question)
-    return read_series_between(
-        reader, *where, names=names, buckets=question.buckets, from_us=from_us, to_us=to_us,
-        percentiles=question.percentiles,
+    low, high, from_us, to_us = question.from_step, question.to_step, None, None
+    if kind != "steps":
+        low, high, (from_us, to_us) = 0, None, _span(reader, question)
+    rollup = read_series(
+        reader, question.run_id, *place, names=names, buckets=question.buckets, low=low, high=high,
+        from_us=from_us, to_us=to_us, percentiles=question.percentiles,
     )  # fmt: skip
+    return _Found(rollup, {} if rollup is None else rollup.stats, reader.kept(question.run_id, *place))
 
 
 def _place(reader: Reader, question: _Question, kind: str) -> tuple[int, str] | None:
@@ -178,7 +167,7 @@ def _span(reader: Reader, question: _Question) -> tuple[float | None, float | No
     """From the first step that is asked for until the one after the last, on the run's clock; ``None``: no bound."""
     if question.loader is None:
         return None, None
-    steps = reader.tracks(question.run_id, question.rank, steps_lane(question.loader), question.started_at)
+    steps = reader.tracks(question.run_id, question.rank, steps_lane(question.loader))
     return span_of(reader, steps, question.from_step, question.to_step)
 
 

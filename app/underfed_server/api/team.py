@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from underfed_server.api.dependencies import ALLOWED, PermissionDep, StoreDep
 from underfed_server.model import Team
-from underfed_server.team.overview import read_team
+from underfed_server.team.lost_hours import read_team
 
 router = APIRouter(tags=["team"], dependencies=ALLOWED)
 

@@ -6,7 +6,7 @@ from underfed_server.errors import NotFoundError
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import Diagnosis
 from underfed_server.store.store import Store
-from underfed_server.team.shared import read_shared
+from underfed_server.team.shared_causes import read_shared
 
 
 def told_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:

@@ -4,7 +4,7 @@ load times were spread over the run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,12 @@ from underfed_server.api.dependencies import (
     choose,
 )
 from underfed_server.api.heatmap import COLUMNS, heatmap
-from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
-from underfed_server.measurements import BatchRows, Column, StepRows
+from underfed_server.measurements import BatchRows, Column, StepRows, newest
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
 from underfed_server.store.reading.instants import span_of
-from underfed_server.store.reading.series import read_series_between
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.worker_lives import WorkerRecord
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
@@ -56,51 +55,36 @@ def workers(
     run, chosen, name = choose(store, run_id, rank, loader)
     # Workers that died before the first batch leave no step.
     name = name or store.worker_loader(run_id, chosen)
+    page = WorkersPage(
+        run_id=run_id, rank=chosen, loader=name, workers=[], pin_us_p50=None, limit_us=None, heatmap=None, missing=None
+    )
     if name is None:
-        return _without_batches(run_id, chosen, None, run.no_loader or "no step was recorded yet")
+        return page.model_copy(update={"missing": run.no_loader or "no step was recorded yet"})
     info = next((each for each in run.loaders if each.loader == name), None)
     batches = store.batches(run_id, chosen, name, NEWEST_BATCHES)
     found = _workers(batches, {each.worker: each for each in store.workers(run_id, chosen, name)})
     with store.reading() as reader:
-        steps = reader.tracks(run_id, chosen, steps_lane(name), run.started_at)
+        steps = reader.tracks(run_id, chosen, steps_lane(name))
         from_us, to_us = span_of(reader, steps, from_step, to_step)
-        rollup = read_series_between(
-            reader, run_id, chosen, batches_lane(name), run.started_at,
+        rollup = read_series(
+            reader, run_id, chosen, batches_lane(name),
             names=["load_us"], buckets=4 * COLUMNS, binned=["load_us"], from_us=from_us, to_us=to_us,
         )  # fmt: skip
     if not len(batches):
         deleted_at = None if rollup is None else store.rows_deleted_at(run_id)
         if rollup is None or deleted_at is None:
-            return _without_batches(run_id, chosen, name, _missing(run, info), found)
+            return page.model_copy(update={"workers": found, "missing": _missing(run, info)})
         why = f"the single batches were deleted on {deleted_at:%Y-%m-%d} by retention"
         seen = heatmap(rollup, float(rollup.first_us[-1]), None)
-        return _without_batches(run_id, chosen, name, why, found).model_copy(update={"heatmap": seen})
+        return page.model_copy(update={"workers": found, "heatmap": seen, "missing": why})
     limit_us = _limit(info, store.steps(run_id, chosen, name, NEWEST_STEPS))
-    return WorkersPage(
-        run_id=run_id,
-        rank=chosen,
-        loader=name,
-        workers=found,
-        pin_us_p50=_median(batches.pin_us),
-        limit_us=limit_us,
-        heatmap=None if rollup is None else heatmap(rollup, to_us or float(batches.start_us[-1]), limit_us),
-        missing=None,
-    )
-
-
-def _without_batches(
-    run_id: str, rank: int, loader: str | None, why: str, workers: Sequence[WorkerInfo] = ()
-) -> WorkersPage:
-    return WorkersPage(
-        run_id=run_id,
-        rank=rank,
-        loader=loader,
-        workers=list(workers),
-        pin_us_p50=None,
-        limit_us=None,
-        heatmap=None,
-        missing=why,
-    )
+    figures = {
+        "workers": found,
+        "pin_us_p50": _median(batches.pin_us),
+        "limit_us": limit_us,
+        "heatmap": None if rollup is None else heatmap(rollup, to_us or float(batches.start_us[-1]), limit_us),
+    }
+    return page.model_copy(update=figures)
 
 
 def _missing(run: Run, info: LoaderInfo | None) -> str:
@@ -191,12 +175,12 @@ def _rate(batches: BatchRows, mine: NDArray[np.bool_], is_sample: bool) -> float
         return None
     start_us, load_us = batches.start_us[known], batches.load_us[known]
     span_us = float(np.max(start_us + load_us) - np.min(start_us))
-    loaded = _drawn(batches, known) if is_sample else np.count_nonzero(known)
+    loaded = _batches_between(batches, known) if is_sample else np.count_nonzero(known)
     read_bytes = float(np.mean(batches.read_bytes[known])) * loaded
     return round(read_bytes / span_us * 1e6, 3) if span_us > 0 else None
 
 
-def _drawn(batches: BatchRows, known: NDArray[np.bool_]) -> int:
+def _batches_between(batches: BatchRows, known: NDArray[np.bool_]) -> int:
     """How many batches were loaded from the first to the last of each epoch."""
     epochs, indexes = batches.epoch_index[known], batches.batch_index[known]
     return int(sum(np.ptp(indexes[epochs == epoch]) + 1 for epoch in np.unique(epochs)))

@@ -47,7 +47,7 @@ def stretches(store: Store, run: Run) -> Iterator[Stretch]:
     for rank in run.ranks:
         for loader in run.loaders:
             with store.reading() as reader:
-                tracks = reader.tracks(run.run_id, rank, steps_lane(loader.loader), run.started_at)
+                tracks = reader.tracks(run.run_id, rank, steps_lane(loader.loader))
             for track in tracks:
                 yield from _of_track(store, run, rank, loader.loader, track.key.incarnation)
 
@@ -63,9 +63,9 @@ def _of_track(store: Store, run: Run, rank: int, loader: str, incarnation: int) 
 
 
 def _read(store: Store, run: Run, rank: int, lane: str, incarnation: int, low: int) -> Columns | None:
-    """Rows from ``low`` on; without any where retention gave them up. ``None``: the track ends before."""
+    """Rows from ``low`` on; without any where retention deleted them. ``None``: the track ends before."""
     with store.reading() as reader:
-        tracks = reader.tracks(run.run_id, rank, lane, run.started_at)
+        tracks = reader.tracks(run.run_id, rank, lane)
         track = next((track for track in tracks if track.key.incarnation == incarnation), None)
         if track is None or low >= track.end_index:
             return None

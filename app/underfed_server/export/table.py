@@ -15,6 +15,7 @@ from underfed_server.errors import InvalidError
 from underfed_server.export.steps import OF_BATCHES, STEP_COLUMNS, Stretch
 from underfed_server.measurements import RECORDED, Column
 from underfed_server.model import Run
+from underfed_server.store.databases.tables import unix_us
 
 Kind = Literal["text", "whole", "instant"]
 
@@ -97,7 +98,7 @@ def _array(pyarrow: Any, stretch: Stretch, name: str, started_at: datetime, kind
     missing = np.isnan(column)
     whole = np.where(missing, 0, column).astype(np.int64)
     if COLUMNS[name].kind == "instant":
-        whole += _unix_us(started_at)
+        whole += unix_us(started_at)
     return pyarrow.array(whole, pyarrow.int64(), mask=missing).cast(kind)
 
 
@@ -157,7 +158,3 @@ def _column(stretch: Stretch, name: str) -> Column:
         return np.full(len(stretch), float(getattr(stretch, name)))
     source = COLUMNS[name]
     return (stretch.batches if source.is_of_batch else stretch.steps)[source.name]
-
-
-def _unix_us(at: datetime) -> int:
-    return (at - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)

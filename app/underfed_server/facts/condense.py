@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from underfed_server.facts.columns import newest
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.record import (
     HostShare,
@@ -20,8 +19,8 @@ from underfed_server.facts.record import (
     WorkerFacts,
     chosen,
 )
-from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows
-from underfed_server.model import EpochInfo, LoaderInfo, Run, Setting
+from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows, newest
+from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Run, Setting
 from underfed_server.store.reading.samplers import Samplers
 from underfed_server.store.reading.worker_lives import WorkerRecord
 from underfed_server.store.store import StepTotals, Store
@@ -126,20 +125,15 @@ def _loader(info: LoaderInfo) -> LoaderFacts:
         batch_size=_whole(info.settings.get("batch_size")),
         settings=info.settings,
         is_iterable=None if info.dataset_kind is None else info.dataset_kind == "iterable",
-        dataset_type=info.dataset_type,
-        dataset_length=info.dataset_length,
-        batches_per_epoch=info.batches_per_epoch,
-        sampler_type=info.sampler_type,
-        collate_type=info.collate_type,
         transforms=None if info.transforms is None else tuple(info.transforms),
-        batch_tensors=info.batch_tensors,
-        batch_bytes=info.batch_bytes,
-        watched_at=info.watched_at,
-        shards=info.shards,
-        why_unsharded=info.why_unsharded,
-        compared_batches=info.compared_batches,
-        repeated_batches=info.repeated_batches,
+        **_same(LoaderFacts, info, "transforms", "settings"),
     )
+
+
+def _same(kind: type[LoaderFacts | HostShare], told: LoaderInfo | HostFacts, *others: str) -> dict[str, Any]:
+    """What the facts say just as the agent told it; ``others``: what is said otherwise."""
+    names = {each.name for each in fields(kind)} & type(told).model_fields.keys() - set(others)
+    return {name: getattr(told, name) for name in names}
 
 
 def _command(run: Run) -> tuple[str, ...]:
@@ -160,24 +154,11 @@ def _host(hosts: Hosts, run: Run) -> HostShare:
         return HostShare()
     facts = run.hosts[0]
     sampled = hosts.newest(run.ranks[0], 1) if run.ranks else None
-    return HostShare(
-        hostname=facts.hostname,
-        usable_cores=facts.usable_cores,
-        cpu_slowdown=tuple(facts.cpu_slowdown) if facts.cpu_slowdown else None,
-        cpu_count=facts.cpu_count,
-        handover=facts.handover,
-        allowed_cpus=facts.allowed_cpus,
-        quota_cores=facts.quota_cores,
-        shm_total_bytes=facts.shm_total_bytes,
-        shm_free_bytes=newest(sampled.shm_free_bytes) if sampled else facts.shm_free_bytes,
-        memory_available_bytes=newest(sampled.memory_available_bytes) if sampled else facts.memory_available_bytes,
-        memory_used_bytes=newest(sampled.memory_used_bytes) if sampled else None,
-        swap_used_bytes=newest(sampled.swap_used_bytes) if sampled else None,
-        memory_total_bytes=facts.memory_total_bytes,
-        memory_limit_bytes=facts.memory_limit_bytes,
-        swap_total_bytes=facts.swap_total_bytes,
-        open_files_limit=facts.open_files_limit,
-    )
+    told = _same(HostShare, facts) | {"cpu_slowdown": tuple(facts.cpu_slowdown) if facts.cpu_slowdown else None}
+    if sampled:
+        names = ("shm_free_bytes", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes")
+        told |= {name: newest(getattr(sampled, name)) for name in names}
+    return HostShare(**told)
 
 
 def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
@@ -199,7 +180,7 @@ def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
         gpu_util=_gpu_util(hosts, rank, span),
         hostname=hosts.samplers.hostnames.get(rank),
         epochs=asked.epochs(rank),
-        workers=_workers(store.workers(run_id, rank, asked.loader), span),
+        workers=tuple(_worker(record, span) for record in store.workers(run_id, rank, asked.loader)),
         host=_host_rows(hosts, rank, span),
     )
 
@@ -295,7 +276,7 @@ def _newest_since(start_us: float, read: Callable[[int], Samples]) -> Samples:
     return rows
 
 
-def _rate(samples: ProcessRows, cumulative_us: Column, span: Span) -> float | None:
+def _rate(samples: ProcessRows | WorkerRows, cumulative_us: Column, span: Span) -> float | None:
     """Growth of a cumulative time per time that passed; a new process counts from 0 again, which is no growth."""
     inside = span.holds(samples.at_us) & np.isfinite(cumulative_us)
     at_us, values = samples.at_us[inside], cumulative_us[inside]
@@ -322,18 +303,13 @@ def _is_ours(own_process: Column, util_fraction: Column) -> bool:
     return bool(np.any(known > 0)) if len(known) else bool(np.nansum(util_fraction) > 0)
 
 
-def _workers(records: Sequence[WorkerRecord], span: Span | None) -> tuple[WorkerFacts, ...]:
-    """The processes behind worker numbers."""
-    return tuple(_worker(record, span) for record in records)
-
-
 def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
     samples = record.newest_samples
     memory = _own_memory(samples)
     return WorkerFacts(
         worker=record.worker,
         threads=newest(samples.threads),
-        cores=None if span is None else _cores(record.samples, span),
+        cores=None if span is None else _rate(record.samples, record.samples.cpu_us, span),
         rss_bytes=newest(samples.rss_bytes),
         pss_bytes=newest(samples.pss_bytes),
         bytes_per_hour=growth_per_hour(samples.at_us, memory),
@@ -345,12 +321,3 @@ def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
 def _own_memory(samples: WorkerRows) -> Column:
     """A worker that writes to memory it shared grows in its own share first; that is sampled of few workers."""
     return samples.pss_bytes if np.count_nonzero(np.isfinite(samples.pss_bytes)) >= 2 else samples.rss_bytes
-
-
-def _cores(samples: WorkerRows, span: Span) -> float | None:
-    """CPU time is cumulative for a process: a smaller one than before is of a new process, which is no growth."""
-    inside = span.holds(samples.at_us) & np.isfinite(samples.cpu_us)
-    at_us, cpu_us = samples.at_us[inside], samples.cpu_us[inside]
-    grown = np.diff(cpu_us)
-    passed = float(np.sum(np.diff(at_us)[grown >= 0]))
-    return float(np.sum(grown[grown >= 0])) / passed if passed > 0 else None

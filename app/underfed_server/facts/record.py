@@ -56,13 +56,6 @@ class LoaderFacts:
     repeated_batches: int | None = None
     """Of those, the ones that another worker gave too."""
 
-    @property
-    def prefetch_capacity(self) -> int | None:
-        """Batches that may lie finished and waiting; ``None`` without workers: nothing is prefetched."""
-        if not self.num_workers:
-            return None
-        return self.num_workers * (self.prefetch_factor or 2)
-
 
 @dataclass(frozen=True, slots=True)
 class HostShare:

@@ -30,11 +30,11 @@ from underfed_server.ingest.asgi import (
     refuse,
     require_size,
 )
-from underfed_server.ingest.bound import within
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.inflate import inflate, require_known
 from underfed_server.ingest.permission import Permission
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
+from underfed_server.ingest.token_project import within
 from underfed_server.ingest.wire import Window
 
 PATH = "/api/v1/ingest"

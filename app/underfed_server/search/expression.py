@@ -1,4 +1,4 @@
-"""What an expression says, once it was understood: terms that must all hold of a run."""
+"""A parsed expression: terms that must all hold of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be compared: each key with its kind, its words, and how a value of it is written."""
+"""The keys that runs are searched by: the kind of their values, and the words that some of them take."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@
     value      = quoted | all up to the next space or comma
     quoted     = '"' all but a quote '"'
 
-It is read once from left to right, whatever it is.
+It is read once, from left to right.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _term(text: str, at: int) -> tuple[Word | Comparison, int]:
     key = KEYS.get(compared[1].lower())
     if key is not None:
         return _comparison(key, text, at, compared)
-    # Tags are searched as `team=vision`, so this is a word like any other.
+    # Tags are searched as `team=vision`: an unknown key with `=` is a word.
     if compared[2] == "=":
         return _word(text, at)
     raise _refused(at, _unknown(compared[1]))

@@ -48,7 +48,7 @@ def read_value(key: Key, text: str) -> Value:
     if key.kind in ("text", "tag"):
         return text
     value = _instant(text) if key.kind == "instant" else _number(text, UNITS[key.kind])
-    # Whoever writes 20 means 20 %, and would otherwise be told that there is no such run.
+    # Who writes 20 means 20 %: no run has a share above 1, and the list would be empty.
     if value is None or (key.kind == "fraction" and isinstance(value, float) and value > 1):
         raise ValueError(f"{key.name} takes {EXAMPLES[key.kind]}, not {text[:60]!r}")
     return value

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
@@ -16,8 +17,6 @@ from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
-from underfed_server.model import Diagnosis, EpochInfo, LedgerEntry, ProjectInfo, Run, RunSummary, UserInfo
-from underfed_server.names import CauseName
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
@@ -32,17 +31,11 @@ from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
-from underfed_server.store.runs.listing import RunChange, RunFilter
+from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.team import groups
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
-from underfed_server.store.team.retention_policy import (
-    RetentionPolicy,
-    StorageUse,
-    read_policy,
-    read_storage_use,
-    save_policy,
-)
-from underfed_server.store.team.sightings import Sighting, read_proven, read_sighting, read_sightings
+from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
+from underfed_server.store.team.team_runs import read_proven, read_team_run, read_team_runs
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
 from underfed_server.store.writing.windows import Appender
@@ -54,6 +47,38 @@ T = TypeVar("T")
 
 def utc_now() -> datetime:
     return datetime.now(timezone.utc)
+
+
+def _reads(read: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Store, P], T]:
+    """A method of the store's: ``read`` in one state of the database."""
+
+    @wraps(read)
+    def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with store.database.reading.begin() as connection:
+            return read(connection, *arguments, **named)
+
+    return method
+
+
+def _reads_now(read: Callable[Concatenate[Connection, datetime, P], T]) -> Callable[Concatenate[Store, P], T]:
+    """Likewise what depends on the time."""
+
+    @wraps(read)
+    def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with store.database.reading.begin() as connection:
+            return read(connection, store.now(), *arguments, **named)
+
+    return method
+
+
+def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callable[Concatenate[Store, P], T]:
+    """A method of the store's: ``write`` in a transaction, told the time; on return it is on disk."""
+
+    @wraps(write)
+    def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
+        return store.write(lambda connection: write(connection, store.now(), *arguments, **named))
+
+    return method
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,80 +198,39 @@ class Store:
             page = listing.read_page(connection, asked, now, self._lines)
             return write_page(page.lines, page.cursor, page.counts, read_week(connection, asked.within, now))
 
-    def projects(self, within: str | None = None) -> list[ProjectInfo]:
-        """By name; ``within``: that one alone."""
-        return self._read(groups.read_projects, within)
-
-    def users(self, within: str | None = None) -> list[UserInfo]:
-        """By name; ``within``: of the runs of that project alone."""
-        return self._read(groups.read_users, within)
-
-    def run(self, run_id: str) -> Run:
-        return self._read(details.read_run, run_id, self.now())
-
-    def project_of(self, run_id: str) -> str:
-        """Also of a run that was deleted, as long as it can be restored."""
-        return self._read(removal.project_of, run_id)
-
-    def summary(self, run_id: str) -> RunSummary:
-        return self._read(summaries.read_summary, run_id, self.now())
-
-    def state(self, run_id: str) -> tuple[RunSummary, bool]:
-        """Also of a run that was deleted, and whether it was.
-
-        Raises:
-            NotFoundError: there is no such run, or no more.
-        """
-        return self._read(summaries.read_state, run_id, self.now())
-
-    def changed_since(self, since: datetime) -> list[RunSummary]:
-        """Runs of which a window or a judgement came since then, oldest change first."""
-        return self._read(listing.changed_since, since, self.now())
-
-    def earlier_runs(self, run_id: str, limit: int = 20) -> list[RunSummary]:
-        """Of the same job, started before this one, newest first."""
-        return self._read(listing.earlier_runs, run_id, limit, self.now())
-
-    def replays(self, run_id: str) -> list[str]:
-        """This run, then others of the same job, newest first: those that measured what instant data would gain."""
-        return self._read(listing.replays, run_id)
-
-    def edit_run(self, run_id: str, changes: Mapping[str, Any]) -> None:
-        """Set ``name``, ``tags``, ``notes`` or ``archived``; a name or tags of ``None`` are the agent's again."""
-        self.write(lambda connection: listing.edit_run(connection, run_id, changes, self.now()))
-
-    def delete_run(self, run_id: str) -> None:
-        """For ten minutes :meth:`restore_run` brings it back.
-
-        Raises:
-            ConflictError: it is running.
-        """
-        self.write(lambda connection: removal.delete_run(connection, run_id, self.now()))
-
-    def restore_run(self, run_id: str) -> None:
-        """Undo :meth:`delete_run`; nothing happens to a run that was not deleted."""
-        self.write(lambda connection: removal.restore_run(connection, run_id, self.now()))
-
-    def forgettable(self) -> str | None:
-        """A run that was deleted, and that nobody can have back any more."""
-        return self._read(removal.forgettable, self.now())
+    projects = _reads(groups.read_projects)
+    users = _reads(groups.read_users)
+    run = _reads_now(details.read_run)
+    project_of = _reads(removal.project_of)
+    summary = _reads_now(summaries.read_summary)
+    state = _reads_now(summaries.read_state)
+    changed_since = _reads_now(listing.changed_since)
+    earlier_runs = _reads_now(listing.earlier_runs)
+    replays = _reads(listing.replays)
+    changes = _reads(listing.read_changes)
+    edit_run = _writes(listing.edit_run)
+    delete_run = _writes(removal.delete_run)
+    restore_run = _writes(removal.restore_run)
+    forgettable = _reads_now(removal.forgettable)
 
     def forget_some(self, run_id: str) -> None:
         """Take away part of a run from :meth:`forgettable`."""
 
         def forget(connection: Connection) -> None:
-            if removal.forget_some(connection, run_id, self.now()):
+            if removal.forget_some(connection, self.now(), run_id):
                 self._writer.forget(run_id)
 
         self.write(forget)
 
     # --- what was recorded ------------------------------------------------------------------------
 
-    def main_loader(self, run_id: str) -> str | None:
-        """The loader that was judged, else the one that most time was spent with; ``None``: no step yet."""
-        with self._readers.begin() as connection:
-            summaries.run_row(connection, run_id)
-            return summaries.main_loader(connection, run_id)
+    main_loader = _reads(summaries.read_main_loader)
+    worker_loader = _reads(newest_loader)
+    retention_policy = _reads(read_retention)
+
+    def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
+        """From now on, as the project wants it."""
+        self.write(lambda connection: save_policy(connection, project, policy))
 
     def step_totals(self, run_id: str, loader: str) -> list[StepTotals]:
         """One a rank, by rank."""
@@ -288,83 +272,36 @@ class Store:
             newest = select(func.max(tables.track.c.dropped_at)).where(tables.track.c.run_id == run_id)
             return connection.execute(newest).scalar()
 
-    def retention_policy(self, project: str) -> tuple[RetentionPolicy, StorageUse]:
-        """What the project set for itself, and what it takes."""
-        return self._read(lambda connection: (read_policy(connection, project), read_storage_use(connection, project)))
-
-    def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
-        """From now on, as the project wants it."""
-        self.write(lambda connection: save_policy(connection, project, policy))
-
     def workers(self, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
         """By worker number: lives, and the samples of the newest."""
         with self.reading() as reader:
-            started_at = summaries.run_row(reader.connection, run_id)["started_at"]
-            return read_workers(reader, run_id, rank, loader, started_at)
+            summaries.run_row(reader.connection, run_id)
+            return read_workers(reader, run_id, rank, loader)
 
-    def worker_loader(self, run_id: str, rank: int) -> str | None:
-        """The loader whose workers of this rank started last; ``None``: none had workers."""
-        return self._read(newest_loader, run_id, rank)
+    # --- diagnoses, and what they say of all runs ---------------------------------------------------
 
-    def epochs(self, run_id: str) -> list[EpochInfo]:
-        """Of all ranks and loaders, oldest first."""
-        with self._readers.begin() as connection:
-            started_at = summaries.run_row(connection, run_id)["started_at"]
-            return details.read_epochs(connection, run_id, started_at)
-
-    # --- diagnoses -------------------------------------------------------------------------------
-
-    def diagnosis(self, run_id: str) -> Diagnosis | None:
-        """The last one, as it was saved; ``None``: not judged yet."""
-        return self._read(diagnoses.read_diagnosis, run_id)
-
-    def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
-        """In place of the run's last one; the list of runs shows its figures from now on. ``False``: nothing new."""
-        return self.write(lambda connection: diagnoses.save_diagnosis(connection, diagnosis, self.now()))
+    diagnosis = _reads(diagnoses.read_diagnosis)
+    save_diagnosis = _writes(diagnoses.save_diagnosis)
+    note_judged = _writes(diagnoses.note_judged)
+    unjudged = _reads_now(diagnoses.unjudged)
+    team_runs = _reads(read_team_runs)
+    team_run = _reads(read_team_run)
+    proven = _reads(read_proven)
 
     def claim(self, run_id: str, judge: str) -> bool:
         """Whether the process called ``judge`` is to judge the run now, and no other one."""
         if not self.is_shared:
             return True
-        return self.write(lambda connection: locks.claim_run(connection, run_id, judge, self.now()))
+        return self.write(lambda connection: locks.claim_run(connection, self.now(), run_id, judge))
 
     def release(self, judge: str) -> None:
         """It judges no more."""
         if self.is_shared:
             self.write(lambda connection: locks.release_runs(connection, judge))
 
-    def changes(self, since: datetime) -> list[RunChange]:
-        """Runs that any process wrote of since then, the oldest change first."""
-        return self._read(listing.read_changes, since)
-
-    def sightings(self, since: datetime, cause: CauseName | None = None) -> list[Sighting]:
-        """Judged runs that lived since then, as far as they concern one another; oldest first; or those of a cause."""
-        return self._read(read_sightings, since, cause)
-
-    def sighting(self, run_id: str) -> Sighting:
-        """One run, judged or not."""
-        return self._read(read_sighting, run_id)
-
     def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow]:
         """What each rank of these running runs uses now, to about two seconds, as ``connection`` sees it."""
         return self._newest.read(connection, run_ids, self.now())
-
-    def proven(self, project: str | None = None) -> list[LedgerEntry]:
-        """What every run that carried an advice gained by it, or those of a project; oldest first."""
-        return self._read(read_proven, project)
-
-    def note_judged(self, run_id: str, spark: Sequence[float | None]) -> None:
-        """The run as it stands was judged, or could not be. ``spark``: see :class:`RunSummary`."""
-        self.write(lambda connection: diagnoses.note_judged(connection, run_id, spark, self.now()))
-
-    def unjudged(self) -> list[str]:
-        """Runs to which something happened since they were judged, the newest first."""
-        return self._read(diagnoses.unjudged, self.now())
-
-    def _read(self, read: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
-        """What ``read`` finds in one state of the database."""
-        with self._readers.begin() as connection:
-            return read(connection, *arguments, **named)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction that writes, and return what it returned; on return it is on disk."""
@@ -372,8 +309,8 @@ class Store:
 
     def _rows(self, kind: type[Rows], run_id: str, rank: int, lane: str, last: int | None) -> Rows:
         with self.reading() as reader:
-            started_at = summaries.run_row(reader.connection, run_id)["started_at"]
-            return read_rows(kind, reader, run_id, rank, lane, started_at, last)
+            summaries.run_row(reader.connection, run_id)
+            return read_rows(kind, reader, run_id, rank, lane, last)
 
     def _tell(self, run_ids: set[str]) -> None:
         for heard in self._listeners:

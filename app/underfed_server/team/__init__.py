@@ -1,1 +1,1 @@
-"""What only several runs together show: a cause that they share, and how advice has come true."""
+"""What only several runs together show: causes that they share, hours lost, hosts, and how advice turned out."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from underfed_server.model import HostCores, HostRun
 
 SCARCE_FRACTION = 0.05
-"""Of the cores or the memory left: below it whoever needs more takes it from another run."""
+"""Of the cores or the memory left: with less, a run that needs more takes it from another."""
 
 OTHERS_FRACTION = 0.20
 """Of the cores: less is the system's own work and noise."""

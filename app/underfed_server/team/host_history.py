@@ -1,4 +1,4 @@
-"""What a host did over a stretch of time: its cores, memory, disks and networks, and the runs on it."""
+"""What a host did in a time range: its cores, memory, disks and networks, and the runs on it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from underfed_server.model import HostHistory, HostSeries, Unit
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.lanes import HOST, PROCESS
 from underfed_server.store.databases.tables import MICROSECOND
-from underfed_server.store.reading.series import read_series_between
+from underfed_server.store.reading.current_usage import HELD
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store
-from underfed_server.store.team.machines import Placed, RankThere, read_placed, read_ranks
-from underfed_server.team.host_use import cpus_seen, host_run, is_limited, reasons_of, widest_facts
+from underfed_server.store.team.runs_on_hosts import RankOnHost, RunOnHost, read_ranks_on_hosts, read_runs_on_hosts
+from underfed_server.team.current_hosts import cpus_seen, host_run, is_limited, reasons_of, widest_facts
 
 MOST_RUNS = 100
-"""In one picture: those that were there last."""
+"""In one chart: those that were there last."""
 
 MOST_RANKS = 400
 """Of these runs on the host: each has samples of its own, of which reading takes about a millisecond."""
 
-HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_bytes", *RATES)
+HELD_OR_MOVED = (*HELD, *RATES)
 SAMPLE_US = 1_000_000
 """They come once a second (docs/wire.md)."""
 
@@ -37,7 +38,7 @@ UNITS: dict[str, Unit] = {
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The stretch, cut into intervals."""
+    """The time that is asked for, cut into intervals."""
 
     from_at: datetime
     to_at: datetime
@@ -57,27 +58,27 @@ class _Span:
 class _Lane:
     """Samples of one rank, brought to the span's intervals. NaN: none was taken then."""
 
-    rank: RankThere
+    rank: RankOnHost
     columns: dict[str, Column]
 
 
 def read_history(
     store: Store, hostname: str, from_at: datetime, to_at: datetime, buckets: int, project: str | None = None
 ) -> HostHistory:
-    """As far as the runs of ``project`` tell of it, where one is named."""
+    """As the runs of ``project`` recorded it, where one is named."""
     span = _Span(from_at, to_at, buckets)
     with store.reading() as reader:
-        runs = read_placed(
+        runs = read_runs_on_hosts(
             reader.connection, from_at, store.now(), until=to_at, hostname=hostname, project=project
         )[:MOST_RUNS]  # fmt: skip
-        told = read_ranks(reader.connection, [run.run_id for run in runs])
+        told = read_ranks_on_hosts(reader.connection, [run.run_id for run in runs])
         ranks = [rank for rank in told if rank.hostname == hostname]
         placed = {run.run_id: run for run in runs}
-        hosts = list(_read(reader, ranks, placed, span, HOST, HELD))
+        hosts = list(_read(reader, ranks, placed, span, HOST, HELD_OR_MOVED))
         own = list(_read(reader, ranks[:MOST_RANKS], placed, span, PROCESS, (OWN_CORES,)))
     widest = widest_facts(ranks)
     hosts.sort(key=lambda lane: -cpus_seen(lane.rank))
-    held = {name: _filled([lane.columns[name] for lane in hosts], span) for name in HELD}
+    held = {name: _filled([lane.columns[name] for lane in hosts], span) for name in HELD_OR_MOVED}
     limit, total, shm = (widest.get(name) for name in ("memory_limit_bytes", "memory_total_bytes", "shm_total_bytes"))
     limited = is_limited(limit, total)
     columns = {rate: held[rate] for rate in RATES} | {
@@ -103,8 +104,8 @@ def read_history(
 
 def _read(
     reader: Reader,
-    ranks: Sequence[RankThere],
-    placed: dict[str, Placed],
+    ranks: Sequence[RankOnHost],
+    placed: dict[str, RunOnHost],
     span: _Span,
     lane: str,
     names: Sequence[str],
@@ -113,8 +114,8 @@ def _read(
         run = placed[rank.run_id]
         before_us = (span.from_at - run.started_at) // MICROSECOND
         share = (min(run.ended_at, span.to_at) - max(run.started_at, span.from_at)) // MICROSECOND / span.us
-        found = read_series_between(
-            reader, run.run_id, rank.rank, lane, run.started_at,
+        found = read_series(
+            reader, run.run_id, rank.rank, lane,
             names=names, buckets=max(1, round(span.buckets * share)), from_us=before_us, to_us=before_us + span.us,
         )  # fmt: skip
         if found is not None:
@@ -147,7 +148,7 @@ def _left(total: float | None, free: Column) -> Column:
     return np.full(len(free), np.nan) if total is None else np.maximum(0.0, total - free)
 
 
-def _own(lanes: Sequence[_Lane], placed: dict[str, Placed], span: _Span, *, is_whole: bool) -> Column:
+def _own(lanes: Sequence[_Lane], placed: dict[str, RunOnHost], span: _Span, *, is_whole: bool) -> Column:
     """Of all ranks together. Where one that lived then is not known, a part would look like the whole."""
     total = np.zeros(span.buckets) if lanes and is_whole else np.full(span.buckets, np.nan)
     for lane in lanes:

@@ -1,4 +1,4 @@
-"""How advice turned out: how often predictions were right, and how much of the lost time it would have saved."""
+"""How advice turned out: how often predictions were right, and how much lost time it would have saved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import median
 
 from underfed_server.model import HitRate, LedgerEntry
 from underfed_server.names import CauseName, ChangeName
-from underfed_server.store.team.sightings import Sighting
+from underfed_server.store.team.team_runs import TeamRun
 
 
 def hit_rates(entries: Sequence[LedgerEntry]) -> list[HitRate]:
@@ -60,7 +60,7 @@ class Recoverable:
     high: float | None
 
 
-def recoverable(run: Sighting) -> Recoverable | None:
+def recoverable(run: TeamRun) -> Recoverable | None:
     """How much of what the run lost its best advice would have saved. ``None``: no gain was predicted.
 
     With a speed-up of s the run's work takes 1 / s of its hours: ``used × (1 − 1 / s)`` are saved, and never more than
@@ -88,7 +88,7 @@ def together(parts: Iterable[tuple[float, Recoverable | None]]) -> Recoverable |
     )
 
 
-def _saved(run: Sighting, speedup: float) -> float:
+def _saved(run: TeamRun, speedup: float) -> float:
     return min(run.hours_lost, max(0.0, run.hours_used * (1 - 1 / speedup))) if speedup > 0 else 0.0
 
 

@@ -70,3 +70,10 @@ ROLLED_UP_FIRST = {
 @pytest.mark.parametrize("kind", RECORDED)
 def test_new_measures_come_after_those_that_roll_ups_on_disk_have(kind: str) -> None:
     assert tuple(MEASURES[kind])[: len(ROLLED_UP_FIRST[kind])] == ROLLED_UP_FIRST[kind]
+
+
+def test_the_name_of_a_column_ends_in_its_unit() -> None:
+    """Agents convert by the name, the service labels by the declaration."""
+    declared = [(name, each.unit) for columns in RECORDED.values() for name, each in columns.items()]
+    for ending, unit in (("_us", "us"), ("_bytes", "bytes"), ("_fraction", "fraction"), ("_w", "w")):
+        assert [name for name, its in declared if (its == unit) != name.endswith(ending)] == []

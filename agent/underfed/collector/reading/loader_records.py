@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from underfed.collector.reading.batches import Load, LoaderBatches
+from underfed.collector.reading.batches import LoaderBatches, Row
 from underfed.collector.reading.overhead import Overhead
 from underfed.collector.reading.repeats import LoaderRepeats
 from underfed.collector.reading.resume import LoaderResume
@@ -25,6 +25,9 @@ PASSES = 16
 IteratorPass = tuple[int, int]
 """Iterator, and its pass over the data."""
 
+Load = tuple[int, Row]
+"""Epoch, and how one batch was loaded."""
+
 
 class LoaderRecords:
     """One loader's step ring and the rings of its iterators' workers. Instants are turned to run-clock µs here."""
@@ -37,7 +40,7 @@ class LoaderRecords:
         self.steps.open = {epoch.epoch_index: epoch for epoch in resume.open_epochs}
         self.batches = LoaderBatches(loader)
         self.shape = resume.shape
-        """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to look at."""
+        """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to count."""
         self._repeats = LoaderRepeats(resume.repeats)
         self.workers_cpu_us: dict[RingName, int] = {}
         """Of each worker's process since it started, as of its newest batch."""
@@ -45,7 +48,7 @@ class LoaderRecords:
         self._origin_ns = origin_ns
         self._overhead = overhead
         self._epochs: dict[IteratorPass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
-        self._held: dict[IteratorPass, list[Load]] = {}
+        self._held: dict[IteratorPass, list[Row]] = {}
         self._halves: dict[RingName, Record] = {}
         self._readers: Mapping[int, Callable[[RingName, int, Record], None]] = {
             ring_format.STEP: lambda _, epoch, each: self._step(epoch, each),
@@ -68,7 +71,9 @@ class LoaderRecords:
 
     def resume(self) -> LoaderResume:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
-        return LoaderResume(self.steps.next_step, list(self.steps.open.values()), passes, self.shape, self.repeats)
+        # Requests whose steps are not over are lost with this process.
+        open_epochs = [replace(epoch, pending=None, ahead=None) for epoch in self.steps.open.values()]
+        return LoaderResume(self.steps.next_step, open_epochs, passes, self.shape, self.repeats)
 
     def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
         """From the training process."""
@@ -102,13 +107,13 @@ class LoaderRecords:
         for ring, half in list(self._halves.items()):
             self._loaded(ring, self._load(ring, half, None))
         self._halves.clear()
-        self.dropped_batches += sum(len(loads) for loads in self._held.values())
+        self.dropped_batches += sum(map(len, self._held.values()))
         self._held.clear()
         self.steps.finish()
         self.batches.finish()
 
     def _begin_epoch(self, epoch: int, each: Record) -> None:
-        _, iterator, number, started_ns, constructed_ns, first_step, drawn, _ = each
+        _, iterator, number, started_ns, constructed_ns, first_step, sampler, _ = each
         for left in list(self.steps.open):
             self.batches.end_epoch(left)
         start_us = self._us(started_ns)
@@ -117,26 +122,26 @@ class LoaderRecords:
             OpenEpoch(
                 epoch,
                 start_us,
-                iterator_us,
                 first_step,
+                iterator_us,
                 last_us=start_us,
-                sampler_us=_known_us(drawn >> 1),
-                fetches_ahead=bool(drawn & 1),
+                sampler_us=_known_us(sampler >> 1),
+                fetches_ahead=bool(sampler & 1),
             )
         )
         self._epochs[iterator, number] = epoch
         if len(self._epochs) > PASSES:
             del self._epochs[next(iter(self._epochs))]
-        for load in self._held.pop((iterator, number), ()):
-            self.batches.loaded(replace(load, epoch_index=epoch))
+        for row in self._held.pop((iterator, number), ()):
+            self.batches.loaded(epoch, row)
 
     def _step(self, epoch: int, each: Record) -> None:
         _, entered_ns, left_ns, packed, batch_index, step_index, received_ns, _ = each
-        depth, is_timed, drawn_ns = ring_format.unpack_request(packed)
+        depth, is_timed, sampler_ns = ring_format.unpack_request(packed)
         if received_ns >= entered_ns:
             self.batches.arrived(epoch, batch_index, self._us(received_ns))
         entered_us, left_us = self._us(entered_ns), self._us(left_ns)
-        self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(drawn_ns), is_timed))
+        self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(sampler_ns), is_timed))
 
     def _own_batch(self, ring: RingName, epoch: int, each: Record) -> None:
         """Loaded by the training process, which has it then."""
@@ -149,7 +154,7 @@ class LoaderRecords:
 
     def _later(self, each: Record) -> None:
         columns = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
-        self.steps.later(each[1], {name: _known_us(each[place]) for place, name in enumerate(columns, start=2)})
+        self.steps.later(each[1], {name: _later(name, each[place]) for place, name in enumerate(columns, start=2)})
 
     def _shape(self, _: RingName, __: int, each: Record) -> None:
         self.shape = each[1], each[2]
@@ -177,31 +182,36 @@ class LoaderRecords:
         unknown = (0, 0, *[NOT_MEASURED] * 6)
         _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = detail if detail is not None else unknown
         start_us = self._us(started_ns)
-        return Load(
-            epoch_index=head >> ring_format.EPOCH_SHIFT,
-            batch_index=batch_index,
-            worker=NOT_MEASURED if ring.worker is None else ring.worker,
-            start_us=start_us,
-            end_us=min(self._us(ended_ns), start_us + LONGEST_US),
-            cpu_us=_us(cpu_ns),
-            runqueue_us=_us(runqueue_ns),
-            collate_us=_us(collate_ns),
-            process_cpu_us=_us(process_cpu_ns),
-            asked_bytes=asked_bytes,
-            read_bytes=read_bytes,
-            samples=samples,
-        )
+        load_us = min(self._us(ended_ns) - start_us, LONGEST_US)
+        # The three add up to the load: the clocks differ by microseconds, and blocked gives way.
+        cpu_us = min(_us(cpu_ns), load_us)
+        runqueue_us = min(max(0, _us(runqueue_ns)), load_us - cpu_us)
+        has_runqueue = runqueue_ns != NOT_MEASURED
+        return head >> ring_format.EPOCH_SHIFT, {
+            "batch_index": batch_index,
+            "worker": ring.worker,
+            "start_us": start_us,
+            "load_us": load_us,
+            "cpu_us": cpu_us,
+            "process_cpu_us": None if process_cpu_ns < 0 else min(_us(process_cpu_ns), LONGEST_US),
+            "runqueue_us": runqueue_us if has_runqueue else None,
+            "blocked_us": load_us - cpu_us - runqueue_us if has_runqueue else None,
+            "collate_us": min(_us(collate_ns), load_us),
+            "asked_bytes": _known(asked_bytes),
+            "read_bytes": _known(read_bytes),
+            "samples": _known(samples),
+        }
 
     def _loaded(self, ring: RingName, load: Load) -> None:
+        epoch, row = load
         if ring.iterator is None:
-            self.batches.loaded(load)
+            self.batches.loaded(epoch, row)
             return
-        number = (ring.iterator, load.epoch_index)
-        epoch = self._epochs.get(number)
-        if epoch is not None:
-            self.batches.loaded(load if epoch == load.epoch_index else replace(load, epoch_index=epoch))
-        elif sum(len(loads) for loads in self._held.values()) < HELD:
-            self._held.setdefault(number, []).append(load)
+        number = (ring.iterator, epoch)
+        if number in self._epochs:
+            self.batches.loaded(self._epochs[number], row)
+        elif sum(map(len, self._held.values())) < HELD:
+            self._held.setdefault(number, []).append(row)
         else:
             self.dropped_batches += 1
 
@@ -213,5 +223,16 @@ def _us(duration_ns: int) -> int:
     return NOT_MEASURED if duration_ns < 0 else (duration_ns + 500) // 1000
 
 
+def _known(value: int) -> int | None:
+    return None if value == NOT_MEASURED else value
+
+
 def _known_us(duration_ns: int) -> int | None:
     return None if duration_ns < 0 else _us(duration_ns)
+
+
+def _later(name: str, value: int) -> int | None:
+    """In the unit that the column's name ends in."""
+    if value < 0:
+        return None
+    return min(LONGEST_US, _us(value)) if name.endswith("_us") else value

@@ -10,12 +10,12 @@ from underfed.errors import RingError
 from underfed.exchange.ring import RingReader
 from underfed.exchange.ring_format import Record
 from underfed.exchange.run_files import RingName, ring_name
-from underfed.host.files import DirectoryChanges
+from underfed.host.files import Changes
 
 FILLING = 8
 """A ring that is unread to an eighth is drained at once, not with the next window."""
 
-DOUBTS = 8
+TRIES = 8
 """A file with a ring's name that is no ring is tried again so often, for two seconds: it may be incomplete."""
 
 
@@ -39,9 +39,9 @@ class RankRings:
         self._in_order: list[tuple[RingName, RingReader]] = []
         """Steps first, see ``mark``."""
         self._worker_pids: dict[RingName, int] = {}
-        self._doubtful: dict[str, int] = {}
+        self._tries: dict[str, int] = {}
         """File name → how often it was no ring yet."""
-        self._changes = DirectoryChanges(directory)
+        self._changes = Changes(directory)
         self._refused: set[str] = set()
         self.failures = 0
         """Files that have a ring's name and are no rings."""
@@ -51,7 +51,7 @@ class RankRings:
 
         Step rings first: then every arrival in them finds its batch in a worker's ring.
         """
-        if self._changes.has_changed() or self._doubtful:
+        if self._changes.has_changed() or self._tries:
             self._find()
         if len(self._in_order) != len(self._readers):
             self._arrange()
@@ -107,16 +107,16 @@ class RankRings:
                 continue
             try:
                 self._readers[ring] = path, RingReader(path, self._positions.get(path.name, 1))
-                self._doubtful.pop(path.name, None)
+                self._tries.pop(path.name, None)
             except FileNotFoundError:
-                self._doubtful.pop(path.name, None)  # the trainer removed it meanwhile
+                self._tries.pop(path.name, None)  # the trainer removed it meanwhile
             except (RingError, OSError, ValueError):
-                self._doubt(path.name)
+                self._count_try(path.name)
 
-    def _doubt(self, name: str) -> None:
-        self._doubtful[name] = self._doubtful.get(name, 0) + 1
-        if self._doubtful[name] >= DOUBTS:
-            del self._doubtful[name]
+    def _count_try(self, name: str) -> None:
+        self._tries[name] = self._tries.get(name, 0) + 1
+        if self._tries[name] >= TRIES:
+            del self._tries[name]
             self._refused.add(name)
             self.failures += 1
 

@@ -21,11 +21,6 @@ class LoaderResume:
     repeats: tuple[int, int] | None = None
     """Batches of an iterable data set that were compared, and those that two workers gave."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Without the requests whose steps are not over: they are lost with this process."""
-        unfinished = {"pending": None, "ahead": None}
-        return {**_shallow(self), "open_epochs": [{**_shallow(epoch), **unfinished} for epoch in self.open_epochs]}
-
 
 @dataclass(frozen=True, slots=True)
 class WorkerResume:
@@ -34,8 +29,8 @@ class WorkerResume:
     loader: int
     iterator: int
     worker: int
-    start_us: int | None
-    epoch_index: int | None
+    start_us: int | None = None
+    epoch_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +49,16 @@ class Resume:
     losses: Losses = field(default_factory=Losses)
     """With what this collector had read and not put into a window: lost if it is killed."""
 
-    def as_json(self) -> dict[str, Any]:
-        loaders = {index: loader.as_json() for index, loader in self.loaders.items()}
-        workers = [_shallow(worker) for worker in self.workers]
-        return {**_shallow(self), "loaders": loaders, "workers": workers, "losses": _shallow(self.losses)}
-
 
 def from_json(part: Mapping[str, Any]) -> Resume:
+    """The inverse of ``wire.as_json``, which leaves out what is ``None``."""
     loaders = {int(index): _loader(loader) for index, loader in part["loaders"].items()}
-    workers = [WorkerResume(**worker) for worker in part.get("workers", ())]
+    workers = [WorkerResume(**worker) for worker in part["workers"]]
     return Resume(**{**part, "loaders": loaders, "workers": workers, "losses": Losses(**part["losses"])})
 
 
-def _shallow(part: Any) -> dict[str, Any]:
-    """``asdict`` copies all the way down, which took a quarter of the collector's time."""
-    return {name: getattr(part, name) for name in part.__slots__}
-
-
 def _loader(part: Mapping[str, Any]) -> LoaderResume:
-    open_epochs = [OpenEpoch(**epoch) for epoch in part["open_epochs"]]
+    pairs = {name: tuple(part[name]) for name in ("shape", "repeats") if name in part}
     passes = [(iterator, pass_index, epoch) for iterator, pass_index, epoch in part["passes"]]
-    return LoaderResume(part["next_step"], open_epochs, passes, _pair(part["shape"]), _pair(part.get("repeats")))
-
-
-def _pair(part: Any) -> tuple[int, int] | None:
-    return (part[0], part[1]) if part is not None else None
+    open_epochs = [OpenEpoch(**epoch) for epoch in part["open_epochs"]]
+    return LoaderResume(**{**part, "open_epochs": open_epochs, "passes": passes, **pairs})

@@ -30,7 +30,7 @@ class Request:
     entered_us: int
     left_us: int
     depth: int
-    drawn_us: int = NOT_MEASURED
+    sampler_us: int = NOT_MEASURED
     """Sampler time within the request."""
     is_timed: bool = False
     """Its device times are still to come."""
@@ -49,7 +49,7 @@ class Stretch:
     step_us: list[int | None] = field(default_factory=list)
     patience: int = PATIENCE
 
-    def goes_on_with(self, request: Request) -> bool:
+    def continues_with(self, request: Request) -> bool:
         """Not where another iterator of the loader had the step in between."""
         return not self.requests or request.step_index == self.requests[-1].step_index + 1
 
@@ -63,7 +63,7 @@ class Stretch:
         first = self.requests[0]
         times = [device.get(request.step_index, {}) for request in self.requests]
         later = (name for names in LATER_COLUMNS.values() for name in names)
-        drawn = [request.drawn_us for request in self.requests]
+        sampled = [request.sampler_us for request in self.requests]
         batch_index = [request.batch_index for request in self.requests]
         depths = [request.depth for request in self.requests]
         is_consecutive = batch_index == list(range(first.batch_index, first.batch_index + len(batch_index)))
@@ -77,7 +77,7 @@ class Stretch:
             data_wait_us=[min(LONGEST_US, request.left_us - request.entered_us) for request in self.requests],
             queue_depth=depths if min(depths) >= 0 else None,
             batch_index=None if is_consecutive else batch_index,
-            sampler_us=[min(LONGEST_US, each) for each in drawn] if min(drawn) >= 0 else None,
+            sampler_us=[min(LONGEST_US, each) for each in sampled] if min(sampled) >= 0 else None,
             **{name: _sampled([each.get(name) for each in times]) for name in later},
         )
 
@@ -88,8 +88,8 @@ class OpenEpoch:
 
     epoch_index: int
     start_us: int
-    iterator_us: int | None
     first_step_index: int
+    iterator_us: int | None = None
     startup_us: int | None = None
     steps: int = 0
     pending: Request | None = None
@@ -131,7 +131,7 @@ class LoaderSteps:
         for other in list(self.open.values()):
             self._leave(other)
         self.open[epoch.epoch_index] = epoch
-        self._tell(epoch)
+        self._report(epoch)
 
     def step(self, epoch_index: int, request: Request) -> None:
         epoch = self._find(epoch_index)
@@ -158,7 +158,7 @@ class LoaderSteps:
         epoch.last_us = request.left_us
         if is_first and not missing:
             epoch.startup_us = request.left_us - epoch.start_us
-            self._tell(epoch)
+            self._report(epoch)
 
     def _hand_out(self, epoch: OpenEpoch, request: Request, missing: int = 0) -> None:
         """The batch that was asked for before this request is handed out after it: what the consumer waited for is this
@@ -169,16 +169,11 @@ class LoaderSteps:
         self._numbers[request.step_index] = ahead.step_index
         if len(self._numbers) > DEVICE_STEPS:
             del self._numbers[next(iter(self._numbers))]
-        drawn_us = request.drawn_us + ahead.drawn_us if is_first and request.drawn_us >= 0 else request.drawn_us
-        shifted = replace(
-            request,
-            step_index=ahead.step_index,
-            batch_index=ahead.batch_index,
-            entered_us=ahead.entered_us if is_first else request.entered_us,
-            depth=ahead.depth if is_first else request.depth,
-            drawn_us=drawn_us,
-        )
-        self._begin_step(epoch, shifted, missing)
+        handed_out = replace(request, step_index=ahead.step_index, batch_index=ahead.batch_index)
+        if is_first:
+            sampler_us = request.sampler_us + ahead.sampler_us if request.sampler_us >= 0 else NOT_MEASURED
+            handed_out = replace(handed_out, entered_us=ahead.entered_us, depth=ahead.depth, sampler_us=sampler_us)
+        self._begin_step(epoch, handed_out, missing)
 
     def end_epoch(self, epoch_index: int, entered_us: int, left_us: int, ended: str) -> None:
         """A request that gave no batch: it ends the step before it, and the epoch. A second one changes nothing."""
@@ -187,16 +182,16 @@ class LoaderSteps:
             return
         if ended == "exhausted" and epoch.ahead is not None:
             # The consumer of such an epoch learns here that the batch it holds is the last, and hands it out.
-            found_none = replace(epoch.ahead, entered_us=entered_us, left_us=left_us, drawn_us=0, is_timed=False)
+            found_none = replace(epoch.ahead, entered_us=entered_us, left_us=left_us, sampler_us=0, is_timed=False)
             self._hand_out(epoch, replace(found_none, depth=min(0, epoch.ahead.depth)))
             epoch.ahead = None
             left_us = max(left_us, epoch.last_us)
         else:
             self._end_step(epoch, entered_us)
         self._break(epoch)
-        self._tell(epoch, left_us, ended)
+        self._report(epoch, left_us, ended)
         if ended == "error":
-            self._keep(epoch)  # a program may catch it and go on
+            self._remember(epoch)  # a program may catch it and go on
 
     def later(self, step_index: int, times: DeviceTimes) -> None:
         """Columns of this step that became known after it, see ``ring_format.LATER_COLUMNS``."""
@@ -251,7 +246,7 @@ class LoaderSteps:
         if epoch_index in self._left:
             self.open[epoch_index] = self._left.pop(epoch_index)
         if epoch_index not in self.open:
-            self.open[epoch_index] = OpenEpoch(epoch_index, NOT_MEASURED, None, NOT_MEASURED)
+            self.open[epoch_index] = OpenEpoch(epoch_index, NOT_MEASURED, NOT_MEASURED)
         return self.open[epoch_index]
 
     def _end_step(self, epoch: OpenEpoch, ended_us: int) -> None:
@@ -274,7 +269,7 @@ class LoaderSteps:
 
     def _add(self, epoch: OpenEpoch, request: Request, step_us: int | None) -> None:
         stretch = self._growing.get(epoch.epoch_index)
-        if stretch is None or len(stretch.requests) >= STEPS or not stretch.goes_on_with(request):
+        if stretch is None or len(stretch.requests) >= STEPS or not stretch.continues_with(request):
             stretch = self._growing[epoch.epoch_index] = Stretch(epoch.epoch_index)
             self._stretches.append(stretch)
         stretch.requests.append(request)
@@ -284,15 +279,15 @@ class LoaderSteps:
         """Nobody saw it end, so it ended when it was last seen."""
         del self.open[epoch.epoch_index]
         self._break(epoch)
-        self._tell(epoch, epoch.last_us, "broken_off")
-        self._keep(epoch)
+        self._report(epoch, epoch.last_us, "broken_off")
+        self._remember(epoch)
 
-    def _keep(self, epoch: OpenEpoch) -> None:
+    def _remember(self, epoch: OpenEpoch) -> None:
         self._left[epoch.epoch_index] = epoch
         if len(self._left) > LEFT_EPOCHS:
             del self._left[min(self._left)]
 
-    def _tell(self, epoch: OpenEpoch, end_us: int | None = None, ended: str | None = None) -> None:
+    def _report(self, epoch: OpenEpoch, end_us: int | None = None, ended: str | None = None) -> None:
         if epoch.start_us == NOT_MEASURED:
             return
         self._unsent[epoch.epoch_index] = Epoch(
@@ -311,5 +306,4 @@ class LoaderSteps:
 
 def _sampled(column: list[int | None]) -> list[int | None] | None:
     """Absent where none of it was measured."""
-    measured = [None if value is None else min(LONGEST_US, value) for value in column]
-    return measured if any(value is not None for value in measured) else None
+    return column if any(value is not None for value in column) else None

@@ -88,14 +88,14 @@ class Workers:
                 elif kind == ring_format.WORKER_END and life is not None:
                     life.end(self._us(one[1]), "raised" if one[2] else "returned")
 
-    def look(self, at_us: int, is_training: Callable[[], bool]) -> None:
+    def sample(self, at_us: int, is_training: Callable[[], bool]) -> None:
         """Once a second: which workers run, and what each uses. ``is_training`` is called after one was found gone.
 
         A worker that is gone has died if the training goes on after that. Its last records may still be unread, so it
         counts as dead only when it is found gone for the second time.
         """
         there = {ring: life for ring, life in self._lives.items() if life.end_us is None}
-        self.living = {ring: usage for ring, life in there.items() if (usage := _look_at(life)) is not None}
+        self.living = {ring: usage for ring, life in there.items() if (usage := _usage_of(life)) is not None}
         gone = [life for ring, life in there.items() if ring not in self.living]
         if gone and is_training():
             for life in gone:
@@ -106,7 +106,7 @@ class Workers:
             columns = self._samples.setdefault((ring.loader, ring.worker or 0), Columns())
             columns.add(at_us, self._row(ring))
 
-    def look_closely(self, at_us: int) -> bool:
+    def sample_costly(self, at_us: int) -> bool:
         """Read one worker's PSS, if that is due, for its next sample."""
         for ring in self._newest():
             life = self._lives[ring]
@@ -214,7 +214,7 @@ class Workers:
         return to_us(instant_ns, self._origin_ns)
 
 
-def _look_at(life: Life) -> ProcessUsage | None:
+def _usage_of(life: Life) -> ProcessUsage | None:
     """A later process with the same pid is another."""
     usage = usage_of(life.pid)
     if usage is None:

@@ -14,7 +14,7 @@ MOST = 1024
 MAPS_BYTES = 1 << 20
 """So much of /proc/PID/maps is read: a process that imported torch has 150 KB there."""
 
-NOWHERE = (
+SYSTEM_PATHS = (
     *(
         "/proc/",
         "/sys/",
@@ -79,4 +79,4 @@ def is_data(path: str) -> bool:
         return False
     if path.startswith(SHARED_MEMORY):
         return not path.removeprefix(SHARED_MEMORY).startswith(SHARED)
-    return not path.startswith(NOWHERE)
+    return not path.startswith(SYSTEM_PATHS)

@@ -16,6 +16,7 @@ from underfed.collector.wire import HostFacts
 from underfed.exchange.run_files import SHARED_MEMORY
 from underfed.host import cgroup, procfs
 from underfed.host.calibration import read_cached
+from underfed.host.files import read_text
 
 CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
 """Columns of /proc/stat. psutil has them too, but not which CPU a line is about when some are offline."""
@@ -62,11 +63,10 @@ def open_files_limit(pid: int = 0, is_hard: bool = False) -> int | None:
 
 def numa_nodes() -> int | None:
     """Nodes that have memory."""
-    try:
-        text = NODES_WITH_MEMORY.read_text()
-    except OSError:
+    text = read_text(NODES_WITH_MEMORY)
+    if text is None:
         return None
-    ranges = [each.split("-") for each in text.strip().split(",") if each]
+    ranges = [each.split("-") for each in text.split(",") if each]
     return sum(int(ends[-1]) - int(ends[0]) + 1 for ends in ranges)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 Row = Mapping[str, int | float | bool | None]
 
-LOOKING_SHARE = 2000
+MEASURING_SHARE = 2000
 """All costly measurements of a collector take at most one part in so many of a core: a twentieth of its 1 %."""
 
 
@@ -42,10 +42,10 @@ class Pace:
         return time.monotonic() >= self._due
 
     @contextmanager
-    def look(self) -> Iterator[None]:
+    def measuring(self) -> Iterator[None]:
         """Around one. What counts is the CPU time of this thread, the kernel's part included."""
         before = time.thread_time()
         try:
             yield
         finally:
-            self._due = time.monotonic() + (time.thread_time() - before) * LOOKING_SHARE
+            self._due = time.monotonic() + (time.thread_time() - before) * MEASURING_SHARE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from underfed.collector.sampling.data_files import data_files
@@ -53,14 +53,14 @@ class RankStorage:
     def __init__(self) -> None:
         self._loaders: dict[int, LoaderStorage] = {}
 
-    def look_closely(
+    def sample_costly(
         self, at_us: int, readers: Mapping[int, Sequence[int]], paths: Mapping[int, Sequence[str]]
     ) -> bool:
         """At one process of one loader that is due. ``readers``: by loader, the pids of those that read for it."""
         for index, pids in readers.items():
             loader = self._loaders.setdefault(index, LoaderStorage())
             if at_us >= loader.due_us and (pids or loader.paths != paths.get(index, ())):
-                self._look(loader, pids, paths.get(index, ()))
+                self._sample(loader, pids, paths.get(index, ()))
                 loader.due_us = at_us + loader.pause_us
                 loader.pause_us = min(2 * loader.pause_us, LONGEST_PAUSE_US)
                 return True
@@ -70,7 +70,9 @@ class RankStorage:
         """What is new or changed. ``name`` gives a loader's name."""
         taken = []
         for index, loader in self._loaders.items():
-            taken += [_wire(name(index), loader.found[point]) for point in sorted(loader.unsent)]
+            for found in (loader.found[point] for point in sorted(loader.unsent)):
+                where = asdict(found.location)
+                taken.append(Storage(name(index), **where, files_seen=len(found.files), example=found.example))
             loader.unsent.clear()
         return taken
 
@@ -84,26 +86,26 @@ class RankStorage:
         loader = self._loaders.get(index)
         return loader.reason if loader is not None and not loader.found else None
 
-    def _look(self, loader: LoaderStorage, pids: Sequence[int], paths: Sequence[str]) -> None:
+    def _sample(self, loader: LoaderStorage, pids: Sequence[int], paths: Sequence[str]) -> None:
         if paths != loader.paths:
             loader.paths = paths
-            _note(loader, [str(Path(path).resolve()) for path in paths], read_mounts())
+            _add_files(loader, [str(Path(path).resolve()) for path in paths], read_mounts())
         if pids:
             pid = pids[loader.turn % len(pids)]
             loader.turn += 1
             with suppress(FileNotFoundError, ProcessLookupError):  # gone: another process will show it
-                _look_at(loader, pid)
+                _add_files_of(loader, pid)
 
 
-def _look_at(loader: LoaderStorage, pid: int) -> None:
+def _add_files_of(loader: LoaderStorage, pid: int) -> None:
     try:
-        _note(loader, data_files(pid), read_mounts(pid))
+        _add_files(loader, data_files(pid), read_mounts(pid))
         loader.reason = None
     except PermissionError:
         loader.reason = HIDDEN
 
 
-def _note(loader: LoaderStorage, files: Iterable[str], mounts: Sequence[Mount]) -> None:
+def _add_files(loader: LoaderStorage, files: Iterable[str], mounts: Sequence[Mount]) -> None:
     for path in sorted(files):
         mount = holding(path, mounts)
         if mount is None or (mount.point not in loader.found and len(loader.found) >= MOUNTS):
@@ -115,8 +117,3 @@ def _note(loader: LoaderStorage, files: Iterable[str], mounts: Sequence[Mount]) 
         if is_room and hash(path) not in found.files:
             found.files.add(hash(path))
             loader.unsent.add(mount.point)
-
-
-def _wire(name: str, found: Found) -> Storage:
-    place = found.location
-    return Storage(name, place.mount, place.file_system, place.device, place.kind, len(found.files), found.example)

@@ -6,7 +6,7 @@ container with one of its own, the container's. What bypasses the kernel's netwo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ class Traffic:
     """Of the disks and networks that were there when it was constructed."""
 
     def __init__(self) -> None:
-        self._disks = _disks(_asked(_disk_counters))
-        self._networks = _networks(_asked(_network_counters))
+        self._disks = _disks(_disk_counters())
+        self._networks = _networks(_network_counters())
 
     @property
     def missing(self) -> dict[str, str]:
@@ -33,8 +33,8 @@ class Traffic:
         return {name: reason for name, reason in reasons.items() if reason is not None}
 
     def sample(self) -> Row:
-        disks = _chosen(_disk_counters, self._disks)
-        networks = _chosen(_network_counters, self._networks)
+        disks = [each for name, each in _disk_counters().items() if name in self._disks]
+        networks = [each for name, each in _network_counters().items() if name in self._networks]
         return {
             "disk_read_bytes": _total(disks, "read_bytes"),
             "disk_written_bytes": _total(disks, "write_bytes"),
@@ -57,24 +57,19 @@ def _networks(names: Iterable[str]) -> frozenset[str]:
     return frozenset(real or outside)
 
 
-def _disk_counters() -> dict[str, Any]:
-    return dict(psutil.disk_io_counters(perdisk=True, nowrap=False) or {})
+def _disk_counters() -> Mapping[str, Any]:
+    return _known(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False))
 
 
-def _network_counters() -> dict[str, Any]:
-    return dict(psutil.net_io_counters(pernic=True, nowrap=False) or {})
+def _network_counters() -> Mapping[str, Any]:
+    return _known(lambda: psutil.net_io_counters(pernic=True, nowrap=False))
 
 
-def _asked(counters: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _known(counters: Callable[[], Mapping[str, Any] | None]) -> Mapping[str, Any]:
     try:
-        return counters()
+        return counters() or {}
     except (OSError, RuntimeError, ValueError):
         return {}  # some containers hide them; psutil raises NotImplementedError, a RuntimeError, where it finds none
-
-
-def _chosen(counters: Callable[[], dict[str, Any]], names: frozenset[str]) -> list[Any]:
-    found = _asked(counters) if names else {}
-    return [found[name] for name in names if name in found]
 
 
 def _total(counters: list[Any], quantity: str) -> int | None:

@@ -15,7 +15,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from underfed.collector.spool.spool_directory import SpoolDirectory, spares
+from underfed.collector.spool.spool_directory import SpoolDirectory, leaves_room
 from underfed.exchange.run_files import make_private
 
 HEAD = struct.Struct("<4sIII")
@@ -171,5 +171,5 @@ class Segment:
 
 def _write(file: FileIO, content: bytes) -> None:
     """All of it; a full disk may take a part, and one that is nearly full is left to others."""
-    if not spares(file.fileno(), len(content)) or file.write(content) < len(content):
+    if not leaves_room(file.fileno(), len(content)) or file.write(content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -21,7 +21,7 @@ NEVER = (400, 413, 415)
 """Answers to a window that no repetition makes acceptable, see docs/wire.md. A proxy may give them too, for reasons of
 its own that pass: only with the service's own code they count."""
 
-NOTED_FAILURES = 20
+LOGGED_FAILURES = 20
 """Our own, or of the disk that the spool lies on; later ones are like them."""
 
 PEEK_S = 5.0
@@ -40,7 +40,7 @@ class Sender:
         self._spool = spool
         self._transport = transport
         self._failures = 0
-        self._noted = 0
+        self._logged = 0
         self._last = Reply(None)
         self._next_indexes: dict[str, int] = {}
         """Streams in which a window that the service waits for is gone from here."""
@@ -103,9 +103,9 @@ class Sender:
 
     def _failed(self, error: Exception) -> Outcome:
         self._failures += 1
-        self._noted += 1
+        self._logged += 1
         self._last = Reply(None, reason=f"{type(error).__name__}: {error}")
-        if self._noted <= NOTED_FAILURES:
+        if self._logged <= LOGGED_FAILURES:
             with suppress(OSError):  # the log may lie on a full disk too
                 traceback.print_exc(file=sys.stderr)
         return Outcome.LATER

@@ -48,7 +48,7 @@ class Spool:
         """The newest ``resume`` of each stream, also of windows sent long ago."""
         found = {number: Segment(home, number) for home in reversed(self._homes) for number in home.numbers()}
         self._segments = [found[number] for number in sorted(found)]
-        self._go_through()
+        self._count_unsent()
 
     @property
     def unsent(self) -> int:
@@ -95,7 +95,7 @@ class Spool:
     def acknowledge(self, frame: Frame) -> None:
         """The service has it: it is forgotten, and everything before it."""
         with self._changed:
-            self._pass(frame)
+            self._move_on(frame)
 
     def reject(self, frame: Frame) -> None:
         """The service will never take it: keep it in ``rejected/``, count it, and go on to the next one."""
@@ -103,7 +103,7 @@ class Spool:
             self.rejected[frame.label.stream] += 1
             with suppress(OSError):
                 self._put_aside(frame)
-            self._pass(frame)
+            self._move_on(frame)
 
     def go_back(self, stream: str, window_index: int) -> bool:
         """Read again from this window, if it still is here. ``False``: it is gone."""
@@ -114,7 +114,7 @@ class Spool:
                     break
                 if (frame.label.stream, frame.label.window_index) == (stream, window_index):
                     self._position = before
-                    self._go_through()
+                    self._count_unsent()
                     return True
                 before = (frame.segment, frame.end)
             return False
@@ -150,10 +150,10 @@ class Spool:
         except OSError:
             return False
         if home is self._homes[0]:
-            self._bring_home()
+            self._move_to_disk()
         return True
 
-    def _bring_home(self) -> None:
+    def _move_to_disk(self) -> None:
         """The disk takes windows: what lies in memory goes there too."""
         home = self._homes[0]
         for segment in [segment for segment in self._segments if segment.home is not home]:
@@ -172,7 +172,7 @@ class Spool:
             self._remove(oldest)
             self._write_progress()
 
-    def _pass(self, frame: Frame) -> None:
+    def _move_on(self, frame: Frame) -> None:
         if (frame.segment, frame.end) <= self._position:
             return
         self._position = frame.segment, frame.end
@@ -189,7 +189,7 @@ class Spool:
             if segment.number >= number:
                 yield from segment.frames(offset if segment.number == number else 0)
 
-    def _go_through(self) -> None:
+    def _count_unsent(self) -> None:
         """All that is unsent: how much it is, and where its streams stand."""
         for segment in self._segments:
             segment.unsent.clear()

@@ -45,7 +45,7 @@ class SpoolDirectory:
         return sorted(int(path.stem) for path in self.directory.glob("*.segment") if path.stem.isdecimal())
 
 
-def spares(file: int, size: int) -> bool:
+def leaves_room(file: int, size: int) -> bool:
     """Whether the file system of the open ``file`` keeps room for others when ``size`` bytes more are written."""
     disk = os.fstatvfs(file)
     spared = min(SPARED_BYTES, int(disk.f_blocks * disk.f_frsize * SPARED_FRACTION))

@@ -15,7 +15,7 @@ from typing import Any
 HOST_CLOCK = "judged on the host's clock"
 NOT_IN_USE = f"no CUDA device is in use by this process: {HOST_CLOCK}"
 SEVERAL = f"this process uses several CUDA devices, and none of them is the current one: {HOST_CLOCK}"
-OTHER_THREAD = f"batches are drawn outside the main thread, where a graph capture cannot be seen: {HOST_CLOCK}"
+OTHER_THREAD = f"batches are taken outside the main thread, where a graph capture cannot be seen: {HOST_CLOCK}"
 NO_TORCH = "PyTorch is not loaded"
 NO_DEVICE = f"this PyTorch is built without a device: {HOST_CLOCK}"
 MPS = f"MPS has no event pairs we trust: {HOST_CLOCK}"
@@ -67,13 +67,6 @@ class CudaEvents:
 
 
 _sources: dict[int, CudaEvents] = {}
-
-
-def source_in_use(torch: Any) -> CudaEvents:
-    """The device that this process trains on. Only where ``why_not()`` is ``None``."""
-    device, _ = find_device(torch)
-    assert device is not None
-    return source_of(torch, device)
 
 
 def source_of(torch: Any, device: int) -> CudaEvents:

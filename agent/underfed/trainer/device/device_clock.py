@@ -24,10 +24,10 @@ is not timed until the device comes after."""
 
 SAMPLED = 17
 """A step that cannot have blocked, as its batch lay ready, is timed so seldom. Not every 16th: a loop that logs or
-synchronises every 2ⁿ steps would then be looked at in these steps alone, or never."""
+synchronises every 2ⁿ steps would then be timed in these steps alone, or never."""
 
 QUERIES = 2
-"""A look at the device a step, and one more to catch up. Each takes about a microsecond."""
+"""One a step, and one more to catch up. Each takes about a microsecond."""
 
 REASON_LENGTH = 200
 """CUDA's messages go on with advice on debugging."""
@@ -240,9 +240,11 @@ def open_device_clock(ring: RingWriter) -> DeviceClock | None:
     """
     if device_reason() is not None:
         return None
+    torch = sys.modules["torch"]
     try:
-        source = cuda.source_in_use(sys.modules.get("torch"))
-        return DeviceClock(ring, source) if source.may_be_used() else None
+        device, _why_not = cuda.find_device(torch)
+        source = cuda.source_of(torch, device) if device is not None else None
+        return DeviceClock(ring, source) if source is not None and source.may_be_used() else None
     except Exception:
         return None  # the device has failed since it was asked: the next call says so
 

@@ -37,7 +37,7 @@ def why_no_steps(loader: Any) -> str | None:
     if "DataLoaderDispatcher" not in _kinds(consumer):
         return None
     ranks = _ranks_served(consumer)
-    return f"Accelerate's DataLoaderDispatcher draws on rank 0 for all {ranks} ranks" if ranks > 1 else None
+    return f"Accelerate's DataLoaderDispatcher takes batches on rank 0 for all {ranks} ranks" if ranks > 1 else None
 
 
 def _consumer(loader: Any) -> Any:

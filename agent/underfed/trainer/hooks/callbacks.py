@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from underfed.exchange import ring_format
+from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
 from underfed.trainer.hooks.session import KEY, PINNING, Session, stop_recording
 from underfed.trainer.loading.worker import WorkerPlan, is_no_batch, planned
@@ -64,7 +65,7 @@ class Callbacks:
         session, planned.plan = token
         try:
             if session is not None:
-                session.constructed(iterator, self.sees_arrivals)
+                session.constructed(iterator, self.sees_arrivals, now_ns())
                 if self.replay is not None:
                     self.replay.adopt(iterator, loader)
         except Exception as error:
@@ -86,7 +87,7 @@ class Callbacks:
         """Record an iterator that was there before its loader was watched."""
         session = self.give_session(iterator, loader)
         if session is not None:
-            session.adopt(iterator, self.sees_arrivals)
+            session.constructed(iterator, self.sees_arrivals, NOT_MEASURED)
 
     def forget(self) -> None:
         """Live iterators are recorded no more."""

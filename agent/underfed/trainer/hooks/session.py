@@ -128,19 +128,15 @@ class Session:
         self.step_head = head(ring_format.STEP, self.epoch)
         self.arrived = self.received_ns = 0
         self.batch_index = NOT_MEASURED
-        self.loader.began_epoch()
+        self.loader.report_versions()
+        self.loader.ensure_collector()
         self.device = self.loader.device_clock()
 
-    def constructed(self, iterator: Any, sees_arrivals: bool = True) -> None:
-        """The iterator is complete and its workers are started."""
-        constructed_ns = now_ns()
+    def constructed(self, iterator: Any, sees_arrivals: bool, constructed_ns: int) -> None:
+        """The iterator is complete and its workers are started. ``NOT_MEASURED``: it was before its loader was
+        watched, and its next request is a first step."""
         self._read(iterator, sees_arrivals)
         self._write_epoch(constructed_ns)
-
-    def adopt(self, iterator: Any, sees_arrivals: bool) -> None:
-        """The iterator was there before its loader was watched: its next request is a first step."""
-        self._read(iterator, sees_arrivals)
-        self._write_epoch(NOT_MEASURED)
 
     def begin_plain(self) -> None:
         """For an iterator that is not torch's."""

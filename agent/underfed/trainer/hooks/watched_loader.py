@@ -29,7 +29,7 @@ class WatchedLoader:
     name: str
     directory: Path
     guard: Guard
-    note_versions: Callable[[], None]
+    report_versions: Callable[[], None]
     """Called when an epoch begins or a device comes into use."""
     ring: RingWriter | None = None
     clock: DeviceClock | None = None
@@ -46,7 +46,7 @@ class WatchedLoader:
     def report(self, facts: LoaderFacts) -> None:
         """Write the loader's facts where the collector finds them."""
         self.facts = facts
-        write_facts(run_files.loader_facts_file(self.directory, self.index), loader=facts)
+        write_facts(run_files.loader_facts_file(self.directory, self.index), facts)
 
     def lacks(self, reasons: Mapping[str, str | None]) -> None:
         """These facts are not measured, for these reasons; ``None``: they are now."""
@@ -57,18 +57,14 @@ class WatchedLoader:
         if not_measured != self.facts.not_measured:
             self.report(replace(self.facts, not_measured=not_measured))
 
-    def note_settings(self, loader: Any, threads: int | None) -> None:
+    def report_settings(self, loader: Any, threads: int | None) -> None:
         """``--set`` may have changed the loader since it was watched. ``threads``: for each of its workers."""
         self.threads_per_worker = threads
         if self.facts is not None and (now := with_settings(self.facts, loader, threads)) != self.facts:
             self.report(now)
 
-    def began_epoch(self) -> None:
-        self.note_versions()
-        self.ensure_collector()
-
     def ensure_collector(self) -> None:
-        """Start another one where this run's was killed; looks at most once a second."""
+        """Start another one where this run's was killed; checks at most once a second."""
         ensure_collector(self.directory.parent, self.guard)
 
     def device_clock(self) -> DeviceClock | None:
@@ -80,5 +76,5 @@ class WatchedLoader:
             return None
         if self.clock is None and self.ring is not None and (clock := open_device_clock(self.ring)) is not None:
             self.clock = clock
-            self.note_versions()
+            self.report_versions()
         return self.clock

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FIRST_BATCHES = 64
 """Of each worker: enough to see it, and the rest of the run costs nothing."""
 
-LEAVES, LOOKED_AT = 4, 64
+LEAVES, VISITED = 4, 64
 """Tensors, texts or numbers that are read of a batch, and objects that are visited to find them."""
 
 PIECES, PIECE_BYTES = 16, 512
@@ -39,7 +39,7 @@ class FirstBatches:
     worker: int
     left: int = FIRST_BATCHES
 
-    def note(self, batch: Any) -> None:
+    def record(self, batch: Any) -> None:
         if not self.left:
             return
         found = fingerprint(self._own(batch))
@@ -65,16 +65,16 @@ def fingerprint(batch: Any) -> int | None:
 def leaves(batch: Any) -> Iterable[Iterable[bytes]]:
     """Bytes of its first tensors, texts and numbers, and their shapes. Only Python's own containers are searched."""
     waiting = [batch]
-    for _ in range(LOOKED_AT):
+    for _ in range(VISITED):
         if not waiting:
             return
         item = waiting.pop(0)
         if type(item) in (list, tuple):
-            waiting[:0] = item[:LOOKED_AT]
+            waiting[:0] = item[:VISITED]
         elif type(item) is dict:
-            waiting[:0] = islice(item.values(), LOOKED_AT)
+            waiting[:0] = islice(item.values(), VISITED)
         elif isinstance(item, tuple) and hasattr(type(item), "_fields"):
-            waiting[:0] = tuple.__getitem__(item, slice(LOOKED_AT))
+            waiting[:0] = tuple.__getitem__(item, slice(VISITED))
         elif isinstance(item, UserDict):
             waiting.insert(0, vars(item).get("data"))
         elif (content := content_of(item)) is not None:

@@ -73,7 +73,7 @@ class Probe:
             return NOT_MEASURED, NOT_MEASURED
         try:
             content = os.pread(self._io, 512, 0)
-        except PermissionError:  # a process that may not be looked into, such as one with raised privileges
+        except PermissionError:  # a process that may not be inspected, such as one with raised privileges
             _close(self._io)
             self._io = -1
             return NOT_MEASURED, NOT_MEASURED

@@ -78,7 +78,7 @@ class WorkerEntry:
 
 @dataclass(frozen=True, slots=True)
 class SpawnedEntry:
-    """What a spawned worker gets in place of torch's loop, which it looks up by itself."""
+    """What a spawned worker gets in place of torch's loop, which it finds by itself."""
 
     plan: WorkerPlan | None
     loop: Loop | None
@@ -206,7 +206,7 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
             is_batch = timer.loaded(item)
             # What comes again in another pass was not given twice.
             if first_batches is not None and is_batch and not timer.pass_index:
-                first_batches.note(item[1])
+                first_batches.record(item[1])
         except Exception as error:
             stop("worker batch", error)
         put(item, *arguments, **named)

@@ -16,8 +16,8 @@ from underfed.trainer import batch as batches
 from underfed.trainer.device.device_clock import Event, EventSource, nanoseconds
 
 Transform = Callable[[Any], Any]
-Report = Callable[[int, int], None]
-"""Called with nanoseconds: of a copy, and of its part that the consumer's stream had to wait for."""
+Report = Callable[..., None]
+"""Called with what a COPY record has: nanoseconds of a copy, and of its part that the consumer's stream waited for."""
 
 
 class Streams(EventSource, Protocol):

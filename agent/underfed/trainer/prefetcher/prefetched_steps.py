@@ -5,6 +5,7 @@ The loader's own iterator still records what it alone knows: when each batch cam
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from underfed.exchange import ring_format
@@ -90,7 +91,7 @@ class PrefetchedSteps:
         if session is None:
             return None
         head, step = ring_format.head(ring_format.COPY, session.epoch), session.loader.steps
-        return lambda copy_ns, exposed_ns: session.ring.write(head, step, copy_ns, exposed_ns)
+        return partial(session.ring.write, head, step)
 
     def close(self) -> None:
         """The iterator records its steps itself again, if someone else continues it."""

@@ -148,7 +148,7 @@ def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | 
     try:
         shards, why = shards_itself(loader)
     except Exception as error:
-        # The data set's classes may be of a kind that cannot be looked at.
+        # The data set's classes may be of a kind that cannot be read.
         shards, why = None, f"{type(error).__name__}: {error}"[:REASON_LENGTH]
     if shards is None and why is not None:
         reasons["shards"] = why

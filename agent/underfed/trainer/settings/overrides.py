@@ -59,7 +59,7 @@ class Overrides:
             self._settled[id(loader)] = weakref.ref(loader), decision
         except Exception as error:
             decision = Decision(refused=dict.fromkeys(self._settings, f"{type(error).__name__}: {error}"))
-            self._note(loader, decision, {})
+            self._record(loader, decision, {})
             self._settings.clear()
 
     def threads_for(self, loader: Any) -> int | None:
@@ -73,10 +73,10 @@ class Overrides:
         decision = decide(loader, self._settings, was_iterated=was_iterated)
         before = {name: vars(loader).get(name) for name in decision.attributes}
         vars(loader).update(decision.attributes)
-        self._note(loader, decision, before)
+        self._record(loader, decision, before)
         return decision
 
-    def _note(self, loader: Any, decision: Decision, before: Mapping[str, Value]) -> None:
+    def _record(self, loader: Any, decision: Decision, before: Mapping[str, Value]) -> None:
         known = dict(self.applied), self.refused
         self.applied |= decision.accepted
         self.refused = {name: why for name, why in self.refused.items() if why != NOT_YET} | decision.refused
@@ -144,7 +144,7 @@ def why_kept(loader: Any, *, was_iterated: bool) -> str | None:
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
     if any(isinstance(value, _BaseDataLoaderIter) for value in vars(loader).values()):
-        return f"this {type(loader).__name__} keeps an iterator that was made before"
+        return f"this {type(loader).__name__} keeps an iterator that was created before"
     return "the loader was iterated before, without gradients" if was_iterated else None
 
 

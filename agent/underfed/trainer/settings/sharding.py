@@ -15,7 +15,7 @@ Hugging Face's datasets all call it, in a stage, a helper or under another name.
 FOREIGN = frozenset({"torch", "numpy", "builtins", *sys.stdlib_module_names})
 """Their code is not searched: it does not know this data set."""
 
-LOOKED_AT = 400
+VISITED = 400
 """At most so many objects: a data set that can reach more is not understood from its code."""
 
 
@@ -85,7 +85,7 @@ def code_of(dataset: Any) -> Iterator[CodeType]:
     """Of the data set's class, of what it holds, and of the functions and classes that this code names."""
     waiting: list[Any] = [dataset]
     seen: set[int] = set()
-    while waiting and len(seen) < LOOKED_AT:
+    while waiting and len(seen) < VISITED:
         thing = waiting.pop(0)
         if id(thing) in seen:
             continue

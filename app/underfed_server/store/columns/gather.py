@@ -59,12 +59,12 @@ def _parts(window: Window) -> Iterator[tuple[str, Part, int]]:
 def _columns(lane: str, parts: Sequence[Part]) -> Columns:
     kind = kind_of(lane)
     rows = _rows(parts, {"steps": "step_us", "batches": "load_us"}.get(kind, "at_us"))
-    told = _told(parts, rows) if kind == "steps" else {}
-    return {name: told[name] if name in told else _column(parts, name, rows) for name in columns_of(lane)}
+    derived = _derived(parts, rows) if kind == "steps" else {}
+    return {name: derived[name] if name in derived else _column(parts, name, rows) for name in columns_of(lane)}
 
 
-def _told(parts: Sequence[Part], rows: NDArray[np.intp]) -> Columns:
-    """The columns of steps that windows tell by their first value."""
+def _derived(parts: Sequence[Part], rows: NDArray[np.intp]) -> Columns:
+    """The columns of steps of which windows have only the first value."""
     starts = np.cumsum(rows) - rows
     counted = np.arange(np.sum(rows)) - np.repeat(starts, rows)
     step_us = _column(parts, "step_us", rows)

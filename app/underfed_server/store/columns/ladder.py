@@ -146,7 +146,7 @@ def rollups_of(lane: str, columns: Columns, index: Column) -> Rollup:
 def with_computed(lane: str, columns: Columns) -> Columns:
     """With the measures that are computed from several columns, where all of these are there.
 
-    What was lost in steps that were not timed is estimated from the others, and what grows is told by the row before:
+    What was lost in steps that were not timed is estimated from the others, and growth needs the row before:
     give a whole chunk, not a cut of it.
     """
     kind = kind_of(lane)

@@ -126,11 +126,11 @@ def _instead(columns: Columns, others: Mapping[str, tuple[str, Column]]) -> Colu
 
 
 def _parts_us(columns: Columns) -> Column:
-    """What of loading a batch is told apart; what was not measured counts for nothing."""
+    """The measured parts of loading a batch, summed; a part that was not measured counts as 0."""
     parts: Column = sum((np.nan_to_num(columns[name]) for name in LOAD_PARTS), np.zeros(length(columns)))
     return parts
 
 
 def _ends(columns: Columns) -> Column:
-    """An open step ends where it began, as far as the next one's start is told from it."""
+    """An open step counts as ending where it began."""
     return columns["start_us"] + np.nan_to_num(columns["step_us"])

@@ -1,7 +1,7 @@
 """Roll-ups as bytes and back: figures of 64 bits in a fixed order, so that a thousand of them are read at once.
 
 A record is ``rows, first_index, first_us`` and then every measure's count, every measure's sum, least and greatest, in
-the order of :data:`MEASURES`. Measures are only ever added at its end: how many a record has is told by its length.
+the order of :data:`MEASURES`. Measures are only ever added at its end: the length of a record says how many it has.
 A roll-up of several chunks is one record; those of a chunk are one record a bucket, in byte planes, compressed.
 """
 

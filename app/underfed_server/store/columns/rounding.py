@@ -1,4 +1,4 @@
-"""PeriodicThread durations to so many significant bits, where a project chose fewer bytes over exact figures.
+"""Rounds durations to so many significant bits, where a project chose fewer bytes over exact figures.
 
 With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 6.5 bytes instead of 9.8.
 Counts, indices, instants and bytes stay as they are.

@@ -43,7 +43,7 @@ def number_of(run_id: str) -> int:
     return int.from_bytes(hashlib.blake2b(run_id.encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def claim_run(connection: Connection, run_id: str, judge: str, now: datetime) -> bool:
+def claim_run(connection: Connection, now: datetime, run_id: str, judge: str) -> bool:
     """Have the run to judge for :data:`LEASE`, unless another process has it, or there is none."""
     run = tables.run.c
     latest = now + 1.5 * LEASE

@@ -34,6 +34,10 @@ UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)
 
 
+def unix_us(at: datetime) -> int:
+    return (at - UNIX_EPOCH) // MICROSECOND
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware ``datetime`` in Python, Unix microseconds in the database: exact, sortable, alike on every engine."""
 
@@ -41,7 +45,7 @@ class Instant(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:  # noqa: ARG002
-        return None if value is None else (value - UNIX_EPOCH) // MICROSECOND
+        return None if value is None else unix_us(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         return None if value is None else UNIX_EPOCH + timedelta(microseconds=value)

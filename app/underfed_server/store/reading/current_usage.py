@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from itertools import chain
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, and_, select
@@ -28,6 +29,9 @@ STANDS_FOR = timedelta(seconds=15)
 
 MOST_AT_ONCE = 500
 """Runs in one question to the database."""
+
+HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_bytes")
+"""What a host has now, by the columns of its samples."""
 
 Place = tuple[str, int]
 """A run's id, and a rank of it."""
@@ -123,12 +127,9 @@ def _rank_now(windows: Sequence[_Samples]) -> RankNow:
     return RankNow(
         own_cores=_growth_per_us(_column(process, "at_us"), _cpu_us(process)),
         is_sampling=bool(host),
-        busy_cores=_last(_column(host, "busy_cores")),
-        memory_used_bytes=_whole(_last(_column(host, "memory_used_bytes"))),
-        memory_available_bytes=_whole(_last(_column(host, "memory_available_bytes"))),
-        shm_free_bytes=_whole(_last(_column(host, "shm_free_bytes"))),
         rates={rate: each * 1e6 for rate, each in rates.items() if each is not None},
         gpus=_gpus_now(list(chain.from_iterable(each.gpus for each in windows))),
+        **{name: _last(_column(host, name)) for name in HELD},
     )
 
 
@@ -137,13 +138,7 @@ def _gpus_now(samples: Sequence[GpuSamples]) -> dict[int, GpuNow]:
     for each in samples:
         by_index[each.gpu_index].append(each)
     return {
-        index: GpuNow(
-            util_fraction=_last(_column(parts, "util_fraction")),
-            memory_used_bytes=_whole(_last(_column(parts, "memory_used_bytes"))),
-            own_process=next(
-                (bool(each) for each in reversed(_column(parts, "own_process")) if each is not None), None
-            ),
-        )
+        index: GpuNow(*(_last(_column(parts, each.name)) for each in fields(GpuNow)))
         for index, parts in by_index.items()
     }
 
@@ -154,7 +149,7 @@ def _cpu_us(process: Sequence[ProcessSamples]) -> list[float | None]:
     return [None if own is None or workers is None else own + workers for own, workers in both]
 
 
-def _column(parts: Sequence[ProcessSamples | HostSamples | GpuSamples], name: str) -> list[float | None]:
+def _column(parts: Sequence[ProcessSamples | HostSamples | GpuSamples], name: str) -> list[Any]:
     columns = (getattr(part, name) or [None] * len(part.at_us) for part in parts)
     return list(chain.from_iterable(columns))
 
@@ -167,9 +162,6 @@ def _growth_per_us(at_us: Sequence[float | None], column: Sequence[float | None]
     return (known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0])
 
 
-def _last(column: Sequence[float | None]) -> float | None:
+def _last(column: Sequence[Any]) -> Any:
+    """As it was sampled."""
     return next((value for value in reversed(column) if value is not None), None)
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)

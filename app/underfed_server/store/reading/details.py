@@ -17,11 +17,11 @@ NEWEST_EPOCHS = 200
 
 # Made once: putting a statement together costs more than running it.
 _rank, _loader = tables.rank.c, tables.loader.c
-_TOLD = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
+_REASONS = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
-def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
+def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
     """Raises:
     NotFoundError: there is no such run.
     """
@@ -38,32 +38,31 @@ def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
         loaders=_loaders(connection, run_id),
         hosts=_hosts(ranks),
         devices=_devices(ranks),
-        epochs=read_epochs(connection, run_id, row["started_at"], NEWEST_EPOCHS),
+        epochs=_epochs(connection, run_id),
         storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
-        died_workers=read_died(connection, run_id, row["started_at"]),
+        died_workers=read_died(connection, run_id),
         losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
         overhead_us=sum(stream["overhead_us_total"] for stream in streams) / steps if steps else None,
         not_measured={fact: why for rank in reversed(ranks) for fact, why in rank["not_measured"].items()},
     )
 
 
-def read_epochs(
-    connection: Connection, run_id: str, run_started_at: datetime, newest: int | None = None
-) -> list[EpochInfo]:
-    """Of all ranks and loaders, oldest first, on the run's clock."""
-    epoch, stream = tables.epoch.c, tables.stream.c
+def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
+    """The newest of all ranks and loaders, oldest first, on the run's clock."""
+    epoch, stream, run = tables.epoch.c, tables.stream.c, tables.run.c
     same = and_(epoch.run_id == stream.run_id, epoch.rank == stream.rank, epoch.incarnation == stream.incarnation)
-    statement = select(tables.epoch, stream.started_at).join(tables.stream, same).where(epoch.run_id == run_id)
+    statement = select(tables.epoch, stream.started_at, run.started_at.label("run_started_at"))
+    statement = statement.join(tables.stream, same).join(tables.run, run.run_id == epoch.run_id)
     # By when it really was: each incarnation has a run clock of its own.
     began = type_coerce(stream.started_at, BigInteger) + epoch.start_us
-    statement = statement.order_by(began.desc(), epoch.rank.desc()).limit(newest)
-    return [_epoch(row, run_started_at) for row in reversed(connection.execute(statement).mappings().all())]
+    statement = statement.where(epoch.run_id == run_id).order_by(began.desc(), epoch.rank.desc()).limit(NEWEST_EPOCHS)
+    return [_epoch(row) for row in reversed(connection.execute(statement).mappings().all())]
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
     """Why facts were not measured, as the agents say: of the loader before of the run, a low rank before a high one."""
     told: dict[str, str] = {}
-    for reasons in connection.execute(_TOLD, {"run_id": run_id}).scalars():
+    for reasons in connection.execute(_REASONS, {"run_id": run_id}).scalars():
         told |= reasons
     info = connection.execute(_OF_LOADER, {"run_id": run_id, "loader": loader}).scalar()
     if info is not None:
@@ -81,9 +80,13 @@ def _devices(ranks: Iterable[RowMapping]) -> list[Device]:
 
 def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
     told = {rank["hostname"]: rank["host"] for rank in ranks if rank["hostname"] and rank["host"]}
-    known = [name for name in HostFacts.model_fields if name != "hostname"]
-    # Facts that the agent of then, or the one of tomorrow, did not tell or tells besides.
-    return [HostFacts(hostname=hostname, **{name: host.get(name) for name in known}) for hostname, host in told.items()]
+    return [host_facts(hostname, host) for hostname, host in told.items()]
+
+
+def host_facts(hostname: str, told: Mapping[str, Any]) -> HostFacts:
+    """Those that this version knows: an older agent did not tell all of them, a newer one tells others besides."""
+    known = HostFacts.model_fields.keys() - {"hostname"}
+    return HostFacts(hostname=hostname, **{name: told.get(name) for name in known})
 
 
 def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[StoragePlace]:
@@ -104,8 +107,8 @@ def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
     return [LoaderInfo(**{name: row["info"].get(name) for name in LoaderInfo.model_fields}) for row in rows]
 
 
-def _epoch(row: RowMapping, run_started_at: datetime) -> EpochInfo:
-    shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
+def _epoch(row: RowMapping) -> EpochInfo:
+    shift = (row["started_at"] - row["run_started_at"]) // tables.MICROSECOND
     same = EpochInfo.model_fields.keys() - {"start_us", "end_us"}
     end_us = row["end_us"]
     return EpochInfo(

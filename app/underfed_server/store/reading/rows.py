@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime
 
 import numpy as np
 
@@ -13,16 +12,14 @@ from underfed_server.store.columns.lanes import columns_of, joined, length
 from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 
 
-def read_rows(
-    kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: str, run_started_at: datetime, last: int | None
-) -> Rows:
+def read_rows(kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: str, last: int | None) -> Rows:
     """The newest ``last`` rows of a lane, all of them by default; empty columns where nothing was recorded.
 
     Those that retention deleted are not among them.
     """
     parts: list[Columns] = []
     missing = last
-    for track in reversed(reader.tracks(run_id, rank, lane, run_started_at)):
+    for track in reversed(reader.tracks(run_id, rank, lane)):
         found = _newest(reader, track, missing)
         parts[:0] = [shifted(track, columns) for columns in found]
         if missing is not None:

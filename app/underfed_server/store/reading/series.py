@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,21 +74,27 @@ def read_series(
     run_id: str,
     rank: int,
     lane: str,
-    run_started_at: datetime,
     *,
     names: Sequence[str],
     buckets: int,
     low: int = 0,
     high: int | None = None,
+    from_us: float | None = None,
+    to_us: float | None = None,
     binned: Sequence[str] = (),
     percentiles: Sequence[float] = (),
 ) -> Rollup | None:
     """The measures ``names`` of rows ``low … high`` (left out), counted through all incarnations.
 
-    With the bins of the measures ``binned``, or with ``percentiles`` of those of ``names`` that have histograms.
+    ``from_us`` and ``to_us``: instants of the run's clock, in place of rows. With the bins of the measures ``binned``,
+    or with ``percentiles`` of those of ``names`` that have histograms.
     ``None``: no row lies there.
     """
-    tracks = reader.tracks(run_id, rank, lane, run_started_at)
+    tracks = reader.tracks(run_id, rank, lane)
+    if tracks and from_us is not None:
+        low = index_at(reader, tracks, from_us)
+    if tracks and to_us is not None:
+        high = index_at(reader, tracks, to_us, is_end=True)
     spans = [span for track in tracks if (span := _span(track, low, high))]
     if not spans:
         return None
@@ -114,32 +119,6 @@ def read_series(
     return replace(rollup, percentiles=found)
 
 
-def read_series_between(
-    reader: Reader,
-    run_id: str,
-    rank: int,
-    lane: str,
-    run_started_at: datetime,
-    *,
-    names: Sequence[str],
-    buckets: int,
-    from_us: float | None,
-    to_us: float | None,
-    binned: Sequence[str] = (),
-    percentiles: Sequence[float] = (),
-) -> Rollup | None:
-    """As :func:`read_series`, of the rows between two instants of the run's clock; ``None``: no bound."""
-    tracks = reader.tracks(run_id, rank, lane, run_started_at)
-    if not tracks:
-        return None
-    low = 0 if from_us is None else index_at(reader, tracks, from_us)
-    high = None if to_us is None else index_at(reader, tracks, to_us, is_end=True)
-    return read_series(
-        reader, run_id, rank, lane, run_started_at,
-        names=names, buckets=buckets, low=low, high=high, binned=binned, percentiles=percentiles,
-    )  # fmt: skip
-
-
 def bucket_size(low: int, high: int, buckets: int) -> int:
     """The smallest power of two of which at most ``buckets``, aligned, cover the rows ``low … high``."""
     size = 1
@@ -162,8 +141,8 @@ def _span(track: Track, low: int, high: int | None) -> _Span | None:
 
 
 def _needs_histograms(spans: Sequence[_Span], ordinals: Sequence[range]) -> bool:
-    given_up = any(chunks.start < span.track.dropped_chunks for span, chunks in zip(spans, ordinals, strict=True))
-    return given_up or sum(map(len, ordinals)) > MOST_CHUNKS_SORTED
+    has_deleted = any(chunks.start < span.track.dropped_chunks for span, chunks in zip(spans, ordinals, strict=True))
+    return has_deleted or sum(map(len, ordinals)) > MOST_CHUNKS_SORTED
 
 
 def _mean_rows(track: Track) -> float:
@@ -176,7 +155,7 @@ def _chunk_size(track: Track) -> int:
 
 
 def _is_fine(track: Track, size: int) -> bool:
-    """Only its rows tell such buckets apart, as far as they are kept."""
+    """Such buckets can only be made from its rows, and all of these are kept."""
     return not track.dropped_chunks and size < ROLLUP_ROWS and size < _mean_rows(track)
 
 

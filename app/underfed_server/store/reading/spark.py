@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from underfed_server.measurements import STALL
 from underfed_server.store.columns.lanes import steps_lane
-from underfed_server.store.reading.series import read_series_between
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.runs.summaries import main_loader, run_row
 
@@ -23,9 +23,9 @@ def read_spark(reader: Reader, run_id: str) -> list[float | None]:
     if loader is None or not ranks:
         return []
     end_us = reader.end_us(run_id, started_at)
-    rollup = read_series_between(
-        reader, run_id, ranks[0], steps_lane(loader), started_at,
-        names=["step_us", STALL], buckets=POINTS, from_us=end_us - LAST_HOUR_US, to_us=None,
+    rollup = read_series(
+        reader, run_id, ranks[0], steps_lane(loader),
+        names=["step_us", STALL], buckets=POINTS, from_us=end_us - LAST_HOUR_US,
     )  # fmt: skip
     if rollup is None or STALL not in rollup.stats:
         return []

@@ -30,13 +30,14 @@ def at_place(table: Table) -> ColumnElement[bool]:
 
 
 # Made once: putting a statement together costs more than running it.
-_track, _stream, _chunk = tables.track.c, tables.stream.c, tables.chunk.c
+_track, _stream, _chunk, _run = tables.track.c, tables.stream.c, tables.chunk.c, tables.run.c
 _of_stream = and_(
     _track.run_id == _stream.run_id, _track.rank == _stream.rank, _track.incarnation == _stream.incarnation
 )
 _TRACKS = (
-    select(tables.track, _stream.started_at)
+    select(tables.track, _stream.started_at, _run.started_at.label("run_started_at"))
     .join(tables.stream, _of_stream)
+    .join(tables.run, _run.run_id == _track.run_id)
     .where(_track.run_id == bindparam("run_id"), _track.rank == bindparam("rank"), _track.lane == bindparam("lane"))
     .where(_track.rows > 0)
     .order_by(_track.incarnation)
@@ -81,7 +82,7 @@ class Kept:
     """What is left of the single rows of a lane."""
 
     given_up_before: int | None = None
-    """Index before which retention gave them up; ``None``: nowhere."""
+    """Index before which retention deleted them; ``None``: nowhere."""
     precision_bits: int | None = None
     """Significant bits that single durations have at least; ``None``: all are exact."""
 
@@ -94,26 +95,26 @@ class Reader:
     tails: Tails
     _tracks: dict[tuple[str, int, str], list[Track]] = field(default_factory=dict)
 
-    def tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
+    def tracks(self, run_id: str, rank: int, lane: str) -> list[Track]:
         """Oldest incarnation first; empty when nothing was recorded."""
         place = (run_id, rank, lane)
         if place not in self._tracks:
-            self._tracks[place] = self._read_tracks(run_id, rank, lane, run_started_at)
+            self._tracks[place] = self._read_tracks(run_id, rank, lane)
         return self._tracks[place]
 
-    def kept(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> Kept:
-        tracks = self.tracks(run_id, rank, lane, run_started_at)
+    def kept(self, run_id: str, rank: int, lane: str) -> Kept:
+        tracks = self.tracks(run_id, rank, lane)
         ends = [track.shift_index + end for track in tracks if (end := self.exact_from(track)) is not None]
         bits = [track.precision_bits for track in tracks if track.precision_bits is not None]
         return Kept(max(ends, default=None), min(bits, default=None))
 
-    def _read_tracks(self, run_id: str, rank: int, lane: str, run_started_at: datetime) -> list[Track]:
+    def _read_tracks(self, run_id: str, rank: int, lane: str) -> list[Track]:
         found: list[Track] = []
         shift = 0
         for row in self.connection.execute(_TRACKS, {"run_id": run_id, "rank": rank, "lane": lane}):
             key = StreamKey(row.run_id, row.rank, row.incarnation)
             end = row.next_index if lane.startswith("steps:") else row.rows
-            shift_us = (row.started_at - run_started_at) // tables.MICROSECOND
+            shift_us = (row.started_at - row.run_started_at) // tables.MICROSECOND
             found.append(
                 Track(
                     key, lane, row.rows, row.chunks, row.dropped_chunks, row.chunk_rows, row.precision_bits,
@@ -154,8 +155,8 @@ class Reader:
     def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
         """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted.
 
-        A column that the agent or the service of then did not know was not measured. Chunks of which retention gave
-        up the rows are left out.
+        A column that the agent or the service of then did not know was not measured. Chunks whose rows retention
+        deleted are left out.
         """
         ordinals = [ordinal for ordinal in ordinals if ordinal >= track.dropped_chunks]
         if not ordinals:
@@ -181,7 +182,7 @@ class Reader:
         return chunk_rollups_from_bytes(track.lane, bodies, names) if bodies else None
 
     def exact_from(self, track: Track) -> int | None:
-        """Index, not yet shifted, of the first row that retention left by itself; ``None``: it deleted none."""
+        """Index, not yet shifted, of the first row that retention kept; ``None``: it deleted none."""
         if not track.dropped_chunks:
             return None
         chunk = tables.chunk.c

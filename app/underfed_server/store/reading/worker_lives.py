@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, and_, func, select
@@ -24,9 +23,9 @@ LIVES_EACH = 20
 NEWEST_DIED = 20
 
 NEWEST_SAMPLES = 3_600
-"""Of each worker: an hour, over which memory that grows is told from memory that jitters."""
+"""Of each worker: an hour, long enough to tell memory that grows from memory that jitters."""
 
-_life, _stream = tables.worker_life.c, tables.stream.c
+_life, _stream, _run = tables.worker_life.c, tables.stream.c, tables.run.c
 _of_its_stream = and_(
     _life.run_id == _stream.run_id, _life.rank == _stream.rank, _life.incarnation == _stream.incarnation
 )
@@ -59,9 +58,9 @@ class WorkerRecord:
         return max((instant for instant in heard if instant is not None), default=0)
 
 
-def read_workers(reader: Reader, run_id: str, rank: int, loader: str, run_started_at: datetime) -> list[WorkerRecord]:
+def read_workers(reader: Reader, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
     """By worker number: those of which a life or a sample is known."""
-    lives = _lives(reader.connection, run_id, rank, loader, run_started_at)
+    lives = _lives(reader.connection, run_id, rank, loader)
     ended = _ended(reader.connection, run_id, rank, loader)
     sampled = {worker for lane in reader.lanes(run_id, rank) if (worker := worker_of(lane, loader)) is not None}
     return [
@@ -69,7 +68,7 @@ def read_workers(reader: Reader, run_id: str, rank: int, loader: str, run_starte
             worker,
             tuple(reversed(lives[worker][:LIVES_EACH])),
             ended.get(worker, {}),
-            read_rows(WorkerRows, reader, run_id, rank, worker_lane(loader, worker), run_started_at, NEWEST_SAMPLES),
+            read_rows(WorkerRows, reader, run_id, rank, worker_lane(loader, worker), NEWEST_SAMPLES),
         )
         for worker in sorted(sampled | lives.keys())
     ]
@@ -82,26 +81,24 @@ def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
     return connection.execute(statement).scalar()
 
 
-def read_died(connection: Connection, run_id: str, run_started_at: datetime) -> list[DiedWorker]:
+def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
     """Of all ranks and loaders, the newest, oldest first."""
     statement = _with_start().where(_life.run_id == run_id, _life.ended == "died")
     # Those that died at one instant stand as they are counted.
     order = (*_newest_first, _life.end_us.desc(), _life.rank.desc(), _life.worker.desc())
     rows = connection.execute(statement.order_by(*order).limit(NEWEST_DIED)).mappings().all()
     return [
-        DiedWorker(rank=row["rank"], loader=row["loader"], worker=row["worker"], **_life_of(row, run_started_at))
+        DiedWorker(rank=row["rank"], loader=row["loader"], worker=row["worker"], **_life_of(row))
         for row in reversed(rows)
     ]
 
 
-def _lives(
-    connection: Connection, run_id: str, rank: int, loader: str, run_started_at: datetime
-) -> dict[int, list[WorkerLife]]:
+def _lives(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, list[WorkerLife]]:
     """By worker, the newest first."""
     statement = _with_start().where(_life.run_id == run_id, _life.rank == rank, _life.loader == loader)
     found: dict[int, list[WorkerLife]] = defaultdict(list)
     for row in connection.execute(statement.order_by(*_newest_first).limit(NEWEST_LIVES)).mappings():
-        found[row["worker"]].append(WorkerLife(**_life_of(row, run_started_at)))
+        found[row["worker"]].append(WorkerLife(**_life_of(row)))
     return found
 
 
@@ -116,10 +113,11 @@ def _ended(connection: Connection, run_id: str, rank: int, loader: str) -> dict[
 
 
 def _with_start() -> Select[Any]:
-    return select(tables.worker_life, _stream.started_at).join(tables.stream, _of_its_stream)
+    statement = select(tables.worker_life, _stream.started_at, _run.started_at.label("run_started_at"))
+    return statement.join(tables.stream, _of_its_stream).join(tables.run, _run.run_id == _life.run_id)
 
 
-def _life_of(row: RowMapping, run_started_at: datetime) -> dict[str, Any]:
-    shift = (row["started_at"] - run_started_at) // tables.MICROSECOND
+def _life_of(row: RowMapping) -> dict[str, Any]:
+    shift = (row["started_at"] - row["run_started_at"]) // tables.MICROSECOND
     instants = {name: None if row[name] is None else row[name] + shift for name in ("start_us", "end_us")}
     return {name: row[name] for name in ("iterator_index", "epoch_index", "pid", "ended")} | instants

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
-from dataclasses import dataclass
 from typing import Annotated, get_args
 
 import msgspec
@@ -21,25 +19,22 @@ LARGEST = 2**63 - 1
 
 Text = Annotated[str, Meta(pattern=r"^[^\x00]*\Z")]
 Whole = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
-_decoder = msgspec.json.Decoder(tuple[Text, Text | Whole | float | None, Whole, Text])
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The last run of a page."""
 
-    sort: str
-    value: str | float | None
+    sort: Text
+    value: Text | Whole | float | None
     """Of the key that was sorted by; whole microseconds where it is an instant; ``None``: the run lacks it."""
-    started_us: int
+    started_us: Whole
     """Unix microseconds."""
-    run_id: str
+    run_id: Text
 
 
 def write_cursor(cursor: Cursor) -> str:
     """Not for people, and fit for an address."""
-    said = json.dumps([cursor.sort, cursor.value, cursor.started_us, cursor.run_id], separators=(",", ":"))
-    return base64.urlsafe_b64encode(said.encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
 
 
 def read_cursor(written: str, sort: str) -> Cursor:
@@ -61,7 +56,7 @@ def _read(written: str) -> Cursor | None:
         return None
     try:
         body = base64.b64decode(written + "=" * (-len(written) % 4), altchars=b"-_", validate=True)
-        return Cursor(*_decoder.decode(body))
+        return msgspec.json.decode(body, type=Cursor)
     except (binascii.Error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 

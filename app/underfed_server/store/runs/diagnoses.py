@@ -15,8 +15,8 @@ from underfed_server.store.runs.status import LOST_AFTER, status_column
 from underfed_server.store.runs.summaries import run_row
 
 
-def save_diagnosis(connection: Connection, diagnosis: Diagnosis, now: datetime) -> bool:
-    """Put ``diagnosis`` in place of the run's last one. ``False``: it says the same.
+def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:
+    """Put ``diagnosis`` in place of the run's last one, in the list of runs too. ``False``: it says the same.
 
     Raises:
         NotFoundError: there is no such run.
@@ -48,15 +48,21 @@ def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
     return Diagnosis.model_validate_json(row.body).model_copy(update={"judged_at": row.judged_at})
 
 
-def note_judged(connection: Connection, run_id: str, spark: Sequence[float | None], now: datetime) -> None:
-    """The run as it stands was judged, or could not be: it is not judged again before something happens to it."""
+def note_judged(connection: Connection, now: datetime, run_id: str, spark: Sequence[float | None]) -> None:
+    """The run as it stands was judged, or could not be: it is not judged again before something happens to it.
+
+    ``spark``: see :class:`RunSummary`.
+    """
     run = tables.run.c
     values = {"judged_at": now, "judged_status": status_column(now), "changed_at": now, "spark": list(spark)}
     connection.execute(update(tables.run).where(run.run_id == run_id).values(values))
 
 
 def unjudged(connection: Connection, now: datetime) -> list[str]:
-    """Runs to which something happened since they were judged: a window came, or no window came for too long."""
+    """Runs to which something happened since they were judged: a window came, or none for too long.
+
+    The newest first.
+    """
     run = tables.run.c
     # The last: before our clock was set back, so that windows since then seem to be older.
     is_old = or_(run.judged_at.is_(None), run.judged_at < run.last_seen_at, run.judged_at > now + LOST_AFTER)

@@ -21,7 +21,7 @@ from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import summaries
 
 RESTS_AFTER = timedelta(seconds=5)
-"""Lines of runs that change more often would be kept in vain."""
+"""A run that changes more often is not cached."""
 
 MOST_KEPT = 20_000
 """A kilobyte and a half each."""
@@ -40,7 +40,7 @@ def line_columns(now: datetime) -> tuple[ColumnElement[Any], ...]:
 
 
 class Lines:
-    """Used by any thread. Other service processes may write: what changed is told by the run's own row."""
+    """Used by any thread. Other service processes may write: the run's own row says when it changed."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[int, bytes]] = {}
@@ -61,7 +61,7 @@ class Lines:
         return [piece for line, row in zip(begun, rows, strict=True) for piece in (line, _END[row[2]])]
 
     def _keep(self, made: dict[str, tuple[int, bytes]], now: datetime) -> None:
-        rests_us = (now - RESTS_AFTER - tables.UNIX_EPOCH) // tables.MICROSECOND
+        rests_us = tables.unix_us(now - RESTS_AFTER)
         resting = {run_id: line for run_id, line in made.items() if line[0] < rests_us}
         with self._lock:
             for run_id in resting:

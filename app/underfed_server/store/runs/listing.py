@@ -129,14 +129,15 @@ def _count_by_status(connection: Connection, asked: RunFilter, now: datetime) ->
     return {row.status: row.runs for row in connection.execute(statement)}
 
 
-def changed_since(connection: Connection, since: datetime, now: datetime) -> list[RunSummary]:
+def changed_since(connection: Connection, now: datetime, since: datetime) -> list[RunSummary]:
+    """Runs of which a window or a judgement came since then, the oldest change first."""
     run = tables.run.c
     statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None)).order_by(run.changed_at)
     return summaries(connection, connection.execute(statement).mappings().all(), now)
 
 
 def read_changes(connection: Connection, since: datetime) -> list[RunChange]:
-    """Runs that changed since then, the oldest change first."""
+    """Runs that any service process wrote of since then, the oldest change first."""
     run, diagnosis = tables.run.c, tables.diagnosis.c
     columns = (run.run_id, run.changed_at, run.last_seen_at, diagnosis.changed_at)
     joined = select(*columns).join(tables.diagnosis, diagnosis.run_id == run.run_id, isouter=True)
@@ -145,7 +146,7 @@ def read_changes(connection: Connection, since: datetime) -> list[RunChange]:
     ]
 
 
-def earlier_runs(connection: Connection, run_id: str, limit: int, now: datetime) -> list[RunSummary]:
+def earlier_runs(connection: Connection, now: datetime, run_id: str, limit: int = 20) -> list[RunSummary]:
     """Runs of the same job that started before this one, newest first.
 
     Raises:
@@ -170,7 +171,7 @@ def replays(connection: Connection, run_id: str) -> list[str]:
     return list(connection.execute(newest).scalars())
 
 
-def edit_run(connection: Connection, run_id: str, changes: Mapping[str, Any], now: datetime) -> None:
+def edit_run(connection: Connection, now: datetime, run_id: str, changes: Mapping[str, Any]) -> None:
     """Set ``name``, ``tags``, ``notes`` or ``archived``. A name or tags of ``None``, or as the agent says them, are its
     to say again.
 

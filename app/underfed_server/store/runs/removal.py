@@ -1,4 +1,4 @@
-"""Deleting a run: it is shown nowhere at once, can be had back for a while, and is then forgotten for good."""
+"""Deleting a run: it is hidden at once, can be restored for a while, and is then removed for good."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import read_summary
 
 UNDO = timedelta(minutes=10)
-"""From being deleted on, a run can be had back."""
+"""So long after it was deleted a run can be restored."""
 
 ROWS_AT_ONCE = 200
-"""Forgotten in one transaction: a long run has tens of thousands, and windows wait for the writer meanwhile."""
+"""Removed in one transaction: a long run has tens of thousands, and windows wait for the writer meanwhile."""
 
 HEAVY = tuple(table for table in tables.RUN_TABLES if table.name in ("chunk", "rollup", "histogram", "hot", "epoch"))
 """Tables that have rows for every so many steps of a run."""
 
 
-def delete_run(connection: Connection, run_id: str, now: datetime) -> None:
-    """Show it no more. What is recorded of it stays until :func:`forget_some` takes it away.
+def delete_run(connection: Connection, now: datetime, run_id: str) -> None:
+    """Show it no more. What is recorded of it stays for ten minutes, in which :func:`restore_run` brings it back.
 
     Raises:
         NotFoundError: there is no such run.
         ConflictError: it is running: its windows would be refused once those before them are gone.
     """
-    if read_summary(connection, run_id, now).status == "running":
+    if read_summary(connection, now, run_id).status == "running":
         raise ConflictError(f"run {run_id!r} is still running", field="run_id")
     connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(deleted_at=now, changed_at=now))
 
 
-def restore_run(connection: Connection, run_id: str, now: datetime) -> None:
+def restore_run(connection: Connection, now: datetime, run_id: str) -> None:
     """Show it again; nothing happens to one that is shown.
 
     Raises:
@@ -62,14 +62,14 @@ def project_of(connection: Connection, run_id: str) -> str:
 
 
 def forgettable(connection: Connection, now: datetime) -> str | None:
-    """A run that can no longer be had back. One that reports again is left until it has ended."""
+    """A deleted run that can no longer be restored. One that sends again is left until it has ended."""
     run = tables.run.c
     is_over = and_(run.deleted_at < now - UNDO, status_column(now) != "running")
     return connection.execute(select(run.run_id).where(is_over).order_by(run.deleted_at).limit(1)).scalar()
 
 
-def forget_some(connection: Connection, run_id: str, now: datetime) -> bool:
-    """Take away part of what is recorded of a run from :func:`forgettable`. Returns whether nothing is left of it."""
+def forget_some(connection: Connection, now: datetime, run_id: str) -> bool:
+    """Remove part of what is recorded of a run from :func:`forgettable`. Returns whether nothing is left of it."""
     run = tables.run.c
     is_over = and_(run.run_id == run_id, run.deleted_at < now - UNDO)
     # Whoever has the run does the work: another service process goes on to other runs, or adds to this one first.
@@ -77,7 +77,7 @@ def forget_some(connection: Connection, run_id: str, now: datetime) -> bool:
         return False
     if connection.execute(select(run.run_id).where(is_over).with_for_update(skip_locked=True)).first() is None:
         return False
-    # Also for a clock that is set back: what has lost a part cannot be had back whole.
+    # Also for a clock that is set back: what has lost a part cannot be restored.
     connection.execute(update(tables.run).where(run.run_id == run_id).values(deleted_at=tables.UNIX_EPOCH))
     if any(_forget_rows(connection, table, run_id) for table in HEAVY):
         return False

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Float, and_, exists, false, func, literal, not_, or_, select
 
 from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
+from underfed_server.search.keys import KEYS
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_column
@@ -27,7 +29,7 @@ _ORDERS: Mapping[str, Callable[[ColumnElement[Any], Any], Condition]] = {
     ":": eq, "=": eq, "!=": lambda column, value: column != value, "<": lt, "<=": le, ">": gt, ">=": ge,
 }  # fmt: skip
 _OLDER = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_TEXTS: Mapping[str, ColumnElement[Any]] = {
+_COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "project": _run.project,
     "user": _run.user,
     "name": NAME,
@@ -35,9 +37,9 @@ _TEXTS: Mapping[str, ColumnElement[Any]] = {
     "job": _run.job,
     "notes": _run.notes,
     "reason": _run.exit_reason,
-}
-_CHOICES: Mapping[str, ColumnElement[Any]] = {"bound": _run.bound, "level": _run.level, "cause": _run.cause}
-_NUMBERS: Mapping[str, ColumnElement[Any]] = {
+    "bound": _run.bound,
+    "level": _run.level,
+    "cause": _run.cause,
     "ranks": _run.world_size,
     "stall": _run.data_stall_fraction,
     "step_us": _run.step_us,
@@ -46,12 +48,11 @@ _NUMBERS: Mapping[str, ColumnElement[Any]] = {
     "hours_lost": _run.hours_lost,
     "gain": _run.predicted_speedup,
     "gained": _run.observed_speedup,
-}
-_INSTANTS: Mapping[str, ColumnElement[Any]] = {
     "started": _run.started_at,
     "ended": _run.ended_at,
     "seen": _run.last_seen_at,
 }
+"""What the run's own row knows."""
 
 
 def conditions(expression: Expression, now: datetime) -> list[Condition]:
@@ -75,15 +76,12 @@ def _holds(asked: Comparison, value: Value, now: datetime) -> Condition:
     key, operator = asked.key, asked.operator
     if key == "is":
         return _run.archived_at.is_not(None)
-    if key in _INSTANTS:
-        return _when(_INSTANTS[key], operator, value, now)
-    if key in _NUMBERS:
-        return _number(_NUMBERS[key], operator, value)
-    if key in _CHOICES or key == "status":
-        return _choice(status_column(now) if key == "status" else _CHOICES[key], operator, value)
-    if key in _TEXTS:
-        return _text(_TEXTS[key], operator, value)
-    return _BESIDE[key](operator, value)
+    if key in _BESIDE:
+        return _BESIDE[key](operator, value)
+    column = status_column(now) if key == "status" else _COLUMNS[key]
+    if KEYS[key].kind == "instant":
+        return _when(column, operator, value, now)
+    return {"text": _text, "choice": _choice}.get(KEYS[key].kind, _number)(column, operator, value)
 
 
 def _text(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
@@ -132,42 +130,32 @@ def _tagged(operator: str, value: Any) -> Condition:
     return not_(has_tag(value)) if operator == "!=" else has_tag(value)
 
 
-def _on_host(operator: str, value: Any) -> Condition:
-    return _any_of(tables.rank, _rank.hostname, operator, value)
-
-
-def _on_gpu(operator: str, value: Any) -> Condition:
-    return _any_of(tables.rank, _rank.gpu_name, operator, value)
-
-
-def _with_loader(operator: str, value: Any) -> Condition:
-    return _any_of(tables.loader, _loader.loader, operator, value)
+_of_judged = and_(_loader.run_id == _run.run_id, or_(_run.loader.is_(None), _loader.loader == _run.loader))
+"""The loader that was judged; any before a judgement."""
 
 
 def _of_dataset(operator: str, value: Any) -> Condition:
-    """Of the loader that was judged; of any before a judgement."""
-    judged = or_(_run.loader.is_(None), _loader.loader == _run.loader)
     same = _text(_loader.info["dataset_type"].as_string(), "=" if operator == "!=" else operator, value)
-    found = exists().where(_loader.run_id == _run.run_id, judged, same)
+    found = exists().where(_of_judged, same)
     return not_(found) if operator == "!=" else found
 
 
 def _on_mount(operator: str, value: Any) -> Condition:
     """By where it is mounted, or by what is mounted there."""
-    places = [_any_of(tables.storage, column, operator, value) for column in (_storage.mount, _storage.device)]
+    places = [_any_of(column, operator, value) for column in (_storage.mount, _storage.device)]
     return and_(*places) if operator == "!=" else or_(*places)
 
 
-def _any_of(table: Any, column: ColumnElement[Any], operator: str, value: Any) -> Condition:
-    """One of the run's rows in ``table`` says so; with ``!=`` none of them is it."""
-    found = exists().where(table.c.run_id == _run.run_id, _text(column, "=" if operator == "!=" else operator, value))
+def _any_of(column: Column[Any], operator: str, value: Any) -> Condition:
+    """One of the run's rows in the column's table says so; with ``!=`` none of them is it."""
+    found = exists().where(
+        column.table.c.run_id == _run.run_id, _text(column, "=" if operator == "!=" else operator, value)
+    )
     return not_(found) if operator == "!=" else found
 
 
 def _workers(operator: str, value: Any) -> Condition:
-    """Of the loader that was judged; of any before a judgement."""
-    judged = or_(_run.loader.is_(None), _loader.loader == _run.loader)
-    return exists().where(_loader.run_id == _run.run_id, judged, _number(_loader.num_workers, operator, value))
+    return exists().where(_of_judged, _number(_loader.num_workers, operator, value))
 
 
 def _steps(operator: str, value: Any) -> Condition:
@@ -182,9 +170,9 @@ def _steps(operator: str, value: Any) -> Condition:
 
 _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
     "tag": _tagged,
-    "host": _on_host,
-    "gpu": _on_gpu,
-    "loader": _with_loader,
+    "host": partial(_any_of, _rank.hostname),
+    "gpu": partial(_any_of, _rank.gpu_name),
+    "loader": partial(_any_of, _loader.loader),
     "dataset": _of_dataset,
     "mount": _on_mount,
     "num_workers": _workers,

@@ -46,14 +46,14 @@ def _no_run(run_id: str) -> NotFoundError:
     return NotFoundError(f"there is no run {run_id!r}", field="run_id")
 
 
-def read_summary(connection: Connection, run_id: str, now: datetime) -> RunSummary:
+def read_summary(connection: Connection, now: datetime, run_id: str) -> RunSummary:
     """Raises:
     NotFoundError: there is no such run.
     """
     return summaries(connection, [run_row(connection, run_id)], now)[0]
 
 
-def read_state(connection: Connection, run_id: str, now: datetime) -> tuple[RunSummary, bool]:
+def read_state(connection: Connection, now: datetime, run_id: str) -> tuple[RunSummary, bool]:
     """Also of a run that was deleted, and whether it was.
 
     Raises:
@@ -131,6 +131,16 @@ def main_loader(connection: Connection, run_id: str) -> str | None:
     """The loader that was judged, else the one that most time was spent with; ``None``: no step was recorded."""
     judged = connection.execute(select(tables.run.c.loader).where(tables.run.c.run_id == run_id)).scalar()
     return judged or next(iter(_steps(connection, [run_id]).get(run_id, {})), None)
+
+
+def read_main_loader(connection: Connection, run_id: str) -> str | None:
+    """As :func:`main_loader`.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    run_row(connection, run_id)
+    return main_loader(connection, run_id)
 
 
 def _ranks(connection: Connection, run_ids: Iterable[str]) -> dict[str, list[RowMapping]]:

@@ -40,10 +40,13 @@ def id_of(digest: bytes) -> str:
 
 
 def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Permission]) -> Known:
-    """Tokens that are neither revoked nor over, those that the service was started with (``own``), and the sessions of
-    both.
+    """Tokens that are neither revoked nor expired, those that the service was started with (``own``), and the sessions
+    of both.
     """
-    tokens = dict(own) | {row["digest"]: _permission(row) for row in _live(connection, now)}
+    tokens = dict(own)
+    for row in _live(connection, now):
+        scopes = frozenset(row["scopes"])
+        tokens[row["digest"]] = Permission(scopes, row["project"], row["token_id"], expires_at=row["expires_at"])
     by_id = {permission.token_id: permission for permission in tokens.values()}
     session = tables.session.c
     rows = connection.execute(
@@ -67,9 +70,10 @@ def can_administer(connection: Connection, now: datetime) -> bool:
 
 
 def list_tokens(connection: Connection) -> list[TokenInfo]:
-    """The newest first, those that are over too."""
-    statement = select(tables.token).order_by(tables.token.c.made_at.desc(), tables.token.c.token_id)
-    return [_info(row) for row in connection.execute(statement).mappings()]
+    """The newest first, expired ones too."""
+    told = (tables.token.c[name] for name in TokenInfo.model_fields)
+    statement = select(*told).order_by(tables.token.c.made_at.desc(), tables.token.c.token_id)
+    return [TokenInfo(**row) for row in connection.execute(statement).mappings()]
 
 
 def make_token(
@@ -81,7 +85,7 @@ def make_token(
     project: str | None = None,
     expires_at: datetime | None = None,
 ) -> TokenMade:
-    """A new one, with the secret that is told here and nowhere else."""
+    """A new one, with its secret, which is shown only here."""
     secret = secrets.token_urlsafe(32)
     digest = digest_of(secret)
     made = TokenMade(
@@ -122,7 +126,7 @@ def note_uses(connection: Connection, used: Mapping[str, datetime]) -> None:
 
 
 def add_session(connection: Connection, digest: bytes, token_id: str, expires_at: datetime, now: datetime) -> None:
-    """Those that are over are dropped meanwhile, and the oldest of a token that has too many."""
+    """Expired ones are deleted as well, and the oldest of a token that has too many."""
     session = tables.session.c
     connection.execute(delete(tables.session).where(session.expires_at <= now))
     connection.execute(insert(tables.session), {"digest": digest, "token_id": token_id, "expires_at": expires_at})
@@ -141,11 +145,3 @@ def _live(connection: Connection, now: datetime) -> list[RowMapping]:
     statement = select(tables.token).where(token.revoked_at.is_(None))
     rows = connection.execute(statement).mappings().all()
     return [row for row in rows if row["expires_at"] is None or row["expires_at"] > now]
-
-
-def _permission(row: RowMapping) -> Permission:
-    return Permission(frozenset(row["scopes"]), row["project"], row["token_id"], None, None, row["expires_at"])
-
-
-def _info(row: RowMapping) -> TokenInfo:
-    return TokenInfo(**{name: row[name] for name in TokenInfo.model_fields})

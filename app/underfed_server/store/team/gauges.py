@@ -1,4 +1,4 @@
-"""What a monitoring system asks of the store: how much there is, and how the running runs do."""
+"""What a monitoring system asks of the store: how much it holds, and the figures of the running runs."""
 
 from __future__ import annotations
 

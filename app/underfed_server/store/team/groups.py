@@ -10,12 +10,12 @@ from underfed_server.model import ProjectInfo, UserInfo
 from underfed_server.store.databases import tables
 
 
-def read_projects(connection: Connection, within: str | None) -> list[ProjectInfo]:
+def read_projects(connection: Connection, within: str | None = None) -> list[ProjectInfo]:
     """By name; ``within``: that one alone."""
     return [ProjectInfo(**row) for row in _grouped(connection, tables.run.c.project, within)]
 
 
-def read_users(connection: Connection, within: str | None) -> list[UserInfo]:
+def read_users(connection: Connection, within: str | None = None) -> list[UserInfo]:
     """By name; ``within``: of the runs of that project alone."""
     return [UserInfo(**row) for row in _grouped(connection, tables.run.c.user, within)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, func, select
@@ -16,7 +16,7 @@ FOR_EVER = 0
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """``None``: not said. :data:`FOR_EVER`: no limit."""
+    """``None``: not set. :data:`FOR_EVER`: no limit."""
 
     retain_us: int | None = None
     """Single rows older than this are deleted."""
@@ -55,17 +55,16 @@ def read_policy(connection: Connection, project: str) -> RetentionPolicy:
 
 
 def save_policy(connection: Connection, project: str, policy: RetentionPolicy) -> None:
-    row = {
-        "project": project,
-        "retain_us": policy.retain_us,
-        "max_bytes": policy.max_bytes,
-        "precision_bits": policy.precision_bits,
-    }
-    connection.execute(upsert(connection, tables.project), row)
+    connection.execute(upsert(connection, tables.project), {"project": project, **asdict(policy)})
+
+
+def read_retention(connection: Connection, project: str) -> tuple[RetentionPolicy, StorageUse]:
+    """What the project set for itself, and what it takes."""
+    return read_policy(connection, project), read_storage_use(connection, project)
 
 
 def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> RetentionPolicy:
-    """A project's own word wins over the service's."""
+    """What a project set wins over the service's policy."""
     return RetentionPolicy(
         for_all.retain_us if own.retain_us is None else own.retain_us,
         for_all.max_bytes if own.max_bytes is None else own.max_bytes,

@@ -28,7 +28,7 @@ def read_week(connection: Connection, project: str | None, now: datetime) -> Wee
     """
     first = datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - (DAYS - 1) * DAY
     started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, project, first)
-    shares = _shares(started_us, ended_us, (first - tables.UNIX_EPOCH) // tables.MICROSECOND)
+    shares = _shares(started_us, ended_us, tables.unix_us(first))
     lost, used = (shares * np.array(hours).reshape(-1, 1) for hours in (hours_lost, hours_used))
     half = DAYS // 2
     lost_a_day, used_a_day = lost.sum(axis=0), used.sum(axis=0)

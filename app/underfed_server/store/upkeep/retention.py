@@ -1,4 +1,4 @@
-"""Gives up single rows that are beyond a project's age or size, and the room that they took.
+"""Deletes single rows that are beyond a project's age or size, and returns the room that they took.
 
 Roll-ups, histograms and verdicts stay: a run of years ago still shows its overview. Work is done in small pieces
 between which windows are written. Several service processes may be at it: a track whose rows another one deletes is
@@ -36,7 +36,7 @@ class Retention:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
     def __init__(self, store: Store, for_all: RetentionPolicy) -> None:
-        """``for_all``: what holds for projects that say nothing themselves."""
+        """``for_all``: the policy of projects that set none themselves."""
         self._store = store
         self._for_all = for_all
         self._thread = PeriodicThread("retention", self._work, failed="old rows could not be deleted", failed_s=EVERY_S)
@@ -107,7 +107,7 @@ def _delete_rows(surplus: Surplus, now: datetime, connection: Connection) -> int
 def shrink(connection: Connection) -> bool:
     """Give some free pages of the file back to the disk. ``False``: there are none to spare.
 
-    PostgreSQL does so by itself.
+    PostgreSQL reuses its pages by itself.
     """
     if connection.dialect.name != "sqlite":
         return False

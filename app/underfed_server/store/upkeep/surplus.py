@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import BigInteger, and_, func, select, type_coerce
 
@@ -15,6 +16,8 @@ from underfed_server.store.reading.tracks import Reader, Track
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_storage_use
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to
+
+_track = partial(Track, precision_bits=None, end_index=0, shift_index=0, shift_us=0)
 
 TRACKS_A_LOOK = 64
 """With the oldest rows of the project; what is newer than the oldest of all others waits for the next look, unless"""
@@ -29,7 +32,7 @@ NEWEST_ROWS = 20_000
 shows."""
 
 SILENT = timedelta(hours=1)
-"""A run that said nothing for so long is not judged again."""
+"""A run that sent nothing for so long is not judged again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,8 @@ class _Oldest:
     end_us: int
     open_ranks: int
     last_seen_at: datetime
-    run_id: str
-    rank: int
-    incarnation: int
-    lane: str
-    rows: int
-    chunks: int
-    dropped_chunks: int
-    chunk_rows: int
-
-    @property
-    def key(self) -> StreamKey:
-        return StreamKey(self.run_id, self.rank, self.incarnation)
+    track: Track
+    """Its end and its shifts are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +79,7 @@ class _Chunk:
 
 def find_surplus(reader: Reader, project: str, policy: RetentionPolicy, now: datetime) -> list[Surplus]:
     """The oldest first, and not all at once: look again when these are deleted."""
-    before_us = _unix_us(now) - policy.retain_us if policy.retain_us else 0
+    before_us = tables.unix_us(now) - policy.retain_us if policy.retain_us else 0
     excess = read_storage_use(reader.connection, project).total_bytes - policy.max_bytes if policy.max_bytes else 0
     tracks = _oldest_tracks(reader, project)
     is_all = len(tracks) <= TRACKS_A_LOOK
@@ -102,10 +95,6 @@ def find_surplus(reader: Reader, project: str, policy: RetentionPolicy, now: dat
             known = found.get(chunk.place) or _none_yet(tracks[chunk.place])
             found[chunk.place] = replace(known, sizes=(*known.sizes, chunk.size))
     return list(found.values())
-
-
-def _unix_us(at: datetime) -> int:
-    return (at - tables.UNIX_EPOCH) // tables.MICROSECOND
 
 
 def _oldest_tracks(reader: Reader, project: str) -> list[_Oldest]:
@@ -128,16 +117,17 @@ def _oldest_tracks(reader: Reader, project: str) -> list[_Oldest]:
     )  # fmt: skip
     statement = select(*columns).select_from(tables.track).join(tables.run, of_run).join(tables.stream, of_stream)
     statement = statement.join(tables.chunk, is_oldest).where(run.project == project)
-    return [_Oldest(*row) for row in reader.connection.execute(statement.order_by(began_us).limit(TRACKS_A_LOOK + 1))]
+    rows = reader.connection.execute(statement.order_by(began_us).limit(TRACKS_A_LOOK + 1))
+    return [_Oldest(row[0], row[1], row[2], row[3], row[4], _track(StreamKey(*row[5:8]), *row[8:])) for row in rows]
 
 
 def _chunks(reader: Reader, row: _Oldest, place: int, now: datetime) -> Iterator[_Chunk]:
     """Of a track, those whose rows may be deleted at all, in order."""
     chunk = tables.chunk.c
     statement = select(chunk.ordinal, chunk.first_us, func.length(chunk.body)).where(
-        belongs_to(tables.chunk, row.key),
-        chunk.lane == row.lane,
-        chunk.ordinal.between(row.dropped_chunks, _stop(reader, row, now)),
+        belongs_to(tables.chunk, row.track.key),
+        chunk.lane == row.track.lane,
+        chunk.ordinal.between(row.track.dropped_chunks, _stop(reader, row, now)),
     )
     known = reader.connection.execute(statement.order_by(chunk.ordinal).limit(CHUNKS_A_LOOK)).all()
     ends = [first_us for _, first_us, _ in known[1:]] + [row.end_us]
@@ -150,14 +140,10 @@ def _chunks(reader: Reader, row: _Oldest, place: int, now: datetime) -> Iterator
 def _stop(reader: Reader, row: _Oldest, now: datetime) -> int:
     """The ordinal from which on the rows are kept."""
     if not row.open_ranks or row.last_seen_at < now - SILENT:
-        return int(row.chunks)
-    track = Track(
-        row.key, row.lane, row.rows, row.chunks, row.dropped_chunks, row.chunk_rows,
-        precision_bits=None, end_index=0, shift_index=0, shift_us=0,
-    )  # fmt: skip
-    missing = NEWEST_ROWS - (row.rows - row.chunk_rows)
-    return first_needed(reader, track, missing) if missing > 0 else int(row.chunks)
+        return row.track.chunks
+    missing = NEWEST_ROWS - (row.track.rows - row.track.chunk_rows)
+    return first_needed(reader, row.track, missing) if missing > 0 else row.track.chunks
 
 
 def _none_yet(row: _Oldest) -> Surplus:
-    return Surplus(row.key, row.lane, row.dropped_chunks, ())
+    return Surplus(row.track.key, row.track.lane, row.track.dropped_chunks, ())

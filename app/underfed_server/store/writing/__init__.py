@@ -1,1 +1,1 @@
-"""What happens to a window between its posted and its chunk, all on one thread."""
+"""What happens to a window between its post and its chunk, all on one thread."""

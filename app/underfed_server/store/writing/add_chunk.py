@@ -50,13 +50,13 @@ def add_chunk(
         "rollups": chunk_rollups_to_bytes(lane, rollups),
         "body": encode(packed(lane, rounded(lane, columns, precision_bits))),
     }
-    told_bits = precision_bits if names_of(kind_of(lane), "duration") else None
+    lane_bits = precision_bits if names_of(kind_of(lane), "duration") else None
     connection.execute(insert(tables.chunk), row)
     if lane == HOST:
         note_peaks(connection, key, rollups)
     above = _climb(connection, key, lane, so_far.chunks, total(rollups))
     above += _climb_binned(connection, key, lane, so_far.chunks, _histograms(lane, columns_with_computed))
-    bits = [each for each in (so_far.precision_bits, told_bits) if each is not None]
+    bits = [each for each in (so_far.precision_bits, lane_bits) if each is not None]
     grown = {
         "chunks": so_far.chunks + 1,
         "chunk_rows": so_far.chunk_rows + length(columns),

@@ -18,7 +18,7 @@ DUE_ROWS = 4_096
 """Rows of the longest lane: 9.2 bytes a step where 1,024 took 9.5 and 256 took 10.1 (own study)."""
 
 DUE_WINDOWS = 600
-"""Ten minutes: a slow job's windows must not pile up, since every reader decodes them."""
+"""Ten minutes: a slow job's windows must not accumulate, since every reader decodes them."""
 
 QUIET_S = 600.0
 """A stream that sent nothing for so long is not expected to fill its chunk."""
@@ -61,7 +61,7 @@ class CompactionQueue:
         """A stream to compact now; its count begins anew."""
         if look_for_quiet:
             since = time.monotonic() - QUIET_S
-            self._due |= {key: None for key, pile in self._queue.items() if pile.touched_at < since}
+            self._due |= {key: None for key, waiting in self._queue.items() if waiting.touched_at < since}
         key = next(iter(self._due), None)
         if key is not None:
             self._drop(key)

@@ -66,8 +66,8 @@ class RunState:
     streams: dict[tuple[int, int], StreamState] = field(default_factory=dict)
     """Those that were written to lately."""
     loaders: set[str] = field(default_factory=set)
-    told_by: int | None = None
-    """The lowest rank that described the run: its words win."""
+    described_by: int | None = None
+    """The lowest rank that described the run: its description counts."""
 
 
 class RunStates:
@@ -97,13 +97,14 @@ class RunStates:
         return self._runs[run_id]
 
     def note_compacted(self, key: StreamKey) -> None:
+        """Its windows lie in chunks now."""
         run = self._runs.get(key.run_id)
         stream = None if run is None else run.streams.get((key.rank, key.incarnation))
         if stream is not None:
             stream.hot_rows = stream.hot_windows = 0
 
     def forget(self, run_id: str | None = None) -> None:
-        """One run, or all: what is in memory may no longer be what is in the tables."""
+        """One run that was deleted; or all, after a transaction that failed."""
         if run_id is None:
             self._runs.clear()
         else:
@@ -152,8 +153,8 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
     for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
         states[run_id].loaders.add(name)
     lowest = select(rank.run_id, func.min(rank.rank)).where(rank.run_id.in_(run_ids)).group_by(rank.run_id)
-    for run_id, told_by in connection.execute(lowest):
-        states[run_id].told_by = told_by
+    for run_id, described_by in connection.execute(lowest):
+        states[run_id].described_by = described_by
     return states
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -74,40 +74,32 @@ class Appender:
     def __init__(self, now: Callable[[], datetime], *, is_shared: bool) -> None:
         """``is_shared``: other processes append to the same tables."""
         self._now = now
-        self._states = RunStates(is_shared=is_shared)
-
-    def forget(self, run_id: str | None = None) -> None:
-        """After a transaction that failed, or a run that was deleted."""
-        self._states.forget(run_id)
-
-    def note_compacted(self, key: StreamKey) -> None:
-        """Its windows lie in chunks now."""
-        self._states.note_compacted(key)
+        self.states = RunStates(is_shared=is_shared)
 
     def hot_of(self, key: StreamKey) -> tuple[int, int]:
         """Rows and windows of a stream just appended to that wait to be made into a chunk."""
-        stream = self._states[key.run_id].streams[key.rank, key.incarnation]
+        stream = self.states[key.run_id].streams[key.rank, key.incarnation]
         return stream.hot_rows, stream.hot_windows
 
     def append(self, connection: Connection, posted_windows: Sequence[PostedWindow]) -> list[Outcome]:
-        """One outcome for each posted, in order. Nothing holds before the caller's transaction is committed."""
+        """One outcome for each window, in order. Nothing counts before the caller's transaction is committed."""
         changes = _Changes()
         if posted_windows:
-            self._states.load(connection, [stream_of(posted.window) for posted in posted_windows])
+            self.states.load(connection, [stream_of(posted.window) for posted in posted_windows])
         outcomes = [self._take(connection, posted, changes) for posted in posted_windows]
         self._write(connection, changes)
         return outcomes
 
     def _take(self, connection: Connection, posted: PostedWindow, changes: _Changes) -> Outcome:
         window = posted.window
-        run = self._states[window.run_id]
+        run = self.states[window.run_id]
         if run.exists and posted.project not in (None, run.project):
             return ForbiddenError(f"run {window.run_id!r} is not of the project {posted.project!r}", field="run_id")
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
             return Ack(last + 1, _wants_run(run, stream, window), is_new=False)
-        # What the agent itself dropped is told by a gap in its own count; only a window that it kept can be missing.
+        # The agent leaves a gap in its own count for what it dropped itself: only a window that it kept can be missing.
         if window.previous_window_index is not None and window.previous_window_index > last:
             return OutOfOrderError(
                 f"window {window.window_index} follows {window.previous_window_index}, "
@@ -124,7 +116,7 @@ class Appender:
         return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
 
     def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
-        """What a window says of the run and its loaders, which seldom happens."""
+        """Few windows describe the run and its loaders."""
         window = posted.window
         is_first = not run.exists
         if is_first:
@@ -132,8 +124,8 @@ class Appender:
             said = {} if window.run is None else _run_columns(window.run, window.run_id)
             connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()) | said)
         if window.run is not None and (is_first or is_newest(connection, run, stream_of(window))):
-            if run.told_by is None or window.rank <= run.told_by:
-                run.told_by, run.project = window.rank, window.run.project
+            if run.described_by is None or window.rank <= run.described_by:
+                run.described_by, run.project = window.rank, window.run.project
                 if not is_first:
                     statement = update(tables.run).where(tables.run.c.run_id == run.run_id)
                     connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
@@ -210,15 +202,8 @@ def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> No
     key, rows = stream.key._asdict(), rows_of(window)
     stream.hot_rows += rows
     stream.hot_windows += 1
-    changes.hot.append(
-        {
-            **key,
-            "window_index": window.window_index,
-            "rows": rows,
-            "encoding": posted.encoding,
-            "body": posted.body,
-        }
-    )
+    hot = {"window_index": window.window_index, "rows": rows, "encoding": posted.encoding, "body": posted.body}
+    changes.hot.append({**key, **hot})
     for epoch in window.epochs:
         changes.epochs[(*stream.key, epoch.loader, epoch.epoch_index)] = {**key, **msgspec.structs.asdict(epoch)}
     for life in window.workers:
@@ -284,14 +269,4 @@ def _stream_row(stream: StreamState) -> dict[str, Any]:
 
 
 def _track_row(key: StreamKey, lane: str, track: TrackState) -> dict[str, Any]:
-    return (
-        key._asdict()
-        | {
-            "lane": lane,
-            "rows": track.rows,
-            "next_index": track.next_index,
-            "step_us_total": track.step_us_total,
-            "data_wait_us_total": track.data_wait_us_total,
-        }
-        | dict.fromkeys(_OF_CHUNKS, 0)
-    )
+    return {**key._asdict(), "lane": lane, **asdict(track), **dict.fromkeys(_OF_CHUNKS, 0)}

@@ -39,7 +39,7 @@ GROUP = 500
 IDLE_S = 1.0
 CLOSING_S = 30.0
 RECALL_S = 60.0
-"""How often streams are looked for that another process left, where several share a database."""
+"""How often streams that another process left are looked for, where several share a database."""
 
 PROVEN_S = 10.0
 """How long a write that went well shows that the next one would: health checks seldom write themselves."""
@@ -75,7 +75,7 @@ class Writer:
         *,
         is_shared: bool,
     ) -> None:
-        """``on_stored`` hears, on the writer's thread, which runs have new windows; it must not block.
+        """``on_stored`` is called on the writer's thread with the runs that have new windows; it must not block.
 
         ``is_shared``: other processes write to the same database.
         """
@@ -137,7 +137,7 @@ class Writer:
         """Only from within a :meth:`call` that deletes the run."""
         # Where the database is shared, nothing is remembered from one transaction to the next.
         if not self._is_shared:
-            self._appender.forget(run_id)
+            self._appender.states.forget(run_id)
             self._queue.forget(run_id)
 
     @property
@@ -232,7 +232,7 @@ class Writer:
                     return work(connection)
             except Exception as error:
                 if not self._is_shared:
-                    self._appender.forget()
+                    self._appender.states.forget()
                 if attempt == ATTEMPTS - 1 or not _collided(error):
                     raise
         raise AssertionError
@@ -247,7 +247,7 @@ class Writer:
         return result
 
     def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
-        """One of the group spoilt the transaction for all: each gets its own, unless the database is in trouble."""
+        """One of the group failed the transaction of all: each gets its own, unless the database is in trouble."""
         if len(group) == 1 or trouble_of(error) is not None:
             for each in group:
                 each.done.set_exception(self._explained(error))
@@ -296,7 +296,7 @@ class Writer:
         if key is None:
             return
         self._begun(lambda connection: compact(connection, key))
-        self._appender.note_compacted(key)
+        self._appender.states.note_compacted(key)
 
     def _recall(self) -> None:
         with self._engine.begin() as connection:

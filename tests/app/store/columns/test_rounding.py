@@ -50,7 +50,7 @@ def test_overviews_are_made_of_the_exact_figures(store: Store) -> None:
     with store.reading() as reader:
         from_rollups = [
             rollups.figures[SUM, 0].sum()
-            for track in reader.tracks("run-1", 0, "steps:train", store.run("run-1").started_at)
+            for track in reader.tracks("run-1", 0, "steps:train")
             if (rollups := reader.chunk_rollups(track, 0, 9, ["step_us"])) is not None
         ]
     assert sum(from_rollups) == totals.step_us
@@ -58,10 +58,9 @@ def test_overviews_are_made_of_the_exact_figures(store: Store) -> None:
 
 def test_a_series_says_that_its_single_figures_were_rounded(store: Store) -> None:
     recorded(store, 8)
-    started_at = store.run("run-1").started_at
     with store.reading() as reader:
-        assert reader.kept("run-1", 0, "steps:train", started_at).precision_bits == 8
-        assert reader.kept("run-1", 0, "host", started_at).precision_bits is None
+        assert reader.kept("run-1", 0, "steps:train").precision_bits == 8
+        assert reader.kept("run-1", 0, "host").precision_bits is None
 
 
 def test_everything_is_exact_unless_a_project_says_otherwise(store: Store) -> None:

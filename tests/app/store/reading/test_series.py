@@ -16,7 +16,7 @@ from underfed_server.store.columns.histograms import BINS, BINS_PER_OCTAVE
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.records import nodes_from_bytes
 from underfed_server.store.reading import nodes, series
-from underfed_server.store.reading.series import read_series, read_series_between
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
 from underfed_server.store.writing.compact import compact
 
@@ -43,9 +43,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def read(store: Store, names: list[str], buckets: int, low: int = 0, high: int | None = None) -> Rollup:
     with store.reading() as reader:
-        rollup = read_series(
-            reader, "run-1", 0, "steps:train", STARTED, names=names, buckets=buckets, low=low, high=high
-        )
+        rollup = read_series(reader, "run-1", 0, "steps:train", names=names, buckets=buckets, low=low, high=high)
     assert rollup is not None
     return rollup
 
@@ -113,9 +111,7 @@ def test_enough_room_gives_every_step_its_own_bucket(recorded: Store) -> None:
 def test_load_times_are_counted_in_bins_however_they_are_rolled_up(recorded: Store) -> None:
     load_us = recorded.batches("run-1", 0, "train").load_us
     with recorded.reading() as reader:
-        rollup = read_series(
-            reader, "run-1", 0, "batches:train", STARTED, names=["load_us"], buckets=30, binned=["load_us"]
-        )
+        rollup = read_series(reader, "run-1", 0, "batches:train", names=["load_us"], buckets=30, binned=["load_us"])
     assert rollup is not None
     edges = [0.0, *(2.0 ** (np.arange(BINS) / BINS_PER_OCTAVE))]
     expected, _ = np.histogram(load_us, edges)
@@ -127,8 +123,8 @@ def test_samples_between_two_instants_are_those_taken_then(recorded: Store) -> N
     host = recorded.host("run-1", 0)
     for from_us, to_us in ((0.0, 1e12), (host.at_us[100], host.at_us[101]), (host.at_us[37] + 1, host.at_us[351])):
         with recorded.reading() as reader:
-            rollup = read_series_between(
-                reader, "run-1", 0, "host", STARTED, names=["busy_cores"], buckets=20, from_us=from_us, to_us=to_us
+            rollup = read_series(
+                reader, "run-1", 0, "host", names=["busy_cores"], buckets=20, from_us=from_us, to_us=to_us
             )
         inside = host.busy_cores[(host.at_us >= from_us) & (host.at_us < to_us)]
         assert rollup is not None
@@ -140,13 +136,8 @@ def test_samples_between_two_instants_are_those_taken_then(recorded: Store) -> N
 def test_where_nothing_was_recorded_there_is_nothing(recorded: Store) -> None:
     with recorded.reading() as reader:
         for lane, low in (("steps:val", 0), ("steps:train", ROWS), ("gpu:3", 0)):
-            assert read_series(reader, "run-1", 0, lane, STARTED, names=["step_us"], buckets=9, low=low) is None
-        assert (
-            read_series_between(
-                reader, "run-1", 0, "host", STARTED, names=["busy_cores"], buckets=9, from_us=1e15, to_us=None
-            )
-            is None
-        )
+            assert read_series(reader, "run-1", 0, lane, names=["step_us"], buckets=9, low=low) is None
+        assert read_series(reader, "run-1", 0, "host", names=["busy_cores"], buckets=9, from_us=1e15) is None
 
 
 def test_buckets_that_were_complete_stay_while_the_run_grows(store: Store) -> None:
@@ -177,7 +168,7 @@ def test_percentiles_are_those_of_the_steps_in_each_bucket(recorded: Store, buck
     figures = true_figures(recorded)
     with recorded.reading() as reader:
         rollup = read_series(
-            reader, "run-1", 0, "steps:train", STARTED,
+            reader, "run-1", 0, "steps:train",
             names=["step_us", "gpu_idle_us", COMPUTE, STALL], buckets=buckets, low=30, percentiles=PERCENTILES,
         )  # fmt: skip
     assert rollup is not None
@@ -194,7 +185,7 @@ def test_percentiles_are_exact_where_few_rows_are_read(recorded: Store) -> None:
     step_us = recorded.steps("run-1", 0, "train").step_us[1_000:1_500]
     with recorded.reading() as reader:
         rollup = read_series(
-            reader, "run-1", 0, "steps:train", STARTED,
+            reader, "run-1", 0, "steps:train",
             names=["step_us"], buckets=1, low=1_000, high=1_500, percentiles=PERCENTILES,
         )  # fmt: skip
     assert rollup is not None
@@ -208,7 +199,7 @@ def test_percentiles_of_a_long_run_are_read_from_histograms(recorded: Store, mon
     for buckets in (1, 20, 4_000):
         with recorded.reading() as reader:
             rollup = read_series(
-                reader, "run-1", 0, "steps:train", STARTED,
+                reader, "run-1", 0, "steps:train",
                 names=["step_us"], buckets=buckets, percentiles=PERCENTILES,
             )  # fmt: skip
         assert rollup is not None

@@ -57,7 +57,7 @@ def test_a_deleted_run_is_shown_nowhere(ended: Store) -> None:
     ended.delete_run("run-1")
     page = listed(ended)
     assert (page.runs, page.counts.all, page.week.hours_used) == ([], 0, 0)
-    assert (ended.unjudged(), ended.projects(), ended.users(), ended.sightings(tables.UNIX_EPOCH)) == ([], [], [], [])
+    assert (ended.unjudged(), ended.projects(), ended.users(), ended.team_runs(tables.UNIX_EPOCH)) == ([], [], [], [])
     assert ended.changed_since(tables.UNIX_EPOCH) == []
     for read in (ended.run, ended.summary, ended.diagnosis, ended.delete_run, ended.replays, ended.earlier_runs):
         with pytest.raises(NotFoundError, match="no run 'run-1'"):

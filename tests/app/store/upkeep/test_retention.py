@@ -16,7 +16,7 @@ from tests.app.store.clock import WallClock
 from tests.app.store.posting import KEY, Window, post, post_split, settle
 from underfed_server.store.columns.ladder import COUNT, GREATEST, SUM, Rollup
 from underfed_server.store.databases import tables
-from underfed_server.store.reading.series import read_series, read_series_between
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Kept
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy
@@ -46,16 +46,14 @@ def tidy(store: Store, keeping: RetentionPolicy) -> None:
 
 def overview(store: Store, buckets: int = 4, low: int = 0, high: int | None = None) -> Rollup:
     with store.reading() as reader:
-        found = read_series(
-            reader, "run-1", 0, "steps:train", STARTED, names=NAMES, buckets=buckets, low=low, high=high
-        )
+        found = read_series(reader, "run-1", 0, "steps:train", names=NAMES, buckets=buckets, low=low, high=high)
     assert found is not None
     return found
 
 
 def kept(store: Store) -> Kept:
     with store.reading() as reader:
-        return reader.kept("run-1", 0, "steps:train", STARTED)
+        return reader.kept("run-1", 0, "steps:train")
 
 
 def older_than_row(store: Store, row: int) -> RetentionPolicy:
@@ -111,7 +109,7 @@ def test_percentiles_of_given_up_rows_are_those_of_their_histograms(store: Store
     tidy(store, RetentionPolicy(retain_us=1))
     with store.reading() as reader:
         rollup = read_series(
-            reader, "run-1", 0, "steps:train", STARTED, names=["step_us"], buckets=4_000, percentiles=(50, 95, 99)
+            reader, "run-1", 0, "steps:train", names=["step_us"], buckets=4_000, percentiles=(50, 95, 99)
         )
     assert rollup is not None
     true = np.percentile(step_us[: int(rollup.rows[0])], (50, 95, 99), method="inverted_cdf")
@@ -124,8 +122,8 @@ def test_samples_between_two_instants_are_still_found(store: Store) -> None:
     tidy(store, RetentionPolicy(retain_us=1))
     at_us = [int(steps.start_us[row]) for row in (900, 1_500)]
     with store.reading() as reader:
-        rollup = read_series_between(
-            reader, "run-1", 0, "host", STARTED, names=["busy_cores"], buckets=9, from_us=at_us[0], to_us=at_us[1]
+        rollup = read_series(
+            reader, "run-1", 0, "host", names=["busy_cores"], buckets=9, from_us=at_us[0], to_us=at_us[1]
         )
     assert rollup is not None
     inside = (host.at_us >= at_us[0]) & (host.at_us < at_us[1])

@@ -1,4 +1,4 @@
-"""Each host with what its runs use of it now, and which of them want the same at the same time."""
+"""Each host with what its runs use of it now, and which of them compete for it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 from underfed_server.measurements import RATES
 from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
 from underfed_server.store.reading.current_usage import Place, RankNow
+from underfed_server.store.reading.details import host_facts
 from underfed_server.store.runs.status import LOST_AFTER
 from underfed_server.store.store import Store
-from underfed_server.store.team.machines import Placed, RankThere, read_placed, read_ranks
+from underfed_server.store.team.runs_on_hosts import RankOnHost, RunOnHost, read_ranks_on_hosts, read_runs_on_hosts
 from underfed_server.store.writing.peaks import Peaks, read_peaks
 from underfed_server.team.competing import competing_for
-from underfed_server.team.shared import shared_causes
+from underfed_server.team.shared_causes import shared_causes
 
 T = TypeVar("T")
 
@@ -25,23 +26,23 @@ NOBODY = "no run reports from it now"
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class HostState:
     """All that is known of one host."""
 
     hostname: str
-    runs: Sequence[Placed]
+    runs: Sequence[RunOnHost]
     """Of the last days, the newest first."""
-    ranks: Sequence[RankThere]
+    ranks: Sequence[RankOnHost]
     """Of the runs that are running; of the newest, where none is."""
     now: Mapping[Place, RankNow]
     peaks: Peaks
 
     @property
-    def running(self) -> list[Placed]:
+    def running(self) -> list[RunOnHost]:
         return [run for run in self.runs if run.is_running]
 
     @property
-    def views(self) -> list[tuple[RankThere, RankNow]]:
+    def views(self) -> list[tuple[RankOnHost, RankNow]]:
         """Ranks that sample the host; those that see most of it come first."""
         found = [(rank, now) for rank in self.ranks if (now := self.now.get((rank.run_id, rank.rank)))]
         sampling = [(rank, now) for rank, now in found if now.is_sampling]
@@ -52,20 +53,20 @@ def read_hosts(store: Store, project: str | None = None, hostname: str | None = 
     """Hosts seen in the last days, or that one of them; ``project``: as far as its runs tell of them."""
     now = store.now()
     with store.reading() as reader:
-        placed = read_placed(reader.connection, now - LISTED_FOR, now, hostname=hostname, project=project)
-        by_host: dict[str, list[Placed]] = defaultdict(list)
+        placed = read_runs_on_hosts(reader.connection, now - LISTED_FOR, now, hostname=hostname, project=project)
+        by_host: dict[str, list[RunOnHost]] = defaultdict(list)
         for run in placed:
             by_host[run.hostname].append(run)
         shown = [run for runs in by_host.values() for run in shown_of(runs)]
-        ranks = read_ranks(reader.connection, {run.run_id for run in shown})
+        ranks = read_ranks_on_hosts(reader.connection, {run.run_id for run in shown})
         samples = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
         peaks = read_peaks(reader.connection, project)
-    ranks_by_host: dict[str, list[RankThere]] = defaultdict(list)
+    ranks_by_host: dict[str, list[RankOnHost]] = defaultdict(list)
     for rank in ranks:
         ranks_by_host[rank.hostname].append(rank)
     shared = _shared_sentences(store, project, now)
     hosts = [
-        _host(There(name, runs, ranks_by_host[name], samples, peaks.get(name, {})), shared.get(name, []))
+        _host(HostState(name, runs, ranks_by_host[name], samples, peaks.get(name, {})), shared.get(name, []))
         for name, runs in by_host.items()
     ]
     hosts.sort(
@@ -74,7 +75,7 @@ def read_hosts(store: Store, project: str | None = None, hostname: str | None = 
     return HostsPage(since=now - LISTED_FOR, hosts=hosts, history=None)
 
 
-def shown_of(runs: Sequence[Placed]) -> Sequence[Placed]:
+def shown_of(runs: Sequence[RunOnHost]) -> Sequence[RunOnHost]:
     """Of one host: those that run, oldest first, so that they stay where they are; else the one seen last."""
     running = sorted((run for run in runs if run.is_running), key=lambda run: (run.started_at, run.run_id))
     return running or runs[:1]
@@ -82,26 +83,26 @@ def shown_of(runs: Sequence[Placed]) -> Sequence[Placed]:
 
 def _shared_sentences(store: Store, project: str | None, now: datetime) -> dict[str, list[str]]:
     """By host: what runs that are running now have in common as their cause."""
-    sightings = [run for run in store.sightings(now - LOST_AFTER) if project is None or run.project == project]
-    hosts = {run.run_id: [host.hostname for host in run.hosts] for run in sightings}
+    team_runs = [run for run in store.team_runs(now - LOST_AFTER) if project is None or run.project == project]
+    hosts = {run.run_id: [host.hostname for host in run.hosts] for run in team_runs}
     found: dict[str, list[str]] = defaultdict(list)
-    for cause in shared_causes(sightings):
+    for cause in shared_causes(team_runs):
         for name in sorted({name for run in cause.runs for name in hosts[run.run_id]}):
             if cause.kind == "mount" or cause.place == name:
                 found[name].append(cause.sentence)
     return found
 
 
-def cpus_seen(rank: RankThere) -> int:
+def cpus_seen(rank: RankOnHost) -> int:
     """A rank that may use most of the host's CPUs sees most of the host; others only fill the gaps."""
     return rank.facts.get("allowed_cpus") or 0
 
 
-def widest_facts(ranks: Sequence[RankThere]) -> Mapping[str, Any]:
+def widest_facts(ranks: Sequence[RankOnHost]) -> Mapping[str, Any]:
     return max(ranks, key=cpus_seen).facts if ranks else {}
 
 
-def reasons_of(ranks: Sequence[RankThere]) -> dict[str, str]:
+def reasons_of(ranks: Sequence[RankOnHost]) -> dict[str, str]:
     """Why facts were not measured; where ranks differ, as the first says."""
     return {fact: why for rank in reversed(ranks) for fact, why in rank.not_measured.items()}
 
@@ -111,13 +112,13 @@ def is_limited(limit_bytes: int | None, total_bytes: int | None) -> bool:
     return limit_bytes is not None and (total_bytes is None or limit_bytes < total_bytes)
 
 
-def host_run(run: Placed, own_cores: float | None) -> HostRun:
+def host_run(run: RunOnHost, own_cores: float | None) -> HostRun:
     same = [name for name in HostRun.model_fields if name != "own_cores" and not name.endswith("_label")]
     return HostRun(**{name: getattr(run, name) for name in same}, own_cores=own_cores)
 
 
-def _host(there: There, shared: list[str]) -> Host:
-    runs, facts = shown_of(there.runs), _facts(there)
+def _host(there: HostState, shared: list[str]) -> Host:
+    runs, facts = shown_of(there.runs), host_facts(there.hostname, widest_facts(there.ranks))
     views = [now for _, now in there.views]
     memory_limit, memory_used = _memory(facts, views)
     shm_free = _first(view.shm_free_bytes for view in views)
@@ -147,14 +148,7 @@ def _host(there: There, shared: list[str]) -> Host:
     )
 
 
-def _facts(there: There) -> HostFacts:
-    """Of the rank that may use most of the host."""
-    told = widest_facts(there.ranks)
-    known = [name for name in HostFacts.model_fields if name != "hostname"]
-    return HostFacts(hostname=there.hostname, **{name: told.get(name) for name in known})
-
-
-def _own_cores(run: Placed, there: There) -> float | None:
+def _own_cores(run: RunOnHost, there: HostState) -> float | None:
     """``None`` where one of its ranks there is not known: a part would look like the whole."""
     places = [(rank.run_id, rank.rank) for rank in there.ranks if rank.run_id == run.run_id]
     cores = [now.own_cores if (now := there.now.get(place)) else None for place in places]
@@ -162,8 +156,8 @@ def _own_cores(run: Placed, there: There) -> float | None:
     return sum(known) if run.is_running and known and len(known) == len(cores) else None
 
 
-def cores_of(there: There, facts: HostFacts) -> HostCores:
-    """Who keeps them busy now. What is busy and no run's is others'; neither is told where the other is not known."""
+def cores_of(there: HostState, facts: HostFacts) -> HostCores:
+    """Which processes keep them busy now: those of runs, and others. Both are known, or neither."""
     usable = facts.usable_cores
     busy = _first(now.busy_cores for _, now in there.views)
     each = [_own_cores(run, there) for run in there.running]
@@ -177,7 +171,7 @@ def cores_of(there: There, facts: HostFacts) -> HostCores:
     return HostCores(usable=usable, busy=busy, own=own, others=max(0.0, busy - own), idle=max(0.0, idle), missing=None)
 
 
-def _why_no_cores(there: There, busy: float | None, own: float | None) -> str | None:
+def _why_no_cores(there: HostState, busy: float | None, own: float | None) -> str | None:
     if not there.running:
         return NOBODY
     allowed = [rank.facts.get("allowed_cpus") for rank, _ in there.views]
@@ -199,7 +193,7 @@ def _memory(facts: HostFacts, views: Sequence[RankNow]) -> tuple[int | None, int
     return total, None if available is None or total is None else max(0, total - available)
 
 
-def _flows(there: There, views: Sequence[RankNow]) -> dict[str, HostFlow]:
+def _flows(there: HostState, views: Sequence[RankNow]) -> dict[str, HostFlow]:
     """By the names that a host has them by."""
     found = {}
     for rate in RATES:
@@ -209,7 +203,7 @@ def _flows(there: There, views: Sequence[RankNow]) -> dict[str, HostFlow]:
     return found
 
 
-def _gpus(there: There) -> list[HostGpu]:
+def _gpus(there: HostState) -> list[HostGpu]:
     """Each once, though every run may name it; with the run whose process computes on it."""
     devices = {device.gpu_index: device for rank in there.ranks for device in rank.devices}
     stalls = {run.run_id: run.data_stall_fraction for run in there.running}
@@ -231,8 +225,8 @@ def _gpus(there: There) -> list[HostGpu]:
     return gpus
 
 
-def _computing(there: There, gpu_index: int, told: Sequence[str]) -> str | None:
-    """The run that NVML sees on it; where NVML does not say whose processes they are, the only run that may use it."""
+def _computing(there: HostState, gpu_index: int, told: Sequence[str]) -> str | None:
+    """The run that NVML sees on it; where NVML names no processes, the only run that may use it."""
     if told:
         return told[0]
     silent = {

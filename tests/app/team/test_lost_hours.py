@@ -14,8 +14,8 @@ from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
 from tests.app.store.posting import post
 from underfed_server.store.store import Store
-from underfed_server.team.overview import read_team, written
-from underfed_server.team.shared import read_shared
+from underfed_server.team.lost_hours import read_team, written
+from underfed_server.team.shared_causes import read_shared
 
 PLACE = {
     "mount": "/data",

@@ -1,4 +1,4 @@
-"""Keeps the windows of a token that is bound to a project inside it."""
+"""Keeps the windows of a token that is bound to a project in that project."""
 
 from __future__ import annotations
 

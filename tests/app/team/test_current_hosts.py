@@ -14,8 +14,8 @@ from tests.app.made_hosts import READ_PER_S, SENT_PER_S, made_samples
 from tests.app.store.posting import post, settle
 from underfed_server.model import Host, HostSeries
 from underfed_server.store.store import Store
+from underfed_server.team.current_hosts import read_hosts
 from underfed_server.team.host_history import read_history
-from underfed_server.team.host_use import read_hosts
 
 START = datetime(2026, 11, 20, 10, 0, tzinfo=timezone.utc)
 

@@ -17,25 +17,23 @@ from underfed_server.store.runs.status import status_column
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RunOnHost:
     """A run, as far as it is on one host."""
 
     hostname: str
     run_id: str
     name: str
-    project: str
     user: str
     status: Status
     bound: Bound
     level: Level
     cause: CauseName | None
     data_stall_fraction: float | None
-    hours_lost: float | None
     started_at: datetime
     ended_at: datetime
     """Or last seen."""
     ranks: int
-    """There."""
+    """Its ranks on the host."""
 
     @property
     def is_running(self) -> bool:
@@ -43,8 +41,8 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class RankThere:
-    """What one rank told of the host that it is on."""
+class RankOnHost:
+    """One rank, and what it reported of its host."""
 
     run_id: str
     rank: int
@@ -54,7 +52,7 @@ class RankThere:
     not_measured: Mapping[str, str]
 
 
-def read_placed(
+def read_runs_on_hosts(
     connection: Connection,
     since: datetime,
     now: datetime,
@@ -62,15 +60,14 @@ def read_placed(
     until: datetime | None = None,
     hostname: str | None = None,
     project: str | None = None,
-) -> list[Placed]:
-    """Runs that lived since then on any host, or on this one, the newest first; archived ones were there too."""
+) -> list[RunOnHost]:
+    """Runs that lived since then on any host, or on this one, the newest first; archived ones included."""
     run, rank = tables.run.c, tables.rank.c
     there = select(rank.run_id, rank.hostname, func.count().label("ranks")).where(rank.hostname.is_not(None))
     if hostname is not None:
         there = there.where(rank.hostname == hostname)
     each = there.group_by(rank.run_id, rank.hostname).subquery()
-    same = (run.run_id, run.project, run.user, run.bound, run.level, run.cause, run.data_stall_fraction,
-            run.hours_lost, run.started_at)  # fmt: skip
+    same = (run.run_id, run.user, run.bound, run.level, run.cause, run.data_stall_fraction, run.started_at)
     ended_at = func.coalesce(run.ended_at, run.last_seen_at)
     statement = select(
         *same, NAME.label("name"), ended_at.label("ended_at"), status_column(now).label("status"),
@@ -82,17 +79,17 @@ def read_placed(
     if project is not None:
         statement = statement.where(run.project == project)
     rows = connection.execute(statement.order_by(ended_at.desc(), run.run_id)).mappings()
-    return [Placed(**row) for row in rows]
+    return [RunOnHost(**row) for row in rows]
 
 
-def read_ranks(connection: Connection, run_ids: Iterable[str]) -> list[RankThere]:
-    """Of all ranks of these runs that said which host they are on."""
+def read_ranks_on_hosts(connection: Connection, run_ids: Iterable[str]) -> list[RankOnHost]:
+    """Of all ranks of these runs whose host is known."""
     rank = tables.rank.c
     statement = select(rank.run_id, rank.rank, rank.hostname, rank.host, rank.devices, rank.not_measured)
     is_asked = and_(rank.run_id.in_(list(run_ids)), rank.hostname.is_not(None))
     rows = connection.execute(statement.where(is_asked).order_by(rank.run_id, rank.rank))
     return [
-        RankThere(
+        RankOnHost(
             row.run_id, row.rank, row.hostname, row.host or {}, [Device(**each) for each in row.devices],
             row.not_measured,
         )

@@ -12,7 +12,7 @@ from underfed_server.diagnosis.causes import all_causes
 from underfed_server.model import Diagnosis, SharedCause, SharedRun
 from underfed_server.names import CauseName
 from underfed_server.store.store import Store
-from underfed_server.store.team.sightings import MountSeen, Sighting
+from underfed_server.store.team.team_runs import MountUse, TeamRun
 
 TOGETHER_FRACTION = 0.10
 """Of the shorter run's duration: less in common is one run ending as the next begins."""
@@ -29,15 +29,15 @@ def read_shared(store: Store, found: Diagnosis, project: str | None = None) -> l
     cause = found.causes[0].cause if found.causes else None
     if cause is None or all_causes()[cause].shared is None:
         return []
-    one = replace(store.sighting(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
-    others = store.sightings(one.started_at, cause)
+    one = replace(store.team_run(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
+    others = store.team_runs(one.started_at, cause)
     return shared_with(one, (other for other in others if project is None or other.project == project))
 
 
-def shared_causes(sightings: Iterable[Sighting]) -> list[SharedCause]:
+def shared_causes(team_runs: Iterable[TeamRun]) -> list[SharedCause]:
     """Over all runs, most hours lost first: groups in which each run overlaps another one in time."""
-    by_place: dict[tuple[CauseName, Place], list[Sighting]] = defaultdict(list)
-    for one in sightings:
+    by_place: dict[tuple[CauseName, Place], list[TeamRun]] = defaultdict(list)
+    for one in team_runs:
         if one.cause is not None:
             for place in places(one):
                 by_place[one.cause, place].append(one)
@@ -46,15 +46,15 @@ def shared_causes(sightings: Iterable[Sighting]) -> list[SharedCause]:
     return sorted(found, key=lambda each: -each.hours_lost)
 
 
-def shared_with(one: Sighting, others: Iterable[Sighting]) -> list[SharedCause]:
+def shared_with(one: TeamRun, others: Iterable[TeamRun]) -> list[SharedCause]:
     """Of one run: those that waited for the same while it ran."""
     beside = (other for other in others if other.run_id != one.run_id and is_together(one, other))
     found = shared_causes([one, *beside])
     return [each for each in found if any(run.run_id == one.run_id for run in each.runs)]
 
 
-def places(one: Sighting) -> Iterator[Place]:
-    """Where others would meet the run's cause; nowhere for causes that are its own."""
+def places(one: TeamRun) -> Iterator[Place]:
+    """Where the cause lies that other runs may share; nowhere for causes that cannot be shared."""
     shared = all_causes()[one.cause].shared if one.cause else None
     if shared is None:
         return
@@ -66,14 +66,14 @@ def places(one: Sighting) -> Iterator[Place]:
             yield "host", host.hostname
 
 
-def is_together(one: Sighting, other: Sighting) -> bool:
+def is_together(one: TeamRun, other: TeamRun) -> bool:
     """They ran at the same time. The judged steps are a run's newest: those of the first run to end lie in both."""
     both = min(one.ended_at, other.ended_at) - max(one.started_at, other.started_at)
     shorter = min(one.ended_at - one.started_at, other.ended_at - other.started_at)
     return both > timedelta() and both >= TOGETHER_FRACTION * shorter
 
 
-def mount_name(mount: MountSeen) -> str | None:
+def mount_name(mount: MountUse) -> str | None:
     """``None``: in memory, or on a host that is not known."""
     if mount.kind == "network":
         return mount.device or mount.mount
@@ -82,9 +82,9 @@ def mount_name(mount: MountSeen) -> str | None:
     return f"{mount.mount} on {mount.hostname}"
 
 
-def _groups(runs: Sequence[Sighting]) -> list[list[Sighting]]:
+def _groups(runs: Sequence[TeamRun]) -> list[list[TeamRun]]:
     """Oldest first. A run that overlaps two groups makes them one."""
-    groups: list[list[Sighting]] = []
+    groups: list[list[TeamRun]] = []
     for run in sorted(runs, key=lambda each: each.started_at):
         near = [group for group in groups if any(is_together(run, other) for other in group)]
         groups = [group for group in groups if group not in near]
@@ -92,7 +92,7 @@ def _groups(runs: Sequence[Sighting]) -> list[list[Sighting]]:
     return groups
 
 
-def _shared(cause: CauseName, place: Place, group: Sequence[Sighting]) -> SharedCause:
+def _shared(cause: CauseName, place: Place, group: Sequence[TeamRun]) -> SharedCause:
     kind, name = place
     runs = sorted(group, key=lambda run: -run.hours_lost)
     shared = all_causes()[cause].shared

@@ -8,34 +8,32 @@ from typing import Any
 import pytest
 
 from underfed_server.model import StorageKind
-from underfed_server.store.team.sightings import HostSeen, MountSeen, Sighting
-from underfed_server.team.shared import shared_causes, shared_with
+from underfed_server.store.team.team_runs import HostUse, MountUse, TeamRun
+from underfed_server.team.shared_causes import shared_causes, shared_with
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 
 
-def mount(
-    hostname: str, kind: StorageKind = "network", path: str = "/data", device: str | None = "nas:/x"
-) -> MountSeen:
-    return MountSeen(hostname, path, device, kind)
+def mount(hostname: str, kind: StorageKind = "network", path: str = "/data", device: str | None = "nas:/x") -> MountUse:
+    return MountUse(hostname, path, device, kind)
 
 
-def run(run_id: str, hours: tuple[float, float] = (0.0, 2.0), **changes: Any) -> Sighting:
+def run(run_id: str, hours: tuple[float, float] = (0.0, 2.0), **changes: Any) -> TeamRun:
     """A run that waited for storage for an hour; ``hours`` from noon on are its life."""
     usual: dict[str, Any] = {
         "name": run_id, "project": "vision", "user": "ada", "cause": "storage_wait", "hours_lost": 1.0,
         "hours_used": 2.0, "hosts": (), "mounts": (mount("node-1"),),
     }  # fmt: skip
     started_at, ended_at = (NOON + timedelta(hours=each) for each in hours)
-    return Sighting(run_id=run_id, started_at=started_at, ended_at=ended_at, **(usual | changes))
+    return TeamRun(run_id=run_id, started_at=started_at, ended_at=ended_at, **(usual | changes))
 
 
-def grouped(*runs: Sighting) -> list[tuple[str, list[str]]]:
+def grouped(*runs: TeamRun) -> list[tuple[str, list[str]]]:
     return [(cause.place, sorted(each.run_id for each in cause.runs)) for cause in shared_causes(runs)]
 
 
 def on(cause: str, *, shares: bool = True, hostname: str = "node-1") -> dict[str, Any]:
-    return {"cause": cause, "hosts": (HostSeen(hostname, 1, shares, shares),), "mounts": ()}
+    return {"cause": cause, "hosts": (HostUse(hostname, 1, shares, shares),), "mounts": ()}
 
 
 def test_runs_on_several_hosts_that_wait_for_one_network_mount_share_it() -> None:

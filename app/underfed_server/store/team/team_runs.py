@@ -20,7 +20,7 @@ Columns = tuple[Column[Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class HostSeen:
+class HostUse:
     """A host with ranks of a run on it."""
 
     hostname: str
@@ -31,7 +31,7 @@ class HostSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class MountSeen:
+class MountUse:
     """A mount with data of a run's judged loader. ``device`` of a network mount names it on every host alike."""
 
     hostname: str | None
@@ -42,7 +42,7 @@ class MountSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class TeamRun:
     """One run. Hours are those of its last judgement."""
 
     run_id: str
@@ -55,8 +55,8 @@ class Sighting:
     started_at: datetime
     ended_at: datetime
     """Or last seen."""
-    hosts: tuple[HostSeen, ...]
-    mounts: tuple[MountSeen, ...]
+    hosts: tuple[HostUse, ...]
+    mounts: tuple[MountUse, ...]
     dataset_type: str | None = None
     """Of the judged loader."""
     best_advice: BestAdvice | None = None
@@ -64,7 +64,7 @@ class Sighting:
     """Its ranks compute on GPUs."""
 
 
-def read_sightings(connection: Connection, since: datetime, cause: CauseName | None) -> list[Sighting]:
+def read_team_runs(connection: Connection, since: datetime, cause: CauseName | None = None) -> list[TeamRun]:
     """Judged runs that lived since then and are in the list, oldest first; of any leading cause, or of this one."""
     run = tables.run.c
     is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since
@@ -72,20 +72,20 @@ def read_sightings(connection: Connection, since: datetime, cause: CauseName | N
     statement = select(*_RUN).where(is_recent, is_listed, run.hours_lost.is_not(None), run.hours_used.is_not(None))
     if cause is not None:
         statement = statement.where(run.cause == cause)
-    return _sightings(connection, connection.execute(statement.order_by(run.started_at, run.run_id)).mappings().all())
+    return _team_runs(connection, connection.execute(statement.order_by(run.started_at, run.run_id)).mappings().all())
 
 
-def read_sighting(connection: Connection, run_id: str) -> Sighting:
+def read_team_run(connection: Connection, run_id: str) -> TeamRun:
     """One run, judged or not.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    return _sightings(connection, [run_row(connection, run_id)])[0]
+    return _team_runs(connection, [run_row(connection, run_id)])[0]
 
 
-def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry]:
-    """What every run that carried an advice gained by it; or those of a project."""
+def read_proven(connection: Connection, project: str | None = None) -> list[LedgerEntry]:
+    """What every run that carried an advice gained by it, or those of a project; oldest first."""
     run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
     statement = statement.where(run.deleted_at.is_(None))
@@ -98,17 +98,13 @@ def read_proven(connection: Connection, project: str | None) -> list[LedgerEntry
     return found
 
 
-def _sightings(connection: Connection, rows: Sequence[RowMapping]) -> list[Sighting]:
+def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamRun]:
     run_ids = [row["run_id"] for row in rows]
     ranks, places, loaders = (_by_run(connection, columns, run_ids) for columns in (_RANK, _PLACE, _LOADER))
-    return [_sighting(row, *(beside.get(row["run_id"], []) for beside in (ranks, places, loaders))) for row in rows]
+    return [_team_run(row, *(beside.get(row["run_id"], []) for beside in (ranks, places, loaders))) for row in rows]
 
 
-def _dataset_type(row: RowMapping, loaders: Sequence[RowMapping]) -> str | None:
-    return next((each["info"].get("dataset_type") for each in loaders if each["loader"] == row["loader"]), None)
-
-
-# Not whole rows: to read what else runs and ranks told takes most of the time.
+# Not whole rows: to read their other columns takes most of the time.
 _run, _rank, _place, _loader = tables.run.c, tables.rank.c, tables.storage.c, tables.loader.c
 _RUN: Columns = (
     _run.run_id, _run.name, _run.edited_name, _run.project, _run.user, _run.cause, _run.hours_lost, _run.hours_used,
@@ -128,16 +124,17 @@ def _by_run(connection: Connection, columns: Columns, run_ids: Iterable[str]) ->
     return found
 
 
-def _sighting(
+def _team_run(
     row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[RowMapping], loaders: Sequence[RowMapping]
-) -> Sighting:
+) -> TeamRun:
     hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
     mounts = (
-        MountSeen(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"], place["files_seen"])
+        MountUse(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"], place["files_seen"])
         for place in places
         if place["loader"] == row["loader"]
     )
-    return Sighting(
+    judged = (each for each in loaders if each["loader"] == row["loader"])
+    return TeamRun(
         run_id=row["run_id"],
         name=row["name"] if row["edited_name"] is None else row["edited_name"],
         project=row["project"],
@@ -149,14 +146,14 @@ def _sighting(
         ended_at=row["ended_at"] or row["last_seen_at"],
         hosts=_hosts(ranks),
         mounts=tuple(dict.fromkeys(mounts)),
-        dataset_type=_dataset_type(row, loaders),
+        dataset_type=next((each["info"].get("dataset_type") for each in judged), None),
         best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
         on_gpu=row["gpu_hours_lost"] is not None,
     )
 
 
-def _hosts(ranks: Sequence[RowMapping]) -> tuple[HostSeen, ...]:
-    """Facts of a host come from the one rank that told them."""
+def _hosts(ranks: Sequence[RowMapping]) -> tuple[HostUse, ...]:
+    """One rank of a host reports its facts."""
     facts = {rank["hostname"]: rank["host"] for rank in ranks if rank["host"]}
     counts: dict[str, int] = defaultdict(int)
     for rank in ranks:
@@ -165,9 +162,9 @@ def _hosts(ranks: Sequence[RowMapping]) -> tuple[HostSeen, ...]:
     return tuple(_host(hostname, count, facts.get(hostname) or {}) for hostname, count in counts.items())
 
 
-def _host(hostname: str, ranks: int, facts: Mapping[str, Any]) -> HostSeen:
+def _host(hostname: str, ranks: int, facts: Mapping[str, Any]) -> HostUse:
     cores, limit, memory = facts.get("cpu_count"), facts.get("memory_limit_bytes"), facts.get("memory_total_bytes")
-    return HostSeen(
+    return HostUse(
         hostname=hostname,
         ranks=ranks,
         shares_cores=bool(cores) and facts.get("quota_cores") is None and facts.get("allowed_cpus") in (None, cores),

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from underfed_server.model import GroupHours, Team
 from underfed_server.store.store import Store
-from underfed_server.store.team.sightings import MountSeen, Sighting
+from underfed_server.store.team.team_runs import MountUse, TeamRun
 from underfed_server.team.outcomes import hit_rates, recoverable, together
-from underfed_server.team.shared import mount_name, shared_causes
+from underfed_server.team.shared_causes import mount_name, shared_causes
 
 DAYS = 7
 
@@ -33,18 +33,18 @@ def read_team(store: Store, project: str | None = None) -> Team:
     ``project``: what runs of others show is left out.
     """
     since = week_start(store.now())
-    sightings = [run for run in store.sightings(since) if project is None or run.project == project]
+    team_runs = [run for run in store.team_runs(since) if project is None or run.project == project]
 
-    def grouped(shares: Callable[[Sighting], Shares]) -> list[GroupHours]:
-        return group_hours(sightings, since, shares)
+    def grouped(shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
+        return group_hours(team_runs, since, shares)
 
     total = grouped(lambda _: iter([(Group("", ""), 1.0)]))
     return Team(
         since=since,
-        on_gpu=bool(sightings) and all(run.on_gpu for run in sightings),
+        on_gpu=bool(team_runs) and all(run.on_gpu for run in team_runs),
         hours=total[0] if total else _hours(Group("", ""), []),
         hit_rates=hit_rates(store.proven(project)),
-        shared_causes=shared_causes(sightings),
+        shared_causes=shared_causes(team_runs),
         projects=grouped(lambda run: iter([(_named("project", run.project), 1.0)])),
         users=grouped(lambda run: iter([(_named("user", run.user), 1.0)])),
         datasets=grouped(lambda run: iter([(_dataset(run), 1.0)])),
@@ -57,12 +57,10 @@ def week_start(now: datetime) -> datetime:
     return datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - timedelta(days=DAYS - 1)
 
 
-def group_hours(
-    sightings: Sequence[Sighting], since: datetime, shares: Callable[[Sighting], Shares]
-) -> list[GroupHours]:
+def group_hours(team_runs: Sequence[TeamRun], since: datetime, shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
     """Most hours lost first. A run's hours are spread evenly over its life; what was before ``since`` is left out."""
-    members: dict[Group, list[tuple[Sighting, float]]] = defaultdict(list)
-    for run in sightings:
+    members: dict[Group, list[tuple[TeamRun, float]]] = defaultdict(list)
+    for run in team_runs:
         recent = _share_since(run, since)
         for group, share in shares(run):
             members[group].append((run, share * recent))
@@ -70,7 +68,7 @@ def group_hours(
     return sorted(groups, key=lambda group: -group.hours_lost)
 
 
-def _hours(group: Group, runs: Sequence[tuple[Sighting, float]]) -> GroupHours:
+def _hours(group: Group, runs: Sequence[tuple[TeamRun, float]]) -> GroupHours:
     saved = together((share, recoverable(run)) for run, share in runs)
     return GroupHours(
         name=group.name,
@@ -93,7 +91,7 @@ def written(key: str, value: str) -> str | None:
     return None if '"' in value else f'{key}="{value}"'
 
 
-def _dataset(run: Sighting) -> Group:
+def _dataset(run: TeamRun) -> Group:
     """By its type, and by where most of its files were seen: the same class reads many data sets."""
     mount = max(run.mounts, key=lambda mount: mount.files_seen, default=None)
     kind = run.dataset_type
@@ -105,31 +103,31 @@ def _dataset(run: Sighting) -> Group:
     return Group(" at ".join(filter(None, (kind or "data", place))), search)
 
 
-def _lies_at(mount: MountSeen) -> str:
+def _lies_at(mount: MountUse) -> str:
     """What is mounted, where that is the same on every host; else where."""
     return mount.device or mount.mount if mount.kind == "network" else mount.mount
 
 
-def _mount_shares(run: Sighting) -> Shares:
-    """By the files seen on each. Data in memory lie on none that others would meet."""
+def _mount_shares(run: TeamRun) -> Shares:
+    """By the files seen on each. Data in memory lie on no mount that runs share."""
     named = [(name, mount) for mount in run.mounts if (name := mount_name(mount))]
     files = sum(max(1, mount.files_seen) for _, mount in named)
     for name, mount in named:
         yield Group(name, _found_at(mount)), max(1, mount.files_seen) / files
 
 
-def _found_at(mount: MountSeen) -> str | None:
+def _found_at(mount: MountUse) -> str | None:
     terms = [written("mount", _lies_at(mount))]
     if mount.kind != "network" and mount.hostname is not None:
         terms.append(written("host", mount.hostname))
     return None if None in terms else " ".join(term for term in terms if term)
 
 
-def _host_shares(run: Sighting) -> Shares:
+def _host_shares(run: TeamRun) -> Shares:
     ranks = sum(host.ranks for host in run.hosts)
     return ((_named("host", host.hostname), host.ranks / ranks) for host in run.hosts)
 
 
-def _share_since(run: Sighting, since: datetime) -> float:
+def _share_since(run: TeamRun, since: datetime) -> float:
     life = run.ended_at - run.started_at
     return (run.ended_at - max(run.started_at, since)) / life if life > timedelta() else 1.0
