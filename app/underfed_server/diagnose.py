@@ -7,14 +7,14 @@ only when the run has grown by a quarter, changed its verdict, or ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from underfed_server.advice.advise import Recommendation, advise
-from underfed_server.diagnosis.judge import Before, Verdict, judge
+from underfed_server.diagnosis.judge import Before, judge
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import GROWTH, Earlier, add_replay, add_to_ledgers, measured_replay, read_facts
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status
+from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status, Verdict
 from underfed_server.names import CauseName
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
@@ -23,10 +23,8 @@ from underfed_server.team.shared_causes import read_shared
 @dataclass(frozen=True, slots=True)
 class _Advised:
     steps: int
-    bound: Bound
-    cause: CauseName | None
-    """The leading one."""
-    status: Status
+    basis: tuple[Bound, CauseName | None, Status]
+    """With the leading cause."""
     recommendation: Recommendation
 
 
@@ -61,12 +59,11 @@ class Diagnoser:
 
     def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:
         last = self._advised.get(facts.run_id)
-        cause = verdict.causes[0].cause if verdict.causes else None
-        unchanged = last and (last.bound, last.cause, last.status) == (verdict.bound, cause, facts.status)
-        if last and unchanged and facts.steps < last.steps * GROWTH:
+        basis = (verdict.bound, verdict.causes[0].cause if verdict.causes else None, facts.status)
+        if last and last.basis == basis and facts.steps < last.steps * GROWTH:
             return last.recommendation
         recommendation = advise(facts, verdict)
-        self._advised[facts.run_id] = _Advised(facts.steps, verdict.bound, cause, facts.status, recommendation)
+        self._advised[facts.run_id] = _Advised(facts.steps, basis, recommendation)
         return recommendation
 
 
@@ -81,19 +78,16 @@ def diagnosis_of(
     facts: RunFacts, verdict: Verdict, recommendation: Recommendation, ledger: Sequence[LedgerEntry] = ()
 ) -> Diagnosis:
     """The contract's shape of what was found."""
-    said = {each.name: getattr(verdict, each.name) for each in fields(verdict)}
-    return Diagnosis.model_validate(
-        {
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in said.items()},
-            "run_id": facts.run_id,
-            "status": facts.status,
-            "steps": facts.steps,
-            "loader": facts.loader.name if facts.loader else None,
-            "needed_steps": THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
-            "warmup_steps": facts.warmup_steps,
-            "advice": list(recommendation.advice),
-            "refusals": list(recommendation.refusals),
-            "ledger": list(ledger),
-            "judged_at": None,
-        }
+    return Diagnosis(
+        **dict(verdict),
+        run_id=facts.run_id,
+        status=facts.status,
+        steps=facts.steps,
+        loader=facts.loader.name if facts.loader else None,
+        needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
+        warmup_steps=facts.warmup_steps,
+        advice=list(recommendation.advice),
+        refusals=list(recommendation.refusals),
+        ledger=list(ledger),
+        judged_at=None,
     )

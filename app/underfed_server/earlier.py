@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from underfed_server.advice.loader_settings import normalised
 from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
 from underfed_server.advice.proof.ledger import Pairing, compare
 from underfed_server.advice.proof.pace import paces_of
-from underfed_server.advice.proof.traits import Machine, Traits, traits_of
-from underfed_server.advice.settings import normalised
+from underfed_server.advice.proof.traits import Traits, traits_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
 from underfed_server.facts.condense import condense
@@ -134,7 +134,7 @@ def _settings(facts: RunFacts) -> Mapping[str, Setting]:
 def _traits(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Traits:
     run = store.run(facts.run_id)
     cpu_model = run.hosts[0].cpu_model if run.hosts else None
-    machine = Machine(world_size=run.world_size, cpu_model=cpu_model, gpu_name=run.gpu_name)
+    machine = {"world_size": run.world_size, "cpu_model": cpu_model, "gpu_name": run.gpu_name}
     return traits_of(facts, machine, has_straggler=any(rank.straggler for rank in ranks))
 
 

@@ -80,7 +80,9 @@ class Anatomy(Model):
     """Of the data wait: the sampler, in the training process."""
 
 
-class Advice(Model):
+class BestAdvice(Model):
+    """A change and its gain, without what else is said of it."""
+
     change: ChangeName
     change_label: Label = ""
     from_: Annotated[Setting, Field(alias="from")]
@@ -88,6 +90,11 @@ class Advice(Model):
     predicted_speedup: float | None
     low: float | None
     high: float | None
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Advice(BestAdvice):
     ceiling: float | None
     """Speed-up with no data wait at all: no change of the loader can gain more."""
     settings: dict[str, Setting]
@@ -106,8 +113,6 @@ class Advice(Model):
     """What tries it without touching the code."""
     assumption: str | None
     """The assumption that dominates the interval."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class Refusal(Model):
@@ -193,12 +198,9 @@ class MeasuredReplay(Replay):
     """The run that measured it: this one, or another of the job with the same settings."""
 
 
-class Diagnosis(Model):
-    run_id: str
-    status: Status
-    status_label: Label = ""
-    steps: int
-    loader: str | None
+class Verdict(Model):
+    """On one run, before advice. ``bound == "unknown"`` carries its ``reason`` and no figures."""
+
     bound: Bound
     bound_label: Label = ""
     clock: ClockName
@@ -212,16 +214,11 @@ class Diagnosis(Model):
     why: str | None
     """The reason in one or two sentences."""
     judged_steps: int
-    needed_steps: int
-    """Steps (warm-up included) that a first verdict needs."""
-    warmup_steps: int
     data_stall_fraction: float | None
     steps_per_s: float | None
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
     """Computed: from what the device or the host was busy with."""
-    replay: MeasuredReplay | None = None
-    """Measured: the same with real batches at hand."""
     hours_lost: float | None
     """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden."""
     copy_hours_lost: float | None = None
@@ -232,9 +229,22 @@ class Diagnosis(Model):
     anatomy: Anatomy | None
     causes: list[CauseFinding]
     signals: list[Signal]
+    ranks: list[RankDiagnosis]
+
+
+class Diagnosis(Verdict):
+    run_id: str
+    status: Status
+    status_label: Label = ""
+    steps: int
+    loader: str | None
+    needed_steps: int
+    """Steps (warm-up included) that a first verdict needs."""
+    warmup_steps: int
+    replay: MeasuredReplay | None = None
+    """Measured: the same as ``instant_data_steps_per_s``, with real batches at hand."""
     advice: list[Advice]
     refusals: list[Refusal]
-    ranks: list[RankDiagnosis]
     ledger: list[LedgerEntry]
     shared: list[SharedCause] = []
     """Other runs that have the leading cause of this one in common with it."""
@@ -244,26 +254,12 @@ class Diagnosis(Model):
 # --- runs -----------------------------------------------------------------------------------------
 
 
-class BestAdvice(Model):
-    change: ChangeName
-    change_label: Label = ""
-    from_: Annotated[Setting, Field(alias="from")]
-    to: Setting
-    predicted_speedup: float | None
-    low: float | None = None
-    high: float | None = None
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class RunSummary(Model):
-    """One line of the runs table."""
+class JudgedRun(Model):
+    """Which run it is, and its verdict."""
 
     run_id: str
-    project: str
     name: str
-    job: str
-    tags: dict[str, str]
+    user: str
     status: Status
     status_label: Label = ""
     bound: Bound
@@ -273,6 +269,15 @@ class RunSummary(Model):
     cause: CauseName | None
     cause_label: OptionalLabel = None
     data_stall_fraction: float | None
+    started_at: datetime
+
+
+class RunSummary(JudgedRun):
+    """One line of the runs table."""
+
+    project: str
+    job: str
+    tags: dict[str, str]
     steps: int
     steps_per_s: float | None
     samples_per_s: float | None
@@ -289,8 +294,6 @@ class RunSummary(Model):
     gpus: int | None
     gpu_name: str | None
     hostnames: list[str]
-    user: str
-    started_at: datetime
     last_seen_at: datetime
     ended_at: datetime | None
     exit_reason: str | None
@@ -308,16 +311,19 @@ class StatusCounts(Model):
     lost: int
 
 
-class ProjectInfo(Model):
-    """A project by its runs; hours are of all time and of runs that were judged."""
+class RunsOf(Model):
+    """Runs that have something in common; hours are of all time and of runs that were judged."""
 
-    project: str
     runs: int
     archived_runs: int
     """Of the runs."""
     last_seen_at: datetime
     hours_lost: float
     hours_used: float
+
+
+class ProjectInfo(RunsOf):
+    project: str
 
 
 class ProjectRetention(Model):
@@ -344,16 +350,9 @@ class ProjectRetention(Model):
     """When rows were last deleted; null: never."""
 
 
-class UserInfo(Model):
-    """Whom runs say that they belong to; hours as of a project."""
-
+class UserInfo(RunsOf):
     user: str
-    """Empty: they did not say."""
-    runs: int
-    archived_runs: int
-    last_seen_at: datetime
-    hours_lost: float
-    hours_used: float
+    """Whom the runs say that they belong to; empty: they did not say."""
 
 
 class CauseHours(Model):
@@ -587,10 +586,15 @@ class Series(Model):
     missing: str | None
 
 
-class SeriesPage(Model):
+class RankPage(Model):
+    """What one loader of one rank of a run recorded."""
+
     run_id: str
     rank: int
     loader: str | None
+
+
+class SeriesPage(RankPage):
     started_at: datetime
     series: list[Series]
 
@@ -638,10 +642,7 @@ class LoadHeatmap(Model):
     """``counts[column][bin]``."""
 
 
-class WorkersPage(Model):
-    run_id: str
-    rank: int
-    loader: str | None
+class WorkersPage(RankPage):
     workers: list[WorkerInfo]
     pin_us_p50: int | None
     """Copying a batch into page-locked memory, in a thread of the training process; part of no worker's time."""
@@ -677,10 +678,7 @@ class TimelineStep(Model):
     queue_depth: int | None
 
 
-class Timeline(Model):
-    run_id: str
-    rank: int
-    loader: str | None
+class Timeline(RankPage):
     from_us: int
     to_us: int
     batches: list[TimelineBatch]
@@ -748,25 +746,12 @@ class Team(Model):
 # --- hosts ----------------------------------------------------------------------------------------
 
 
-class HostRun(Model):
+class HostRun(JudgedRun):
     """A run on a host, as far as it is there."""
 
-    run_id: str
-    name: str
-    user: str
-    status: Status
-    status_label: Label = ""
-    bound: Bound
-    bound_label: Label = ""
-    level: Level
-    level_label: Label = ""
-    cause: CauseName | None
-    cause_label: OptionalLabel = None
-    data_stall_fraction: float | None
     ranks: int
     own_cores: float | None
     """That its processes there keep busy now."""
-    started_at: datetime
     ended_at: datetime
     """Or last seen."""
 

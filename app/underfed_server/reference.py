@@ -5,8 +5,9 @@ Run it as ``python -m underfed_server.reference > docs/causes.md``.
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.diagnosis.causes import all_causes
@@ -31,12 +32,12 @@ def reference() -> str:
             "## Causes\n",
             *_table(
                 ("cause", "label", "what it means", "changes that cure it"),
-                ((_code([name]), one.label, one.about, _code(one.cured_by)) for name, one in causes.items()),
+                ((_code([name]), one.label, _about(one.find), _code(one.cured_by)) for name, one in causes.items()),
             ),
             "\n## Changes\n",
             *_table(
                 ("change", "label", "what it does", "causes that it cures"),
-                ((_code([name]), one.label, one.about, _code(cures[name])) for name, one in changes.items()),
+                ((_code([name]), one.label, _about(one.consider), _code(cures[name])) for name, one in changes.items()),
             ),
             "",
         ]
@@ -45,6 +46,12 @@ def reference() -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _about(function: Callable[..., object]) -> str:
+    """The first paragraph of the docstring of the file that ``function`` is in."""
+    documented = inspect.getdoc(inspect.getmodule(function)) or ""
+    return " ".join(documented.partition("\n\n")[0].split()).replace("``", "`")
 
 
 def _code(names: Iterable[str]) -> str:

@@ -39,6 +39,8 @@ export function summary(changes: Partial<RunSummary> = {}): RunSummary {
       from: 4,
       to: 8,
       predicted_speedup: 1.62,
+      low: null,
+      high: null,
     },
     observed_speedup: null,
     spark: [0.4, 0.43],

@@ -85,7 +85,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "of an even number of ranks the one above the middle speaks for all",
-        "app/underfed_server/diagnosis/ranks.py",
+        "app/underfed_server/diagnosis/bound.py",
         "judged[(len(judged) - 1) // 2]",
         "judged[len(judged) // 2]",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
@@ -93,7 +93,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "a rank whose step is longest is the slow one, not the one that waits longest",
-        "app/underfed_server/diagnosis/ranks.py",
+        "app/underfed_server/diagnosis/bound.py",
         "key=lambda rank: rank.stall_fraction, default",
         "key=lambda rank: rank.step_us, default",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
@@ -118,7 +118,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "waiting for storage counts as if one worker did all of it",
-        "app/underfed_server/diagnosis/storage.py",
+        "app/underfed_server/diagnosis/examination.py",
         "(processes * rank.step_us)",
         "rank.step_us",
         ("tests/app/diagnosis/test_causes_of_slow_loading.py",),
@@ -126,7 +126,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "the fullest memory is the one with the fewest bytes left",
-        "app/underfed_server/diagnosis/memory.py",
+        "app/underfed_server/diagnosis/causes/memory_pressure.py",
         "room.least_left_bytes / room.total_bytes, default",
         "room.least_left_bytes, default",
         ("tests/app/diagnosis/test_memory.py",),
@@ -179,7 +179,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "each of several ranks is given all memory of its host",
-        "app/underfed_server/advice/memory.py",
+        "app/underfed_server/advice/capacity.py",
         "more * case.ranks_on_host <=",
         "more <=",
         ("tests/app/advice/test_workers.py",),

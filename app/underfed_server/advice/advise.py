@@ -8,10 +8,11 @@ from shlex import join, quote
 
 from underfed_server.advice.case import Case, make_case
 from underfed_server.advice.catalogue import all_changes
-from underfed_server.advice.settings import SETTINGS
-from underfed_server.diagnosis.judge import Verdict
+from underfed_server.advice.change import Change
+from underfed_server.advice.loader_settings import SETTINGS
+from underfed_server.advice.offer import Offer, advice_of
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Refusal, Setting
+from underfed_server.model import Advice, Refusal, Setting, Verdict
 
 COMMAND = "COMMAND"
 """Stands for the words that start the run, where they are not known: a launcher's are not seen in its ranks."""
@@ -30,12 +31,15 @@ def advise(facts: RunFacts, verdict: Verdict) -> Recommendation:
 
 
 def recommend(case: Case) -> Recommendation:
-    outcomes = [
-        outcome for name, change in all_changes().items() for outcome in change.consider(case.considering(name))
-    ]
+    outcomes = [_outcome(case.considering(name), change) for name, change in all_changes().items()]
     advice = _in_order(case, (outcome for outcome in outcomes if isinstance(outcome, Advice)))
     refusals = (outcome for outcome in outcomes if isinstance(outcome, Refusal))
     return Recommendation(tuple(_with_commands(case.facts, advice)), tuple(refusals))
+
+
+def _outcome(case: Case, change: Change) -> Advice | Refusal | None:
+    found = None if change.needs_cause and case.cause is None else change.consider(case)
+    return advice_of(case, found) if isinstance(found, Offer) else found
 
 
 def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:

@@ -8,11 +8,10 @@ from underfed_server.advice.prediction.predict import Predictor, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
 from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.causes import all_causes
-from underfed_server.diagnosis.judge import Verdict
-from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
-from underfed_server.model import CauseFinding
+from underfed_server.model import CauseFinding, Verdict
 from underfed_server.names import CauseName, ChangeName
 
 
@@ -73,6 +72,16 @@ class Case:
         # Without workers, loading is among what the training process computes.
         training = (self.rank.process.process_cores or 0.0) * self.rank.step_us - (0.0 if self.num_workers else load)
         return load + max(0.0, training)
+
+    def predicting(self) -> Predictor:
+        """The predictor.
+
+        Raises:
+            PredictionError: other settings cannot be predicted from this run; the message is the reason.
+        """
+        if self.predictor is None:
+            raise PredictionError(self.obstacle)
+        return self.predictor
 
     def considering(self, change: ChangeName) -> Case:
         return replace(self, change=change)

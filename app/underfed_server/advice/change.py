@@ -1,27 +1,29 @@
-"""The form in which a change is declared: one file in ``catalogue/`` for each, with one ``CHANGE``."""
+"""The form in which a change is declared: one file in ``catalogue/`` for each, with one ``CHANGE``.
+
+Its name is that of its file; the first paragraph of its docstring is its line in docs/causes.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from underfed_server.advice.case import Case
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import Sign
-from underfed_server.model import Advice, Refusal
-
-Outcomes = Sequence[Advice | Refusal]
-"""Nothing: the change does not apply to the run."""
+from underfed_server.model import Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Its name is that of its file. Which causes it cures is said by the causes."""
+    """Which causes it cures is said by the causes."""
 
     label: str
     """What people read, in the page and the terminal."""
-    about: str
-    """Its line in docs/causes.md."""
-    consider: Callable[[Case], Outcomes]
+    consider: Callable[[Case], Offer | Refusal | None]
+    """``None``: the change does not apply to the run."""
+    needs_cause: bool = True
+    """It is considered only where the verdict names a cause that it cures."""
     sign: Sign | None = None
     """By what a later run shows that it carries the change, where no setting of the loader says so. A change of code
     that leaves no sign is never said to be carried."""

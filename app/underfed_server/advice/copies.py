@@ -34,6 +34,11 @@ def waits_for_input(case: Case) -> bool:
     return case.waits_for_data or case.verdict.bound == "transfer"
 
 
+def blocks_though_pinned(case: Case) -> bool:
+    """The copy is exposed although batches are page-locked."""
+    return is_pinned(case) and case.facts.uses_gpu and is_exposed(case) and waits_for_input(case)
+
+
 def ceiling(case: Case) -> float:
     """Speed-up with no exposed copy at all."""
     return 1 / max(1 - (exposed_fraction(case) or 0.0), 0.01)

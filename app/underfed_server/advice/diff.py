@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from underfed_server.advice.settings import SETTINGS
+from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.facts.record import LoaderFacts
 from underfed_server.model import Setting
 
@@ -24,7 +24,7 @@ def diff_of(loader: LoaderFacts, changed: Mapping[str, Setting], not_in_code: Co
 
 
 def _is_written(loader: LoaderFacts, name: str) -> bool:
-    """Whether the code surely gives this argument: a default is usually not written, nor the platform's ``fork``."""
+    """Whether the code must give this argument: a default is usually not written, nor the platform's ``fork``."""
     old = loader.settings.get(name)
     is_platforms = name == "multiprocessing_context" and old == "fork"
     return old is not None and not is_platforms and old != SETTINGS[name].default

@@ -1,15 +1,17 @@
-"""One change offered as advice: the prediction, or its absence, put into the contract's shape."""
+"""One change offered as advice: what it says of itself, and its gain where that can be computed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from underfed_server.advice.case import Case
+from underfed_server.advice.diff import diff_of
+from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.prediction.predict import Prediction
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.advice.settings import SETTINGS
 from underfed_server.advice.shares import Gain
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Advice, Anatomy, Evidence, Refusal, Setting
@@ -23,58 +25,39 @@ class Offer:
     title: str
     why: str
     risk: str
-    diff: str
     evidence: Sequence[Evidence]
+    diff: str | None = None
+    """``None``: ``to`` as the argument of the ``DataLoader`` call that is named as the change."""
+    in_call: bool = False
+    """``diff`` is of the ``DataLoader`` call."""
     from_: Setting = None
+    """``None``: the loader's setting of that name."""
     settings: dict[str, Setting] | None = None
-    """Of the loader, beside those that the run had already; ``None``: the change is no setting of the loader."""
-    in_call: bool = True
-    """The diff is of the ``DataLoader`` call."""
+    """Of the loader, beside those that the run had already; ``None``: ``to``, where the change is such a setting."""
     changes_batch_order: bool = False
-    unknown: str | None = None
-    """Why its gain cannot be computed, where that lies in the change itself."""
+    simulated: SimulatedSetting | None = None
+    """What is simulated for the gain."""
+    gain: Prediction | Gain | str | None = None
+    """Where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show it."""
+    assumption: str | None = None
+    """Of a gain that is not simulated."""
+    ceiling: float | None = None
+    """The speed-up that it cannot exceed; ``None``: that with no data wait at all."""
 
 
-def offer_simulated(case: Case, setting: SimulatedSetting, offer: Offer) -> list[Advice]:
-    """With its simulated gain, where that is worth a change; without a gain where it cannot be simulated."""
-    if case.predictor is None:
-        return [offer_unpredicted(case, offer)]
+def advice_of(case: Case, offer: Offer) -> Advice | None:
+    """The advice with its gain, or with the reason why there is none; ``None``: it gains too little for a change."""
+    gain = _predicted(case, offer.simulated) if offer.simulated else offer.gain
+    if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
+        return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
+    return _advice(case, offer, gain)
+
+
+def _predicted(case: Case, setting: SimulatedSetting) -> Prediction | str:
     try:
-        prediction = case.predictor.predict(setting)
+        return case.predicting().predict(setting)
     except PredictionError as error:
-        return [offer_unpredicted(case, offer, str(error))]
-    return [offer_predicted(case, prediction, offer)] if is_worthwhile(prediction.speedup) else []
-
-
-def offer_predicted(case: Case, prediction: Prediction, offer: Offer) -> Advice:
-    figures = {
-        "predicted_speedup": prediction.speedup,
-        "low": prediction.low,
-        "high": prediction.high,
-        "anatomy": _anatomy(case, prediction),
-        "assumption": _assumption(case),
-    }
-    return _advice(case, offer).model_copy(update=figures)
-
-
-def offer_computed(case: Case, gain: Gain | None, offer: Offer, assumption: str, ceiling: float) -> list[Advice]:
-    """With the gain of a measured part of the step that goes away; without, where it was not measured."""
-    if gain is None:
-        return [offer_unpredicted(case, offer, "what it costs was not measured in single steps")]
-    figures = {
-        "predicted_speedup": min(gain.speedup, ceiling),
-        "low": min(gain.low, ceiling),
-        "high": min(gain.high, ceiling),
-        "ceiling": ceiling,
-        "assumption": assumption,
-    }
-    return [_advice(case, offer).model_copy(update=figures)] if is_worthwhile(gain.speedup) else []
-
-
-def offer_unpredicted(case: Case, offer: Offer, unknown: str | None = None) -> Advice:
-    """A change that applies, but whose gain cannot be computed from this run: no figure, the reason instead."""
-    reason = unknown or offer.unknown or case.obstacle
-    return _advice(case, offer).model_copy(update={"assumption": reason and _sentence(reason)})
+        return str(error)
 
 
 def refuse(case: Case, title: str, why: str, evidence: Sequence[Evidence]) -> Refusal:
@@ -88,6 +71,46 @@ def is_worthwhile(speedup: float) -> bool:
 def predicted_step_us(case: Case, prediction: Prediction) -> float:
     """The measured step, scaled: errors of the model that both settings share cancel."""
     return case.rank.step_us / prediction.speedup
+
+
+def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> Advice:
+    changed, is_own = offer.settings, case.change in SETTINGS and SETTINGS[case.change].is_settable
+    if changed is None and is_own:
+        changed = {case.change: offer.to}
+    ceiling = offer.ceiling
+    if ceiling is None and case.waits_for_data and case.predictor:
+        ceiling = case.predictor.ceiling
+    is_in_call = offer.in_call or offer.diff is None
+    return Advice(
+        change=case.change,
+        from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
+        to=offer.to,
+        **_figures(case, offer, gain),
+        ceiling=ceiling,
+        settings=_complete(case, changed) if changed is not None else {},
+        title=offer.title,
+        why=offer.why,
+        evidence=list(offer.evidence),
+        changes_batch_order=offer.changes_batch_order,
+        risk=offer.risk,
+        diff=diff_of(case.loader, {case.change: offer.to}, case.facts.overrides) if offer.diff is None else offer.diff,
+        diff_file=case.loader.watched_at if is_in_call else None,
+        command=None,
+    )
+
+
+def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> dict[str, Any]:
+    """The gain with its interval and what that rests on."""
+    if isinstance(gain, Prediction):
+        known = {"predicted_speedup": gain.speedup, "low": gain.low, "high": gain.high}
+        return known | {"anatomy": _anatomy(case, gain), "assumption": _assumption(case)}
+    nothing = {"predicted_speedup": None, "low": None, "high": None, "anatomy": None}
+    if isinstance(gain, Gain):
+        most = offer.ceiling or gain.high
+        known = {"predicted_speedup": gain.speedup, "low": gain.low, "high": gain.high}
+        return nothing | {name: min(value, most) for name, value in known.items()} | {"assumption": offer.assumption}
+    reason = gain or "what it costs was not measured in single steps"
+    return nothing | {"assumption": f"The gain cannot be computed: {reason.rstrip('.')}."}
 
 
 def _complete(case: Case, changed: dict[str, Setting]) -> dict[str, Setting]:
@@ -111,29 +134,6 @@ def _needs_workers(name: str) -> bool:
     return known is not None and known.needs_workers and known.is_settable
 
 
-def _advice(case: Case, offer: Offer) -> Advice:
-    return Advice(
-        change=case.change,
-        from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
-        to=offer.to,
-        predicted_speedup=None,
-        low=None,
-        high=None,
-        ceiling=case.predictor.ceiling if case.predictor and case.waits_for_data else None,
-        settings=_complete(case, offer.settings) if offer.settings is not None else {},
-        title=offer.title,
-        why=offer.why,
-        evidence=list(offer.evidence),
-        anatomy=None,
-        changes_batch_order=offer.changes_batch_order,
-        risk=offer.risk,
-        diff=offer.diff,
-        diff_file=case.loader.watched_at if offer.in_call else None,
-        command=None,
-        assumption=None,
-    )
-
-
 def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
     step = round(predicted_step_us(case, prediction))
     wait = round(step * prediction.outcome.data_wait_us / prediction.outcome.step_us)
@@ -141,16 +141,11 @@ def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
 
 
 def _assumption(case: Case) -> str | None:
-    workload = case.predictor.workload if case.predictor else None
-    if workload is not None and not workload.slowdown_measured:
+    workload = case.predicting().workload
+    if not workload.slowdown_measured:
         return "How much busy cores slow each other down was not measured on this host, so the interval is wide."
-    if workload is not None and not workload.handover_measured:
+    if not workload.handover_measured:
         return "Handing batches over from workers was not seen in this run: typical times are assumed."
-    if workload is not None and not workload.saw_workers:
+    if not workload.saw_workers:
         return "Handing batches over from workers was not seen in this run: it is taken as measured on this host."
     return None
-
-
-def _sentence(reason: str) -> str:
-    """``"the loader's …"`` → ``"The gain cannot be computed: the loader's …."``"""
-    return f"The gain cannot be computed: {reason.rstrip('.')}."

@@ -6,15 +6,23 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from underfed_server.advice import bounds
+from underfed_server.advice.capacity import fits, in_flight
 from underfed_server.advice.case import Case
-from underfed_server.advice.memory import fits, in_flight
 from underfed_server.advice.prediction.predict import Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
+
+MOST_WORKERS = 64
+"""Beyond this the round robin of one training thread is the limit (Lotus: gains flatten beyond about 20)."""
+
+WORKERS_A_CORE_WHEN_BLOCKED = 4
+"""Workers that mostly wait for storage may outnumber the cores; CPU-bound ones may not."""
+
+LONGER_PREFETCH_FACTORS = (4, 8)
+"""Twice and four times torch's default of 2: beyond, memory grows and the study saw no further gain."""
 
 
 def find_setting(case: Case, predictor: Predictor) -> SimulatedSetting | None:
@@ -52,8 +60,8 @@ def most_workers(case: Case) -> int:
     """Ranks on one host share its cores. A data set that is not shared out gets no more than it has."""
     usable = (case.facts.host.usable_cores or 1.0) / case.ranks_on_host
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us) or 0.0
-    a_core = bounds.WORKERS_A_CORE_WHEN_BLOCKED if blocked >= THRESHOLDS.blocked_fraction else 1
-    most = min(bounds.MOST_WORKERS, max(1, math.floor(usable)) * a_core)
+    a_core = WORKERS_A_CORE_WHEN_BLOCKED if blocked >= THRESHOLDS.blocked_fraction else 1
+    most = min(MOST_WORKERS, max(1, math.floor(usable)) * a_core)
     return min(most, max(1, case.num_workers)) if is_unsharded(case) else most
 
 
@@ -80,7 +88,7 @@ def _nearly_best(speeds: dict[SimulatedSetting, float]) -> list[SimulatedSetting
 
 
 def longer_factors(case: Case) -> list[int]:
-    return [factor for factor in bounds.LONGER_PREFETCH_FACTORS if factor > case.prefetch_factor]
+    return [factor for factor in LONGER_PREFETCH_FACTORS if factor > case.prefetch_factor]
 
 
 def _longer(case: Case, setting: SimulatedSetting) -> list[SimulatedSetting]:

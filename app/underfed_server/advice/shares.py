@@ -6,12 +6,11 @@ independent, blocks nearly are.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.advice.proof.pace import BLOCKS, T_95
+from underfed_server.advice.proof.pace import BLOCKS, T_95, standard_error
 from underfed_server.measurements import Column
 
 MOST_SHARE = 0.99
@@ -30,8 +29,8 @@ class Gain:
 def gain_without(step_us: Column, part_us: Column, at_most: float = MOST_SHARE) -> Gain | None:
     """If ``part_us`` of each step went away, but no more than the share ``at_most``. ``None``: it was not measured.
 
-    Steps in which the part was not measured are left out. Fewer than two steps a block tell no interval: nothing to
-    all of ``at_most`` is then possible.
+    Steps in which the part was not measured are left out. With fewer than two steps a block there is no
+    estimate of the error: the interval is from 0 to ``at_most``.
     """
     known = np.isfinite(part_us) & np.isfinite(step_us)
     step, part = step_us[known], np.clip(part_us[known], 0.0, step_us[known])
@@ -49,5 +48,4 @@ def _error(step_us: Column, part_us: Column) -> float | None:
     if len(step_us) < 2 * BLOCKS:
         return None
     blocks = zip(np.array_split(part_us, BLOCKS), np.array_split(step_us, BLOCKS), strict=True)
-    shares = [float(np.sum(part) / np.sum(step)) for part, step in blocks]
-    return T_95[BLOCKS - 2] * float(np.std(shares, ddof=1)) / math.sqrt(BLOCKS)
+    return T_95[BLOCKS - 2] * standard_error(np.array([np.sum(part) / np.sum(step) for part, step in blocks]))

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from underfed_server.api.dependencies import ALLOWED, StoreDep
-from underfed_server.comparison.overview import read_comparison
+from underfed_server.comparison.side_by_side import read_comparison
 from underfed_server.errors import InvalidError
 from underfed_server.model import MOST_COMPARED, Comparison
 

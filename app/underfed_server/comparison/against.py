@@ -21,7 +21,7 @@ NOTICEABLE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A part of the mean step that surely changed."""
+    """A part of the mean step whose change is larger than its error."""
 
     part: Part
     before_us: float

@@ -57,7 +57,7 @@ def _world_sizes(sides: Sequence[Side]) -> Iterator[Caution]:
 
 
 def _compute(sides: Sequence[Side], found: Sequence[Against | None]) -> Iterator[Caution]:
-    """The work of a step is another, and nothing that was told says why."""
+    """The work of a step differs, and nothing in the configuration says why."""
     for side, each in zip(sides[1:], found, strict=True):
         moved = [shift for shift in (*each.reasons, *each.opposed) if shift.part == "compute"] if each else []
         for shift in moved:
@@ -75,7 +75,7 @@ def _names_model(key: str) -> bool:
 
 
 def _distinct(values: Sequence[Setting]) -> list[Setting]:
-    """What is not known differs from nothing."""
+    """What is not known does not count as different."""
     return list(dict.fromkeys(value for value in values if value is not None))
 
 

@@ -1,4 +1,4 @@
-"""One run as it is compared: its pace and the parts of its mean step, each with how surely it is known."""
+"""One run as it is compared: its pace and the parts of its mean step, each with its standard error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
-from underfed_server.diagnosis.anatomy import anatomy_of
+from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.facts.record import RankFacts, chosen
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
 
@@ -109,10 +109,10 @@ class Named(Protocol):
 def labels_of(runs: Sequence[Named]) -> list[str]:
     names = [run.name for run in runs]
     ids = [run.run_id for run in runs]
-    return [run.name if names.count(run.name) == 1 else _told_apart(run.name, run.run_id, ids) for run in runs]
+    return [run.name if names.count(run.name) == 1 else _with_run_id(run.name, run.run_id, ids) for run in runs]
 
 
-def _told_apart(name: str, run_id: str, ids: Sequence[str]) -> str:
+def _with_run_id(name: str, run_id: str, ids: Sequence[str]) -> str:
     """An id that begins with the name says both."""
     if run_id.startswith(name):
         return run_id

@@ -8,6 +8,7 @@ from typing import Literal
 
 from underfed_server.comparison.against import Against, Shift, compare
 from underfed_server.comparison.side import Measured, Part, Side
+from underfed_server.diagnosis.sentence import three_digits
 from underfed_server.model import Speed
 
 Per = Literal["steps", "samples"]
@@ -26,26 +27,11 @@ def against(label: str, baseline: str, found: Against, per: Per) -> str:
     return f"{label} {verb} {_factor(speed.factor)} × {much} {baseline} ({_interval(speed)}){_why(found, per)}."
 
 
-def fastest(label: str, others: int, baseline: str, found: Against, per: Per, rival: str | None) -> str:
-    """Of several runs. ``rival``: another one that may be as fast."""
-    said = f"Fastest of {others + 1}: {against(label, baseline, found, per)}"
-    return said if rival is None else f"{said} Between it and {rival} no difference can be told."
-
-
-def none_faster(baseline: str, compared: int, others: int) -> str:
-    which = f"the other {others}" if compared == others else f"the {compared} that can be compared"
-    return f"None of {which} is told to be faster than {baseline}."
-
-
-def not_comparable(label: str, why_not: str) -> str:
-    return f"{label} cannot be compared: {why_not}."
-
-
 def duration_span(before_us: float, after_us: float) -> str:
     """``177 to 24 ms``: in the unit of the larger, which comes once."""
     largest = max(before_us, after_us)
     divisor, unit = (1e6, "s") if largest >= 999_500 else (1e3, "ms") if largest >= 999.5 else (1.0, "µs")
-    return f"{_digits(before_us / divisor)} to {_digits(after_us / divisor)} {unit}"
+    return f"{three_digits(before_us / divisor)} to {three_digits(after_us / divisor)} {unit}"
 
 
 def _why(found: Against, per: Per) -> str:
@@ -80,14 +66,6 @@ def _factor(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-def _digits(value: float) -> str:
-    if value >= 99.95:
-        return f"{value:,.0f}"
-    if value >= 9.995:
-        return f"{value:.1f}".removesuffix(".0")
-    return f"{value:.2f}".rstrip("0").rstrip(".") if value >= 0.005 else "0"
-
-
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A run with what was measured of it, in the unit that all are compared in."""
@@ -117,7 +95,7 @@ class Compared:
         if found is not None:
             return against(self.side.label, baseline.side.label, found, self.per)
         which = self if self.why_not else baseline
-        return not_comparable(which.side.label, which.why_not or "it has no figures")
+        return f"{which.side.label} cannot be compared: {which.why_not or 'it has no figures'}."
 
 
 Found = Sequence[tuple[Compared, Against | None]]
@@ -134,9 +112,11 @@ def headline(baseline: Compared, others: Found) -> str:
         key=lambda each: -each[1].speed.factor,
     )
     if not faster:
-        return none_faster(baseline.side.label, len(known), len(others))
+        which = f"the other {len(others)}" if len(known) == len(others) else f"the {len(known)} that can be compared"
+        return f"None of {which} is clearly faster than {baseline.side.label}."
     run, found = faster[0]
-    return fastest(run.side.label, len(others), baseline.side.label, found, run.per, _rival(faster))
+    said, rival = f"Fastest of {len(others) + 1}: {run.sentence(baseline, found)}", _rival(faster)
+    return said if rival is None else f"{said} Between it and {rival} no difference can be told."
 
 
 def _rival(faster: Sequence[tuple[Compared, Against]]) -> str | None:

@@ -1,4 +1,4 @@
-"""``underfed demo``: a starved training job, its verdict, the advised change, and what it really gained."""
+"""``underfed demo``: a training job that waits for its data, its verdict, the advised change, and what that gained."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rich.status import Status
 
 from underfed.exchange.config import data_directory
 from underfed.host.calibration import calibrate
-from underfed_server.demo.processes import last_words, python, running, wait_for_collector
+from underfed_server.demo.processes import last_lines, python, running, wait_for_collector
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Advice, Diagnosis, Setting
 from underfed_server.settings import data_dir
@@ -44,8 +44,8 @@ class DemoError(UnderfedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """Where the demo plays: its directory, its service, its terminal."""
+class Setup:
+    """What each part of the demo uses: its directory, its service, its terminal, and how long it trains."""
 
     directory: Path
     client: Client
@@ -54,12 +54,12 @@ class Stage:
 
 
 def demo(argv: Sequence[str]) -> int:
-    """Train a starved job on real photographs, diagnose it, apply the advice, train again."""
+    """Train a job that waits for its data on real photographs, diagnose it, apply the advice, train again."""
     arguments = _parse(argv)
     console = Console(highlight=False)
     with _interruptible():
         try:
-            return _play(arguments, console)
+            return _run(arguments, console)
         except UnderfedError as error:
             console.print(f"underfed demo: {error}", style="bold", markup=False)
             return 1
@@ -82,136 +82,136 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def _play(arguments: argparse.Namespace, console: Console) -> int:
+def _run(arguments: argparse.Namespace, console: Console) -> int:
     _require_packages()
     _require_free(arguments.port)
     directory = data_dir() / "demo"
     directory.mkdir(parents=True, exist_ok=True)
     client = Client(f"http://127.0.0.1:{arguments.port}", os.environ.get("UNDERFED_TOKEN"))
-    stage = Stage(directory, client, console, arguments.seconds)
-    with running(_service_command(stage, arguments.port), {}, directory / "service.log") as service:
-        _wait_until_up(stage, service)
+    setup = Setup(directory, client, console, arguments.seconds)
+    with running(_service_command(setup, arguments.port), {}, directory / "service.log") as service:
+        _wait_until_up(setup, service)
         console.print(f"Page      [bold]{client.url}[/bold]")
         if not (arguments.no_browser or arguments.once):
             webbrowser.open(client.url)
-        _two_acts(stage)
+        _train_twice(setup)
         if not arguments.once:
             console.print(f"\nThe service keeps running at [bold]{client.url}[/bold]; Ctrl-C ends it.")
             service.wait()
     return 0
 
 
-def _two_acts(stage: Stage) -> None:
+def _train_twice(setup: Setup) -> None:
     # Pillow may be missing, which is said before this is reached.
     from underfed_server.demo.photographs import photograph_files
 
-    with stage.console.status("Making the photographs and measuring the cores, once on this machine") as status:
-        files = photograph_files(stage.directory)
+    with setup.console.status("Writing the photographs and measuring the cores, once on this machine") as status:
+        files = photograph_files(setup.directory)
         calibrate(data_directory(os.environ))
         status.update("")
-    stage.console.print(f"Data      {len(files)} JPEG photographs in {stage.directory}\n")
-    stage.console.rule("First run: the loader as it often is, num_workers=0", align="left")
-    before = _train(stage, {"num_workers": 0})
-    stage.console.print(render_diagnosis(before))
+    setup.console.print(f"Data      {len(files)} JPEG photographs in {setup.directory}\n")
+    setup.console.rule("First run: the loader as it often is, num_workers=0", align="left")
+    before = _train(setup, {"num_workers": 0})
+    setup.console.print(render_diagnosis(before))
     advice = next((one for one in before.advice if one.change == "num_workers"), None)
     if advice is None:
-        stage.console.print("\nNo change of the loader would help on this machine, so there is nothing to try.")
+        setup.console.print("\nNo change of the loader would help on this machine, so there is nothing to try.")
         return
-    stage.console.print()
-    stage.console.rule(f"Second run: the same job with the advised {_settings(advice)}", align="left")
-    after = _train(stage, advice.settings)
-    stage.console.print(render_diagnosis(after))
-    _conclude(stage, before, after)
+    setup.console.print()
+    setup.console.rule(f"Second run: the same job with the advised {_settings(advice)}", align="left")
+    after = _train(setup, advice.settings)
+    setup.console.print(render_diagnosis(after))
+    _print_outcome(setup, before, after)
 
 
-def _train(stage: Stage, settings: Mapping[str, Setting]) -> Diagnosis:
+def _train(setup: Setup, settings: Mapping[str, Setting]) -> Diagnosis:
     run_id = f"{NAME}-{uuid4().hex[:8]}"
     environment = {
-        "UNDERFED_URL": stage.client.url,
+        "UNDERFED_URL": setup.client.url,
         "UNDERFED_DIR": str(data_dir()),
         "UNDERFED_PROJECT": PROJECT,
         "UNDERFED_NAME": NAME,
         "UNDERFED_RUN_ID": run_id,
     }
-    log = stage.directory / f"{run_id}.log"
-    with running(_training_command(stage, settings), environment, log) as job:
-        _follow(stage, job, run_id)
+    log = setup.directory / f"{run_id}.log"
+    with running(_training_command(setup, settings), environment, log) as job:
+        _follow(setup, job, run_id)
     wait_for_collector(run_id)
     if job.returncode:
-        raise DemoError(f"the training job ended with exit code {job.returncode}:\n{last_words(log)}")
+        raise DemoError(f"the training job ended with exit code {job.returncode}:\n{last_lines(log)}")
     log.unlink()
-    return _settled(stage, run_id)
+    return _final_diagnosis(setup, run_id)
 
 
-def _follow(stage: Stage, job: subprocess.Popen[bytes], run_id: str) -> None:
-    """Show how the verdict forms while the job trains."""
-    with stage.console.status("Training: starting") as status:
+def _follow(setup: Setup, job: subprocess.Popen[bytes], run_id: str) -> None:
+    """Show the verdict so far while the job trains."""
+    with setup.console.status("Training: starting") as status:
         while job.poll() is None:
-            _show_progress(stage, status, run_id)
+            _show_progress(setup, status, run_id)
             time.sleep(POLL_S)
 
 
-def _show_progress(stage: Stage, status: Status, run_id: str) -> None:
+def _show_progress(setup: Setup, status: Status, run_id: str) -> None:
     try:
-        seen = stage.client.diagnosis(run_id)
+        seen = setup.client.diagnosis(run_id)
     except RefusedError:
         return
     verdict = seen.sentence if seen.bound != "unknown" else f"measuring, {seen.reason}"
     status.update(f"Training: step {seen.steps}. {verdict}")
 
 
-def _settled(stage: Stage, run_id: str) -> Diagnosis:
+def _final_diagnosis(setup: Setup, run_id: str) -> Diagnosis:
     """The verdict on the whole run, once its end was seen and judged."""
     deadline = time.monotonic() + SETTLE_S
     while time.monotonic() < deadline:
-        seen = stage.client.diagnosis(run_id)
+        seen = setup.client.diagnosis(run_id)
         if seen.judged_at and seen.status != "running":
             return seen
         time.sleep(POLL_S)
-    raise DemoError(f"run {run_id} was not judged within {SETTLE_S:.0f} s; see {stage.directory / 'service.log'}")
+    raise DemoError(f"run {run_id} was not judged within {SETTLE_S:.0f} s; see {setup.directory / 'service.log'}")
 
 
-def _conclude(stage: Stage, before: Diagnosis, after: Diagnosis) -> None:
+def _print_outcome(setup: Setup, before: Diagnosis, after: Diagnosis) -> None:
     entry = next((one for one in after.ledger if one.advice_of == before.run_id), None)
     if entry is None or entry.observed_speedup is None:
         why = entry.why_not if entry and entry.why_not else "it does not carry the advice"
         raise DemoError(f"the second run could not be compared with the first: {why}")
-    said, seen = figures.factor(entry.predicted_speedup), figures.factor(entry.observed_speedup)
-    miss = " A miss: outside the predicted interval." if entry.inside_interval is False else ""
-    stage.console.print(f"\n[bold]Predicted {said}, observed {seen}.{miss}[/bold]")
+    predicted, observed = figures.factor(entry.predicted_speedup), figures.factor(entry.observed_speedup)
+    outside = " That is outside the predicted interval." if entry.inside_interval is False else ""
+    setup.console.print(f"\n[bold]Predicted {predicted}, observed {observed}.{outside}[/bold]")
     for word, diagnosis in (("before", before), ("after", after)):
-        stage.console.print(f"  {word:<7} {stage.client.url}/runs/{diagnosis.run_id}")
+        setup.console.print(f"  {word:<7} {setup.client.url}/runs/{diagnosis.run_id}")
 
 
 def _settings(advice: Advice) -> str:
     return ", ".join(f"{name}={value}" for name, value in advice.settings.items())
 
 
-def _service_command(stage: Stage, port: int) -> list[str]:
-    database = stage.directory / "underfed.db"
+def _service_command(setup: Setup, port: int) -> list[str]:
+    database = setup.directory / "underfed.db"
     return python("underfed_server", "--port", str(port), "--db", f"sqlite:///{database}")
 
 
-def _training_command(stage: Stage, settings: Mapping[str, Setting]) -> list[str]:
-    command = python(str(TRAINING_SCRIPT), "--data", str(stage.directory), "--seconds", str(stage.seconds))
+def _training_command(setup: Setup, settings: Mapping[str, Setting]) -> list[str]:
+    command = python(str(TRAINING_SCRIPT), "--data", str(setup.directory), "--seconds", str(setup.seconds))
     command += ["--num-workers", str(settings["num_workers"])]
     if settings["num_workers"] and settings.get("prefetch_factor"):
         command += ["--prefetch-factor", str(settings["prefetch_factor"])]
     return command
 
 
-def _wait_until_up(stage: Stage, service: subprocess.Popen[bytes]) -> None:
+def _wait_until_up(setup: Setup, service: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         if service.poll() is not None:
-            raise DemoError(f"the service did not start:\n{last_words(stage.directory / 'service.log')}")
+            raise DemoError(f"the service did not start:\n{last_lines(setup.directory / 'service.log')}")
         try:
-            stage.client.runs()
+            setup.client.runs()
         except ServiceUnreachableError:
             time.sleep(0.1)
         else:
             return
-    raise DemoError(f"the service did not answer within {START_S:.0f} s; see {stage.directory / 'service.log'}")
+    raise DemoError(f"the service did not answer within {START_S:.0f} s; see {setup.directory / 'service.log'}")
 
 
 def _require_packages() -> None:

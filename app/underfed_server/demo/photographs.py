@@ -1,4 +1,4 @@
-"""A few hundred JPEG photographs with classes, made once from six that the package ships.
+"""A few hundred JPEG photographs with classes, cut once from six that the package ships.
 
 Each is a seeded crop of one of the six, enlarged to 800×600 or more: real photographic content at the size a
 camera or the web delivers, so that decoding costs what it costs in a real job.
@@ -22,7 +22,7 @@ SMALLEST = (800, 600)
 LARGEST = (1120, 840)
 QUALITY = 90
 VERSION = 1
-"""Part of the directory's name: another recipe makes another set, and never mixes with an older one."""
+"""Part of the directory's name: another way of cutting them writes another set, and never mixes with an older one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ def _write_set(target: Path) -> None:
 
 
 def _crops(name: str) -> Iterator[Image.Image]:
-    chance = random.Random(name)
+    generator = random.Random(name)
     with files("underfed_server.demo").joinpath("photographs", name).open("rb") as stream:
         photograph = Image.open(stream).convert("RGB")
     for _ in range(PER_CLASS):
-        share = chance.uniform(0.5, 1.0)
+        share = generator.uniform(0.5, 1.0)
         width, height = round(photograph.width * share), round(photograph.height * share)
-        left, top = chance.randint(0, photograph.width - width), chance.randint(0, photograph.height - height)
-        scale = chance.random()
+        left, top = generator.randint(0, photograph.width - width), generator.randint(0, photograph.height - height)
+        scale = generator.random()
         size = tuple(round(a + (b - a) * scale) for a, b in zip(SMALLEST, LARGEST, strict=True))
         box = (left, top, left + width, top + height)
         yield photograph.resize((size[0], size[1]), Image.Resampling.BICUBIC, box=box)

@@ -1,4 +1,4 @@
-"""The demo's two kinds of process, the service and the training job, started and surely ended."""
+"""The demo's two kinds of process, the service and the training job, started, and ended with all that they started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STOP_S = 5.0
 """A process that was asked to end gets this long; the service ends within 3 s."""
 
 COLLECTOR_S = 8.0
-"""The collector finishes by itself once its last window is acknowledged; it is not left behind beyond this."""
+"""The collector finishes by itself once its last window is acknowledged; after this long it is ended."""
 
 
 @contextmanager
@@ -36,17 +36,17 @@ def running(command: Sequence[str], environment: Mapping[str, str], output: Path
                 start_new_session=True,
             )
         finally:
-            # By looking: an interruption may come when the process is there and its object is not yet.
+            # Looked up: an interruption may come when the process exists and its object does not yet.
             for pid in _own_children() - before:
-                end_family(pid)
+                end_tree(pid)
 
 
 def _own_children() -> set[int]:
     return {child.pid for child in psutil.Process().children()}
 
 
-def end_family(pid: int) -> None:
-    """End a process and all it started: asked first, killed if it does not listen."""
+def end_tree(pid: int) -> None:
+    """End a process and all it started: asked first, killed if it goes on."""
     try:
         parent = psutil.Process(pid)
         family = [*parent.children(recursive=True), parent]
@@ -58,14 +58,14 @@ def end_family(pid: int) -> None:
 
 
 def wait_for_collector(run_id: str) -> None:
-    """Return when no collector of this run is left; one that outstays its time is ended."""
-    left = list(_mentioning(run_id))
+    """Return when no collector of this run is left; one that takes longer than ``COLLECTOR_S`` is ended."""
+    left = list(_with_argument(run_id))
     _gone, alive = psutil.wait_procs(left, timeout=COLLECTOR_S)
     _signal(alive, "terminate")
     psutil.wait_procs(alive, timeout=STOP_S)
 
 
-def last_words(output: Path, lines: int = 12) -> str:
+def last_lines(output: Path, lines: int = 12) -> str:
     """The end of what a process printed, for an error message."""
     return "\n".join(output.read_text(errors="replace").splitlines()[-lines:])
 
@@ -83,7 +83,7 @@ def _signal(processes: Sequence[psutil.Process], how: str) -> None:
             continue
 
 
-def _mentioning(run_id: str) -> Iterator[psutil.Process]:
+def _with_argument(run_id: str) -> Iterator[psutil.Process]:
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
         if process.pid != os.getpid() and any(run_id in word for word in words):

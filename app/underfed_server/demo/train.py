@@ -23,7 +23,7 @@ BATCH = 32
 
 
 class Photographs(Dataset[tuple[Tensor, int]]):
-    """Decodes a JPEG, takes a random crop, flips it and changes its light: what an image classifier trains on."""
+    """Decodes a JPEG, crops and flips it, changes brightness and colour: what an image classifier trains on."""
 
     def __init__(self, files: list[Photograph]) -> None:
         self.files = files
@@ -69,7 +69,7 @@ def steps_until(deadline: float, loader: DataLoader[tuple[Tensor, int]]) -> Iter
 
 
 def train(data: Path, num_workers: int, prefetch_factor: int | None, seconds: float) -> None:
-    # One thread computes, as one GPU would: a team of threads would fight the workers for the same cores.
+    # One thread computes, as a GPU would: several threads would compete with the workers for the same cores.
     torch.set_num_threads(1)
     torch.manual_seed(0)
     dataset = Photographs(photograph_files(data))

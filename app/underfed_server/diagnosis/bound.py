@@ -1,27 +1,76 @@
-"""What a run is bound by: the larger of its losses to data and to copies, then the device's other idle time."""
+"""What a run is bound by, and by which of its ranks it is judged.
+
+Of ranks in lockstep the slowest sets the pace, else the median speaks for all. The run is bound by the larger of
+its losses to data and to copies, then by the device's other idle time.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import RankFacts, epoch_starts
-from underfed_server.model import Bound, Level
+from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
+from underfed_server.model import Bound, Level, RankDiagnosis
 
 HOST_IDLE_FRACTION = 0.20
 """Share of time that the device is idle with its input ready, from which the program around it is the limit. Gaps
 between kernels take some per cent, and NVML averages over 1/6 to 1 s."""
 
 HICCUP_FRACTION = 0.001
-"""Of the steps, so many (at least one) may have waited long without that being the loader's way: a network that
+"""Of the steps, so many (at least one) may have waited long for another reason than the loader: a network that
 hung, a page cache that was dropped."""
 
 KEEP_FACTOR = 0.8
 """A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
 wait of 50 steps is known to ±10 %."""
+
+LOCKSTEP_FRACTION = 0.03
+"""Ranks whose mean steps differ by no more go in step: those that synchronise gradients cannot drift apart,
+independent ones agree only by chance."""
+
+STRAGGLER_FRACTION = 0.10
+"""Share of step time that a rank waits longer than the median rank. TraceML warns of a straggler from 10 %."""
+
+
+def judged_rank(facts: RunFacts) -> RankFacts:
+    """The worst straggler where there is one: all others wait for it whenever they synchronise.
+
+    Raises:
+        ValueError: no rank has a judged step.
+    """
+    return max(stragglers(facts), key=lambda rank: rank.stall_fraction, default=facts.median_rank)
+
+
+def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
+    """The same, from a saved verdict on the ranks; ``None``: none was judged."""
+    known = [each for each in ranks if each.data_stall_fraction is not None]
+    judged = sorted(known, key=lambda each: each.data_stall_fraction or 0.0)
+    slow = [each.rank for each in judged if each.straggler]
+    return slow[-1] if slow else judged[(len(judged) - 1) // 2].rank if judged else None
+
+
+def stragglers(facts: RunFacts) -> tuple[RankFacts, ...]:
+    """Ranks whose input keeps the others waiting; none where each goes at its own pace.
+
+    Found by their waits: synchronous training makes the steps of all ranks equally long.
+    """
+    ranks = [rank for rank in facts.ranks if len(rank.steps)]
+    if not _in_lockstep(ranks):
+        return ()
+    usual = facts.median_rank.stall_fraction
+    return tuple(rank for rank in ranks if rank.stall_fraction - usual >= STRAGGLER_FRACTION)
+
+
+def _in_lockstep(ranks: list[RankFacts]) -> bool:
+    """Several ranks whose mean steps are equal."""
+    if len(ranks) < 2:
+        return False
+    means = [rank.step_us for rank in ranks]
+    return max(means) - min(means) <= LOCKSTEP_FRACTION * min(means)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,16 @@
-"""The form in which a cause is declared: one file in ``causes/`` for each, with one ``CAUSE``."""
+"""The form in which a cause is declared: one file in ``causes/`` for each, with one ``CAUSE``.
+
+Its name is that of its file; the first paragraph of its docstring is its line in docs/causes.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Signal
 from underfed_server.names import ChangeName
 
@@ -29,23 +33,18 @@ class Shared(NamedTuple):
     """``"wait for storage at"``: said of several runs, before the name of the mount or host."""
 
 
-def _no_signals(_examined: Examination, _is_found: bool) -> Iterable[Signal]:
-    return ()
+ReadSignal = Callable[[Examination, bool], Signal | None]
+"""A row of the table "why we say so", for an examination and whether the cause was found; ``None``: no such row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Its name is that of its file."""
-
     label: str
     """What people read, in the page and the terminal."""
-    about: str
-    """Its line in docs/causes.md."""
     find: Callable[[Examination], Found | None]
     """``None``: the run does not have it."""
     cured_by: tuple[ChangeName, ...]
-    signals: Callable[[Examination, bool], Iterable[Signal]] = _no_signals
-    """Its rows of the table "why we say so", for an examination and whether the cause was found."""
+    signals: tuple[ReadSignal, ...] = ()
     turn: Literal["first", "usual", "last"] = "usual"
     """When it takes its share of the loading: what names a reason comes before what says how much is loaded at once."""
     is_of_loading: bool = False
@@ -56,3 +55,45 @@ class Cause:
     """It is reported of every run, whatever it costs now: the run will fail, or trains on the same data twice."""
     shared: Shared | None = None
     """``None``: what one run does about it helps no other."""
+
+
+def signal(name: str, measured: Evidence, healthy: str, reading: str, says: str) -> Signal:
+    """``says``: the reading in two or three words, where it is a cause or a symptom."""
+    words = {"ruled_out": "ruled out", "not_measured": "not measured"}.get(reading, says)
+    return Signal.model_validate(
+        {"signal": name, "measured": measured, "healthy": healthy, "reading": reading, "says": words}
+    )
+
+
+def share_below(
+    limit: float, name: str, of: str, share: float | None, says: str, *, is_cause: bool = False,
+    series: str | None = None,
+) -> Signal:  # fmt: skip
+    """A share that is healthy below ``limit``. ``is_cause``: the cause that it speaks of was found."""
+    is_bad = share is not None and share >= limit
+    reading = "not_measured" if share is None else "ruled_out" if not is_bad else "cause" if is_cause else "symptom"
+    measured = Evidence(what=of, value=share, unit="fraction", series=series)
+    return signal(name, measured, f"under {limit * 100:.0f}%", reading, says)
+
+
+def has_workers(examined: Examination) -> bool:
+    return examined.workers > 0
+
+
+def share_signal(
+    name: str, share: Callable[[Examination], float | None], limit: float = THRESHOLDS.minor_cost_fraction,
+    of: str = "of step time", says: str | None = None, *, series: str | None = None,
+    where: Callable[[Examination], bool] | None = None,
+) -> ReadSignal:  # fmt: skip
+    """A row for a share that is healthy below ``limit``, in runs for which ``where`` holds.
+
+    ``says``: the reading from there on; ``None``: that it is the cause, or else some wait.
+    """
+
+    def read(examined: Examination, is_found: bool) -> Signal | None:
+        if where is not None and not where(examined):
+            return None
+        words = says or ("the cause" if is_found else "some wait")
+        return share_below(limit, name, of, share(examined), words, is_cause=is_found, series=series)
+
+    return read

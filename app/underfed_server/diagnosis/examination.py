@@ -6,17 +6,40 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from underfed_server.diagnosis.storage import storage_place, storage_us
+from underfed_server.diagnosis.measures import pressure_fraction
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.diagnosis.wait import Wait, split_wait
-from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
-from underfed_server.measurements import Column
-from underfed_server.model import Bound
+from underfed_server.facts.record import LoaderFacts, Mask, RankFacts, RunFacts
+from underfed_server.measurements import BatchRows, Column
+from underfed_server.model import Bound, StoragePlace
+
+KINDS = {
+    "nvme": "an NVMe drive",
+    "ssd": "an SSD",
+    "hdd": "a hard disk",
+    "network": "a network file system",
+    "overlay": "the container's own file system",
+    "memory": "memory",
+    "unknown": "a disk of unknown kind",
+}
+
+PRESSURE_MARGIN = 2.0
+"""Being blocked for so many times as long as any task of the host waited for I/O (PSI) is waiting for something
+else. Not for less: samples come once a second, and a rank's share of a short span is known no better."""
+
+CACHED_BATCHES = 8
+"""So many batches that the page cache served, and at least a tenth of all, show what loading takes without storage:
+the median of eight is a batch like any other, whatever two of them did."""
+
+COLD_EPOCH_FACTOR = 3.0
+"""A first epoch whose loads are blocked so many times longer than later ones filled the page cache: shuffling moves
+an epoch's mean by far less, and memory is faster than any disk by far more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """Parts of load time as shares of it, weighted by how long the loop waited for each batch: a load that nobody
-    waited for explains no wait. ``None``: not measured.
+    """Parts of load time as shares of it, weighted by how long the loop waited for each batch: a load that was
+    ready in time explains no wait. ``None``: not measured.
     """
 
     cpu: float | None
@@ -82,4 +105,68 @@ def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:
         blocked_else=None if blocked is None else max(0.0, blocked - (storage or 0.0)),
         collate=share(batches.collate_us),
         helpers=share(np.maximum(0.0, batches.process_cpu_us - batches.cpu_us), batches.process_cpu_us),
+    )
+
+
+def storage_place(facts: RunFacts, rank: RankFacts) -> StoragePlace | None:
+    """Where most of the data set's files lie; ``None``: not seen."""
+    here = [each for each in facts.storage if rank.hostname in (None, each.hostname) or each.hostname is None]
+    return max(here, key=lambda each: each.files_seen, default=None)
+
+
+def describe(place: StoragePlace | None) -> str:
+    """``an NVMe drive (/data)``."""
+    return f"{KINDS[place.kind]} ({place.mount})" if place else "storage"
+
+
+def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StoragePlace | None) -> Column:
+    """Of each batch's load, what storage takes; NaN: not measured.
+
+    At least the time blocked on reads that reach it, but no more than twice what the host's tasks together waited for
+    I/O (PSI): what a sleep or a service took is not storage's. Where other batches came from the page cache, also the
+    time by which this load was longer than theirs: reading costs CPU time, too.
+
+    Memory-mapped reads are not asked for by a call; those of a network file system do not show as read from storage:
+    only asking and being blocked can be seen.
+    """
+    batches = rank.batches
+    asked, read = batches.asked_bytes, np.nan_to_num(batches.read_bytes)
+    is_remote = place is not None and place.kind == "network"
+    reaches = (read > 0) & ~(read < THRESHOLDS.storage_read_fraction * asked)
+    if is_remote:
+        reaches |= asked > 0
+    blocked = np.where(reaches, batches.blocked_us, np.where(np.isfinite(batches.read_bytes) | is_remote, 0.0, np.nan))
+    if not is_remote:
+        blocked = blocked * _within_pressure(rank, loader, blocked)
+    if np.nansum(blocked) <= 0:
+        return blocked
+    return np.fmax(blocked, _longer_than_cached(batches, reaches))
+
+
+def _longer_than_cached(batches: BatchRows, reaches: Mask) -> Column:
+    """0 for batches that the page cache served, and where they were too few; NaN where blocking was not measured."""
+    cached = batches.load_us[~reaches & np.isfinite(batches.read_bytes) & np.isfinite(batches.load_us)]
+    usual = float(np.median(cached)) if len(cached) >= max(CACHED_BATCHES, len(batches) // 10) else np.inf
+    return np.where(reaches & np.isfinite(batches.blocked_us), np.maximum(0.0, batches.load_us - usual), np.nan)
+
+
+def _within_pressure(rank: RankFacts, loader: LoaderFacts | None, blocked: Column) -> float:
+    known = blocked[np.isfinite(blocked)]
+    pressure = None if rank.host is None else pressure_fraction(rank.host, rank.host.io_pressure_us)
+    if pressure is None or not len(known):
+        return 1.0
+    # One batch a step, spread over the loading processes.
+    processes = max(1, (loader.num_workers if loader else None) or 0)
+    busy = float(np.mean(known)) / (processes * rank.step_us)
+    return min(1.0, PRESSURE_MARGIN * pressure / busy) if busy > 0 else 1.0
+
+
+def waits_only_at_first(rank: RankFacts) -> bool:
+    """Loads of the run's first epoch were blocked far longer than those of later ones, on average."""
+    batches = rank.batches
+    is_first = batches.epoch_index == 0
+    known = np.isfinite(batches.blocked_us)
+    first, later = batches.blocked_us[is_first & known], batches.blocked_us[~is_first & known]
+    return bool(
+        len(first) and len(later) and np.mean(first) >= COLD_EPOCH_FACTOR * np.mean(later) and np.mean(first) > 0
     )

@@ -5,25 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.anatomy import anatomy_of
-from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
+from underfed_server.diagnosis.bound import find_bound, find_level, judged_rank, read_losses, stragglers
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
-from underfed_server.diagnosis.measures import exposed_copy_us, mean
-from underfed_server.diagnosis.ranks import judged_rank, stragglers
+from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import (
-    Anatomy,
-    Bound,
-    CauseFinding,
-    ClockName,
-    Confidence,
-    Diagnosis,
-    Level,
-    RankDiagnosis,
-    Signal,
-)
+from underfed_server.model import Bound, Confidence, Diagnosis, RankDiagnosis, Verdict
 from underfed_server.names import CauseName
 
 US_PER_HOUR = 3.6e9
@@ -31,32 +19,6 @@ US_PER_HOUR = 3.6e9
 HIGH_CONFIDENCE_STEPS = 200
 MEDIUM_CONFIDENCE_STEPS = 50
 """The mean wait of 200 steps is known to about ±5 % at a spread of 70 % between steps; of 50, to ±10 %."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """On one run, before advice. ``bound == "unknown"`` carries its ``reason`` and no figures."""
-
-    bound: Bound
-    clock: ClockName
-    level: Level
-    confidence: Confidence | None
-    reason: str | None
-    sentence: str
-    why: str | None
-    judged_steps: int
-    data_stall_fraction: float | None = None
-    steps_per_s: float | None = None
-    samples_per_s: float | None = None
-    instant_data_steps_per_s: float | None = None
-    hours_lost: float | None = None
-    copy_hours_lost: float | None = None
-    gpu_hours_lost: float | None = None
-    hours_used: float | None = None
-    anatomy: Anatomy | None = None
-    causes: tuple[CauseFinding, ...] = ()
-    signals: tuple[Signal, ...] = ()
-    ranks: tuple[RankDiagnosis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +76,9 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
 def _not_yet(facts: RunFacts) -> Verdict:
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     said, reason = sentence.no_verdict_yet(facts, needed)
-    return Verdict(
-        bound="unknown",
-        clock="host",
-        level="unknown",
-        confidence=None,
-        reason=reason,
-        sentence=said,
-        why=None,
-        judged_steps=facts.judged_steps,
-    )
+    nothing = dict.fromkeys(Verdict.model_fields) | {"causes": [], "signals": [], "ranks": []}
+    known = {"clock": "host", "reason": reason, "sentence": said, "judged_steps": facts.judged_steps}
+    return Verdict.model_validate(nothing | known | {"bound": "unknown", "level": "unknown"})
 
 
 def _samples_per_step(facts: RunFacts, rank: RankFacts) -> float | None:
@@ -173,13 +128,13 @@ def _device_share(rank: RankFacts) -> float:
     return min(1.0, rank.stall_us / rank.data_wait_us)
 
 
-def _ranks(facts: RunFacts) -> tuple[RankDiagnosis, ...]:
+def _ranks(facts: RunFacts) -> list[RankDiagnosis]:
     slow = {rank.rank for rank in stragglers(facts)}
-    return tuple(
+    return [
         RankDiagnosis(
             rank=rank.rank,
             data_stall_fraction=rank.stall_fraction if len(rank.steps) else None,
             straggler=rank.rank in slow,
         )
         for rank in facts.ranks
-    )
+    ]

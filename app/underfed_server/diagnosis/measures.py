@@ -8,6 +8,7 @@ import numpy as np
 
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
 from underfed_server.measurements import Column, HostRows
+from underfed_server.model import Anatomy
 
 
 def mean(column: Column) -> float | None:
@@ -79,7 +80,7 @@ def handover_us(rank: RankFacts) -> float | None:
 
 
 def used_cores(rank: RankFacts) -> float | None:
-    """Cores in use among those allowed, by anyone; our own where the host was not sampled."""
+    """Cores in use among those allowed, by all processes; by this run's where the host was not sampled."""
     process = rank.process
     if process.host_busy_cores is not None:
         return process.host_busy_cores
@@ -92,7 +93,7 @@ def own_cores(process: ProcessShare) -> float:
 
 
 def other_cores(process: ProcessShare) -> float | None:
-    """Of the allowed cores, those that anyone else used; ``None``: the host's or our own were not measured."""
+    """Of the allowed cores, those that other processes used; ``None``: the host's or this run's were not measured."""
     if process.host_busy_cores is None or process.process_cores is None:
         return None
     return max(0.0, process.host_busy_cores - own_cores(process))
@@ -101,7 +102,7 @@ def other_cores(process: ProcessShare) -> float | None:
 def attainable_cores(process: ProcessShare, usable: float) -> float:
     """Cores this run gets with one busy task more than there are cores: the scheduler shares fairly with others.
 
-    All of them where nobody knows of others: what keeps cores busy may be this run.
+    All of them where the use by others was not measured: what keeps cores busy may be this run.
     """
     tasks = usable + 1
     return usable * min(1.0, tasks / (tasks + (other_cores(process) or 0.0)))
@@ -197,3 +198,18 @@ def exposed_copy_us(rank: RankFacts) -> float | None:
         if seen is not None:
             total, steps = total + seen * int(np.count_nonzero(kind)), steps + int(np.count_nonzero(kind))
     return total / steps if steps else None
+
+
+def anatomy_of(rank: RankFacts) -> Anatomy:
+    """Of the mean judged step: what it waited, what it copied, and the rest. ``rank``: one with judged steps."""
+    step, wait, sampler = round(rank.step_us), round(rank.data_wait_us), mean(rank.steps.sampler_us)
+    copy = exposed_copy_us(rank)
+    exposed = None if copy is None else min(step - wait, round(copy))
+    return Anatomy(
+        step_us=step,
+        data_wait_us=wait,
+        h2d_exposed_us=exposed,
+        compute_us=step - wait - (exposed or 0),
+        gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
+        sampler_us=None if sampler is None else round(sampler),
+    )

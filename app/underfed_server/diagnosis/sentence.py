@@ -26,6 +26,15 @@ def percent(fraction: float) -> str:
     return f"{fraction * 100:.1f}%" if fraction < 0.0995 else f"{fraction * 100:.0f}%"
 
 
+def three_digits(value: float) -> str:
+    """At most three significant digits, thousands grouped, no zeros at the end: ``1,089``, ``62.1``, ``0.5``."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    if value >= 10:
+        return f"{value:.1f}".removesuffix(".0")
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
+
+
 def verdict(examined: Examination, losses: Losses) -> str:
     who, is_one = _who(examined.facts)
     data, waits, is_idle = percent(losses.data), "waits" if is_one else "wait", "is idle" if is_one else "are idle"

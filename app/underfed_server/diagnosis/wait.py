@@ -15,11 +15,11 @@ batch. So what workers at their mean speed cannot load in time stays with loadin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.diagnosis.edges import startup_us
 from underfed_server.facts.record import LoaderFacts, RankFacts, epoch_starts
 from underfed_server.measurements import Column
 
@@ -98,9 +98,7 @@ def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column
     """``(start-up, sampler)`` of each step. Sampler time while an epoch begins is no start-up."""
     steps = rank.steps
     startup = startup_us(rank, loader)
-    at_begin = {epoch.epoch_index: float(epoch.sampler_us or 0) for epoch in rank.epochs}
-    begun = np.array([at_begin.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
-    begun = np.minimum(startup, np.where(epoch_starts(steps), begun, 0.0))
+    begun = np.minimum(startup, np.where(epoch_starts(steps), of_its_epoch(rank, "sampler_us"), 0.0))
     startup = startup - begun
     sampler = begun + np.nan_to_num(steps.sampler_us)
     return startup, np.minimum(sampler, steps.data_wait_us - startup)
@@ -126,7 +124,7 @@ def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, lef
 def _awaited_rows(rank: RankFacts) -> NDArray[np.intp]:
     """Which recorded batch each step waited for: its own, or the next where batches are asked for one ahead."""
     steps, received = rank.steps, rank.batches.received_us
-    row = _rows(rank)
+    row = rows_of_steps(rank)
     if not len(rank.batches):
         return row
     following = np.append(row[1:], -1)
@@ -136,7 +134,7 @@ def _awaited_rows(rank: RankFacts) -> NDArray[np.intp]:
     return np.where(came_before & came_within, following, row)
 
 
-def _rows(rank: RankFacts) -> NDArray[np.intp]:
+def rows_of_steps(rank: RankFacts) -> NDArray[np.intp]:
     """Of the batch with each step's number; -1: it was not recorded."""
     steps, batches = rank.steps, rank.batches
     known = _keys(batches.epoch_index, batches.batch_index)
@@ -187,3 +185,60 @@ def _weights(row: NDArray[np.intp], loading: Column, batches: int) -> Column:
     weights = np.zeros(batches)
     np.add.at(weights, row[row >= 0], loading[row >= 0])
     return weights
+
+
+def startup_us(rank: RankFacts, loader: LoaderFacts | None) -> Column:
+    """Of each step's wait; 0 but for the first steps of epochs.
+
+    Without workers the first batch is loaded like any other, and only constructing the iterator is start-up.
+    """
+    steps = rank.steps
+    wait, is_first = steps.data_wait_us, epoch_starts(steps)
+    excess: Column = np.where(is_first, np.maximum(0.0, wait - _typical_wait_us(rank)), 0.0)
+    return excess if loader and loader.num_workers else np.minimum(excess, of_its_epoch(rank, "iterator_us"))
+
+
+def of_its_epoch(rank: RankFacts, name: Literal["iterator_us", "sampler_us"]) -> Column:
+    """What was measured of the epoch that each step is in; 0: nothing was."""
+    known = {epoch.epoch_index: float(getattr(epoch, name) or 0) for epoch in rank.epochs}
+    return np.array([known.get(int(epoch), 0.0) for epoch in np.nan_to_num(rank.steps.epoch_index, nan=-1.0)])
+
+
+def _typical_wait_us(rank: RankFacts) -> float:
+    """Of a step within an epoch; where each epoch is a single step, of a load."""
+    within = rank.steps.data_wait_us[~epoch_starts(rank.steps)]
+    if len(within):
+        return float(np.mean(within))
+    loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
+    return float(np.mean(loads)) if len(loads) else 0.0
+
+
+def lasting_share(rank: RankFacts, loader: LoaderFacts | None) -> float:
+    """Share of start-up that filling the empty queue takes, a usual load: persistent workers do not save it."""
+    excess = startup_us(rank, loader)
+    loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
+    total = float(np.sum(excess))
+    if total <= 0 or not len(loads):
+        return 0.0
+    filling = max(0.0, float(np.median(loads)) - _typical_wait_us(rank))
+    return float(np.sum(np.minimum(excess, filling))) / total
+
+
+def epochs_begun(rank: RankFacts) -> int:
+    """Within the judged steps."""
+    return int(np.count_nonzero(epoch_starts(rank.steps)))
+
+
+def mean_startup_us(rank: RankFacts, loader: LoaderFacts | None) -> float | None:
+    """Of an epoch that began within the judged steps."""
+    begun = epochs_begun(rank)
+    return float(np.sum(startup_us(rank, loader))) / begun if begun else None
+
+
+def mean_iterator_us(rank: RankFacts) -> float | None:
+    """Constructing the iterator, starting workers included; ``None``: it was kept, or not measured."""
+    judged = set(np.unique(rank.steps.epoch_index[epoch_starts(rank.steps)]))
+    constructed = [
+        each.iterator_us for each in rank.epochs if each.iterator_us is not None and each.epoch_index in judged
+    ]
+    return sum(constructed) / len(constructed) if constructed else None

@@ -1,11 +1,12 @@
-"""``underfed runs``, ``show`` and ``compare``: the runs table, one run's diagnosis, several side by side."""
+"""``underfed runs``, ``show``, ``compare`` and ``export``: the table, one run's diagnosis, several runs, every step."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
 
 from pydantic import BaseModel
 from rich.console import RenderableType
@@ -14,7 +15,7 @@ from underfed_server.errors import UnderfedError
 from underfed_server.model import MOST_COMPARED
 from underfed_server.terminal.client import RefusedError, client_from_environment
 from underfed_server.terminal.comparison import render_comparison
-from underfed_server.terminal.console import PlainConsole, json_of
+from underfed_server.terminal.console import PlainConsole, answered, json_of
 from underfed_server.terminal.rendering import render_runs
 from underfed_server.terminal.surroundings import render_run
 
@@ -39,14 +40,14 @@ def runs(argv: Sequence[str]) -> int:
     query = {"sort": arguments.sort, "limit": str(arguments.limit)}
     query |= {"archived": "any"} if arguments.archived else {}
 
-    def answer() -> Answer:
+    def find() -> Answer:
         try:
             page = client_from_environment().runs(q=expression, **query)
         except RefusedError as error:
             raise RefusedError(_pointed(expression, str(error))) from error
         return page, lambda: render_runs(page, expression)
 
-    return _print(answer, as_json=arguments.json)
+    return _print(find, as_json=arguments.json)
 
 
 def _terms_apart(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -70,46 +71,83 @@ def _pointed(expression: str, refusal: str) -> str:
 
 def show(argv: Sequence[str]) -> int:
     """Show one run's diagnosis: verdict, why, what to change, and what it ran on."""
-    parser = argparse.ArgumentParser(prog="underfed show", description=show.__doc__)
-    parser.add_argument("run", metavar="RUN", help="a run id, a unique beginning of one, or latest")
+    parser = _run_parser("show", show.__doc__)
     parser.add_argument("--json", action="store_true", help="print the API's object")
     arguments = parser.parse_args(argv)
 
-    def answer() -> Answer:
+    def find() -> Answer:
         client = client_from_environment()
         run_id = client.find(arguments.run).run_id
         diagnosis = client.diagnosis(run_id)
         return diagnosis, lambda: render_run(diagnosis, client.run(run_id), client.workers(run_id))
 
-    return _print(answer, as_json=arguments.json)
+    return _print(find, as_json=arguments.json)
 
 
 def compare(argv: Sequence[str]) -> int:
     """Compare two to eight runs with the first of them: how fast, why, and what else differs."""
-    parser = argparse.ArgumentParser(prog="underfed compare", description=compare.__doc__)
-    parser.add_argument("run", metavar="RUN", nargs="+", help="a run id, a unique beginning of one, or latest")
+    parser = _run_parser("compare", compare.__doc__, "+")
     parser.add_argument("--json", action="store_true", help="print the API's object")
     arguments = parser.parse_args(argv)
     if not MOST_COMPARED >= len(arguments.run) >= 2:
         parser.error(f"two to {MOST_COMPARED} runs can be compared, not {len(arguments.run)}")
 
-    def answer() -> Answer:
+    def find() -> Answer:
         client = client_from_environment()
         found = client.comparison([client.find(wanted).run_id for wanted in arguments.run])
         return found, lambda: render_comparison(found)
 
-    return _print(answer, as_json=arguments.json)
+    return _print(find, as_json=arguments.json)
 
 
-def _print(answer: Callable[[], Answer], *, as_json: bool) -> int:
+def _run_parser(command: str, about: str | None, nargs: str | None = None) -> argparse.ArgumentParser:
+    """Of a command that names a run, or several."""
+    parser = argparse.ArgumentParser(prog=f"underfed {command}", description=about)
+    parser.add_argument("run", metavar="RUN", nargs=nargs, help="a run id, a unique beginning of one, or latest")
+    return parser
+
+
+def _print(find: Callable[[], Answer], *, as_json: bool) -> int:
+    def answer() -> None:
+        model, render = find()
+        if as_json:
+            print(json_of(model))
+        else:
+            PlainConsole().print(render())
+
+    return answered(answer)
+
+
+FORMATS = ("csv", "parquet", "json", "trace")
+
+
+def export(argv: Sequence[str]) -> int:
+    """Write every recorded step of a run to a file; trace opens in Perfetto."""
+    parser = _run_parser("export", export.__doc__)
+    parser.add_argument("--format", choices=FORMATS, required=True)
+    parser.add_argument("--out", type=Path, metavar="FILE", required=True, help="replaced once the new one is whole")
+    arguments = parser.parse_args(argv)
+
+    def answer() -> None:
+        client = client_from_environment()
+        run_id = client.find(arguments.run).run_id
+        try:
+            size = _save(arguments.out, lambda file: client.export(run_id, arguments.format, file))
+        except OSError as error:
+            raise UnderfedError(f"{arguments.out} cannot be written: {error.strerror}") from error
+        print(f"{arguments.out}: {size:,} bytes of run {run_id}")
+
+    return answered(answer)
+
+
+def _save(target: Path, write: Callable[[IO[bytes]], None]) -> int:
+    """The file has its name only once it is whole. Returns its size in bytes."""
+    partial = target.with_name(f"{target.name}.partial")
     try:
-        model, render = answer()
-        rendered = None if as_json else render()
-    except UnderfedError as error:
-        print(f"underfed: {error}", file=sys.stderr)
-        return 1
-    if rendered is None:
-        print(json_of(model))
-    else:
-        PlainConsole().print(rendered)
-    return 0
+        with partial.open("wb") as file:
+            write(file)
+        size = partial.stat().st_size
+        partial.replace(target)
+        return size
+    finally:
+        partial.unlink(missing_ok=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+
+from underfed_server.errors import UnderfedError
 
 SHOWN = "\ufffd"
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -25,6 +28,16 @@ class PlainConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
+def answered(answer: Callable[[], None]) -> int:
+    """The exit code: 1 where the service or the store gave an error, which is printed in a sentence."""
+    try:
+        answer()
+    except UnderfedError as error:
+        print(f"underfed: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def json_of(model: BaseModel) -> str:

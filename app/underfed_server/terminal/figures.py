@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.sentence import percent, three_digits
 from underfed_server.model import Evidence
 
 NOT_MEASURED = "–"
@@ -16,8 +16,8 @@ def duration(us: float | None) -> str:
         return NOT_MEASURED
     for limit, divisor, unit in ((999.5, 1.0, "µs"), (999.5e3, 1e3, "ms"), (59.95e6, 1e6, "s"), (3.597e9, 60e6, "min")):
         if us < limit:
-            return f"{_three_digits(us / divisor)} {unit}"
-    return f"{_three_digits(us / 3.6e9)} h"
+            return f"{three_digits(us / divisor)} {unit}"
+    return f"{three_digits(us / 3.6e9)} h"
 
 
 def fraction(value: float | None) -> str:
@@ -25,7 +25,7 @@ def fraction(value: float | None) -> str:
 
 
 def amount(value: float | None) -> str:
-    return NOT_MEASURED if value is None else _three_digits(value)
+    return NOT_MEASURED if value is None else three_digits(value)
 
 
 def factor(value: float | None) -> str:
@@ -38,8 +38,8 @@ def size(value: float | None) -> str:
         return NOT_MEASURED
     for limit, divisor, unit in ((999.5, 1.0, "B"), (999.5e3, 1e3, "kB"), (999.5e6, 1e6, "MB"), (999.5e9, 1e9, "GB")):
         if value < limit:
-            return f"{_three_digits(value / divisor)} {unit}"
-    return f"{_three_digits(value / 1e12)} TB"
+            return f"{three_digits(value / divisor)} {unit}"
+    return f"{three_digits(value / 1e12)} TB"
 
 
 def span(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:
@@ -66,11 +66,3 @@ def evidence(one: Evidence) -> str:
         return written(value)
     suffix = {"bytes_per_s": "/s", "per_s": "/s", "w": " W"}.get(one.unit, "")
     return (size(value) if one.unit == "bytes_per_s" else amount(value)) + suffix
-
-
-def _three_digits(value: float) -> str:
-    if value >= 100:
-        return f"{value:,.0f}"
-    if value >= 10:
-        return f"{value:.1f}".removesuffix(".0")
-    return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -144,7 +145,7 @@ def _evidence_of(diagnosis: Diagnosis) -> RenderableType:
         rows = [(one.what, figures.evidence(one)) for one in cause.evidence]
         cost = f"costs {figures.fraction(cause.cost_fraction)} of a step"
         title = Text.assemble(cause.cause_label, "  ", (cost, QUIET))
-        parts.append(Padding(Group(title, Padding(_rows(rows), (0, 0, 0, 2))), (0, 0, 0, 2)))
+        parts.append(Padding(Group(title, Padding(named_values(rows), (0, 0, 0, 2))), (0, 0, 0, 2)))
     return Group(*parts)
 
 
@@ -202,7 +203,7 @@ def render_ledger(entries: Sequence[LedgerEntry]) -> RenderableType:
             ("Observed", _with_interval(entry.observed_speedup, entry.observed_low, entry.observed_high)),
         ]
         title = Text.assemble(entry.run_id, (" carries the advice of ", QUIET), entry.advice_of)
-        parts.append(Padding(Group(title, _rows(rows), _reading(entry)), (0, 0, 0, 2)))
+        parts.append(Padding(Group(title, named_values(rows), _reading(entry)), (0, 0, 0, 2)))
     return Group(*parts)
 
 
@@ -222,10 +223,10 @@ def _reading(entry: LedgerEntry) -> Text:
     return Text(entry.why_not or "not enough steps yet", QUIET)
 
 
-def _rows(rows: Sequence[tuple[str, str]]) -> RenderableType:
+def named_values(rows: Sequence[tuple[str, str]], justify: Literal["left", "right"] = "right") -> RenderableType:
     table = Table.grid(padding=(0, 3))
-    table.add_column(style=QUIET)
-    table.add_column(justify="right")
+    table.add_column(style=QUIET, no_wrap=justify == "left")
+    table.add_column(justify=justify)
     for name, value in rows:
         table.add_row(name, value)
     return table

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from underfed_server.model import Diagnosis, DiedWorker, Run, StoragePlace, WorkerInfo, WorkersPage
 from underfed_server.terminal import figures
-from underfed_server.terminal.rendering import LOUD, QUIET, WAIT, render_diagnosis
+from underfed_server.terminal.rendering import LOUD, WAIT, named_values, render_diagnosis
 
 KINDS = {
     "nvme": "NVMe", "ssd": "SSD", "hdd": "hard disk", "network": "network", "memory": "in memory",
@@ -31,12 +30,7 @@ def _surroundings(run: Run, page: WorkersPage) -> RenderableType | None:
     rows = [*_workers(page.workers), *_times(run, page), *_places(run.storage), *_launch(run)]
     if not rows:
         return None
-    table = Table.grid(padding=(0, 3))
-    table.add_column(style=QUIET, no_wrap=True)
-    table.add_column()
-    for name, value in rows:
-        table.add_row(name, value)
-    return Group(Text("What it ran on", LOUD), Padding(table, (0, 0, 0, 2)))
+    return Group(Text("What it ran on", LOUD), Padding(named_values(rows, justify="left"), (0, 0, 0, 2)))
 
 
 def _death(one: DiedWorker) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,13 +16,13 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Connection
 
-from underfed_server.errors import SettingsError, UnderfedError
+from underfed_server.errors import SettingsError
 from underfed_server.ingest.permission import SCOPES
 from underfed_server.model import TokenInfo, TokenList, TokenMade
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.terminal.client import client_from_environment
-from underfed_server.terminal.console import PlainConsole, json_of
+from underfed_server.terminal.console import PlainConsole, answered, json_of
 
 _WRITTEN = ("name", "scopes", "project")
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -64,17 +63,16 @@ class StoredTokens:
 def token(argv: Sequence[str]) -> int:
     """Create, list and revoke the access tokens of a service."""
     arguments = _parser().parse_args(argv)
-    try:
+
+    def answer() -> None:
         with _opened(arguments.db) as tokens:
-            answer, shown = _done(arguments, tokens)
-    except UnderfedError as error:
-        print(f"underfed: {error}", file=sys.stderr)
-        return 1
-    if arguments.json:
-        print("{}" if answer is None else json_of(answer))
-    else:
-        PlainConsole().print(shown, soft_wrap=True)
-    return 0
+            model, shown = _done(arguments, tokens)
+        if arguments.json:
+            print("{}" if model is None else json_of(model))
+        else:
+            PlainConsole().print(shown, soft_wrap=True)
+
+    return answered(answer)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -118,7 +116,7 @@ def _opened(database_url: str | None) -> Iterator[Tokens]:
 
 
 def _done(arguments: argparse.Namespace, tokens: Tokens) -> tuple[BaseModel | None, RenderableType]:
-    """The API's object, and what a person is told."""
+    """The API's object, and the text for a person."""
     if arguments.does == "list":
         found = tokens.tokens()
         return found, _table(found.tokens)

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 90abfeb4c118a3ca7f34f1db6c02aa9326041c2c46126cb208301a15e9c5d7a9. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 d922f5f5d53697786ee930c33739021b626480c7718dae2b5e3db85c19c2d0b7. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -552,7 +552,10 @@ export interface components {
             /** Step Us */
             step_us: number;
         };
-        /** BestAdvice */
+        /**
+         * BestAdvice
+         * @description A change and its gain, without what else is said of it.
+         */
         BestAdvice: {
             /**
              * Change
@@ -567,9 +570,9 @@ export interface components {
             /** From */
             from: boolean | number | string | null;
             /** High */
-            high?: number | null;
+            high: number | null;
             /** Low */
-            low?: number | null;
+            low: number | null;
             /** Predicted Speedup */
             predicted_speedup: number | null;
             /** To */
@@ -1364,10 +1367,7 @@ export interface components {
             /** Saved S */
             saved_s: number | null;
         };
-        /**
-         * ProjectInfo
-         * @description A project by its runs; hours are of all time and of runs that were judged.
-         */
+        /** ProjectInfo */
         ProjectInfo: {
             /** Archived Runs */
             archived_runs: number;
@@ -2126,10 +2126,7 @@ export interface components {
             /** Token Id */
             token_id: string;
         };
-        /**
-         * UserInfo
-         * @description Whom runs say that they belong to; hours as of a project.
-         */
+        /** UserInfo */
         UserInfo: {
             /** Archived Runs */
             archived_runs: number;

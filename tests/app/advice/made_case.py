@@ -14,10 +14,9 @@ from underfed_server.advice.case import Case, make_case
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.diagnosis.judge import Verdict
 from underfed_server.facts.record import RunFacts
 from underfed_server.measurements import BatchRows, StepRows
-from underfed_server.model import Advice, Bound, CauseFinding, RankDiagnosis, Refusal
+from underfed_server.model import Advice, Bound, CauseFinding, RankDiagnosis, Refusal, Verdict
 from underfed_server.names import ChangeName
 
 Changes = Mapping[str, Any]
@@ -60,18 +59,20 @@ def _columns(old: StepRows | BatchRows, changes: Changes | None) -> dict[str, An
 def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **costs: float) -> Verdict:
     """``costs``: the causes that it names, largest first, and the share of a step that each costs."""
     causes = [CauseFinding(cause=name, cost_fraction=cost, sentence=name, evidence=[]) for name, cost in costs.items()]
-    return Verdict(
-        bound=bound,
-        clock="host",
-        level="bound",
-        confidence="high",
-        reason=None,
-        sentence="",
-        why=None,
-        judged_steps=300,
-        causes=tuple(sorted(causes, key=lambda cause: -cause.cost_fraction)),
-        ranks=tuple(RankDiagnosis(rank=rank, data_stall_fraction=0.3, straggler=True) for rank in stragglers),
-    )
+    known = {
+        "bound": bound,
+        "clock": "host",
+        "level": "bound",
+        "confidence": "high",
+        "sentence": "",
+        "judged_steps": 300,
+    }
+    found = {
+        "causes": sorted(causes, key=lambda cause: -cause.cost_fraction),
+        "signals": [],
+        "ranks": [RankDiagnosis(rank=rank, data_stall_fraction=0.3, straggler=True) for rank in stragglers],
+    }
+    return Verdict.model_validate(dict.fromkeys(Verdict.model_fields) | known | found)
 
 
 def made_case(facts: RunFacts, verdict: Verdict, speedup: Callable[[SimulatedSetting], float] | None = None) -> Case:

@@ -10,7 +10,7 @@ import pytest
 from tests.app.made_diagnosis import made_advice
 from tests.app.made_facts import made_place, made_run
 from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
-from underfed_server.advice.proof.traits import Machine, Traits, traits_of
+from underfed_server.advice.proof.traits import Traits, traits_of
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Setting, StorageKind
 from underfed_server.names import ChangeName
@@ -29,7 +29,7 @@ def run(*, overrides: dict[str, Setting] | None = None, storage: StorageKind | N
 
 
 def seen(facts: RunFacts, *, has_straggler: bool = False, **machine: Any) -> Traits:
-    return traits_of(facts, Machine(**machine), has_straggler=has_straggler)
+    return traits_of(facts, {"world_size": 1} | machine, has_straggler=has_straggler)
 
 
 FOUR = advised("num_workers", 4, num_workers=4, prefetch_factor=2)

@@ -13,8 +13,8 @@ from underfed.launcher.options import make_parser
 from underfed.launcher.run import split
 from underfed.trainer.settings.tunable import NAMES, check_settings, parse_settings
 from underfed_server.advice.advise import recommend
+from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.prediction.simulate import SimulatedSetting
-from underfed_server.advice.settings import SETTINGS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Setting
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.comparison.made_side import made_side, steps
 from tests.app.made_diagnosis import made_diagnosis, made_entry
-from underfed_server.comparison.overview import compare_sides
+from underfed_server.comparison.side_by_side import compare_sides
 from underfed_server.facts.record import RankFacts
 
 
@@ -75,9 +75,9 @@ def test_of_several_the_fastest_is_named_and_who_may_be_as_fast() -> None:
     twins = [*sides, made_side("d", steps(20.1))]
     assert compare_sides(twins).sentence.endswith("Between it and d no difference can be told.")
     slower = [sides[1], sides[0], sides[2]]
-    assert compare_sides(slower).sentence == "None of the other 2 is told to be faster than b."
+    assert compare_sides(slower).sentence == "None of the other 2 is clearly faster than b."
     partly = [sides[1], sides[0], made_side("e")]
-    assert compare_sides(partly).sentence == "None of the 1 that can be compared is told to be faster than b."
+    assert compare_sides(partly).sentence == "None of the 1 that can be compared is clearly faster than b."
 
 
 def test_other_batch_sizes_are_compared_by_samples_and_that_is_said() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.app.comparison.made_side import described, made_side
-from underfed_server.comparison.settings import settings_of
+from underfed_server.comparison.differences import settings_of
 from underfed_server.comparison.side import labels_of
 
 

@@ -11,12 +11,13 @@ import pytest
 from tests.app.diagnosis.altered import with_rank
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
-from underfed_server.diagnosis.judge import Before, Verdict, judge
+from underfed_server.diagnosis.judge import Before, judge
 from underfed_server.facts.record import RunFacts
+from underfed_server.model import Verdict
 
 
 def silent(verdict: Verdict) -> bool:
-    return verdict.bound in ("compute", "host") and verdict.causes == ()
+    return verdict.bound in ("compute", "host") and verdict.causes == []
 
 
 # silence
@@ -85,7 +86,7 @@ def on_gpu(util: float | None, **changes: Any) -> RunFacts:
 @pytest.mark.parametrize(("util", "bound"), [(0.95, "compute"), (0.82, "compute"), (0.75, "host"), (0.3, "host")])
 def test_a_device_that_idles_with_data_at_hand_waits_for_the_program(util: float, bound: str) -> None:
     verdict = judge(on_gpu(util))
-    assert (verdict.bound, verdict.causes) == (bound, ())
+    assert (verdict.bound, verdict.causes) == (bound, [])
     if bound == "host":
         assert f"{99 - util * 100:.0f}% of the time" in verdict.sentence
         assert verdict.why is not None and ".item()" in verdict.why

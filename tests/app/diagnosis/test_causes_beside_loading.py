@@ -14,8 +14,8 @@ from tests.app.diagnosis.altered import (
 from tests.app.diagnosis.found import causes, finding, is_growing
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
+from underfed_server.diagnosis.bound import judged_rank, reported_rank
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.ranks import judged_rank, reported_rank
 from underfed_server.facts.record import RunFacts
 
 NAN = float("nan")
@@ -125,7 +125,7 @@ def test_pageable_copy_costs_the_copy_that_is_not_hidden() -> None:
 
 
 def test_pageable_copy_is_silent_for_pinned_memory_and_hidden_copies() -> None:
-    assert judge(copying(15.0, pinned=True)).causes == ()
+    assert judge(copying(15.0, pinned=True)).causes == []
     assert judge(copying(0.3)).bound == "compute"
 
 

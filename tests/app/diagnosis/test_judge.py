@@ -64,7 +64,7 @@ def test_a_run_on_the_edge_of_a_level_has_reached_it(wait_ms: float, level: str)
 def test_full_cores_that_loading_and_training_share_are_told(settings: dict[str, Any], is_shared: bool) -> None:
     shared = {"usable_cores": 2.0, "busy_cores": 1.98, "process_cores": 0.95, "workers_cores": 1.05, "num_workers": 2}
     verdict = judge(made_run(wait_ms=3, work_ms=97, **(shared | settings)))
-    assert (verdict.bound, verdict.causes) == ("compute", ())
+    assert (verdict.bound, verdict.causes) == ("compute", [])
     assert verdict.why is not None
     assert ("Loading takes 1.05 of 2 cores" in verdict.why) is is_shared
     assert ("Nothing about the loader needs to change" in verdict.why) is not is_shared
@@ -74,7 +74,7 @@ def test_full_cores_that_loading_and_training_share_are_told(settings: dict[str,
 def test_a_compute_bound_run_is_left_alone_however_slow_its_loads_are(load_cpu_ms: float) -> None:
     verdict = judge(made_run(wait_ms=1.0, work_ms=100.0, num_workers=4, load_cpu_ms=load_cpu_ms))
     assert verdict.bound == "compute"
-    assert verdict.causes == ()
+    assert verdict.causes == []
 
 
 def test_twenty_judged_steps_are_enough_for_a_verdict() -> None:

@@ -19,7 +19,7 @@ from tests.app.store.posting import post, post_split
 from underfed_server.export import steps as exporting
 from underfed_server.main import Application
 from underfed_server.store.store import Store
-from underfed_server.terminal.export import export
+from underfed_server.terminal.commands import export
 
 NEEDED = {
     "rank", "loader", "epoch", "step_index", "started_at", "step_us", "data_wait_us", "queue_depth", "load_us",

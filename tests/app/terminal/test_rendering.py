@@ -180,7 +180,7 @@ def test_the_runs_table_fits_its_words() -> None:
     starved = summary(
         run_id="photographs-1", status="finished", bound="data", level="bound", cause="no_workers", steps=1_234,
         data_stall_fraction=0.634, step_us=193_000,
-        best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85},
+        best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": None, "high": None},
     )  # fmt: skip
     head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
     assert head.split() == ["run", "status", "verdict", "cause", "data", "wait", "step", "advice", "steps"]

@@ -1,26 +1,43 @@
-"""The run may use fewer cores than the machine has, and all of those are busy."""
+"""Let the job use more cores: a larger CPU quota, or affinity to more of them."""
 
 from __future__ import annotations
 
 import math
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import grown
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.facts.record import HostShare
 from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Outcomes:
-    cause, host = case.cause, case.facts.host
-    if not case.waits_for_data or cause is None or not host.usable_cores or not host.cpu_count:
-        return []
+def consider(case: Case) -> Offer | None:
+    host = case.facts.host
+    if not case.waits_for_data or not host.usable_cores or not host.cpu_count:
+        return None
     wanted = min(host.cpu_count, max(_needed_cores(case) or 0, math.floor(host.usable_cores) + 1))
     if wanted <= host.usable_cores:
-        return []
-    return [offer_unpredicted(case, _offer(case, host, wanted))]
+        return None
+    quota = _is_quota(host)
+    bound = "the CPU quota of its control group" if quota else "its CPU affinity"
+    return Offer(
+        to=wanted,
+        title=f"Ask for {wanted} cores",
+        why=f"This run may use {host.usable_cores:g} of the machine's {host.cpu_count} cores: {bound} allows no more.",
+        risk="Other jobs on the machine may need these cores; then loading is as slow as it is now.",
+        diff=_quota_diff(host, wanted) if quota else _affinity_diff(host, wanted),
+        evidence=[
+            evidence.usable_cores(host),
+            Evidence(what="Cores of the machine", value=host.cpu_count, unit="cores"),
+            Evidence(what="CPU quota", value=host.quota_cores, unit="cores"),
+            Evidence(what="Cores allowed by affinity", value=host.allowed_cpus, unit="cores"),
+            evidence.cores_in_use(case.rank),
+        ],
+        from_=host.usable_cores,
+        gain="this run could not use those cores, so how fast it loads on them was not seen",
+    )
 
 
 def _needed_cores(case: Case) -> int | None:
@@ -32,28 +49,6 @@ def _needed_cores(case: Case) -> int | None:
 def _is_quota(host: HostShare) -> bool:
     """The cgroup's share of time is what bounds; else it is the set of cores that the process may run on."""
     return host.quota_cores is not None and host.quota_cores < (host.allowed_cpus or host.cpu_count or math.inf)
-
-
-def _offer(case: Case, host: HostShare, wanted: int) -> Offer:
-    quota = _is_quota(host)
-    bound = "The CPU quota of its control group" if quota else "Its CPU affinity"
-    return Offer(
-        to=wanted,
-        title=f"Ask for {wanted} cores",
-        why=f"The machine has {host.cpu_count} cores. {bound} leaves this run {host.usable_cores:g}.",
-        risk="Other jobs on the machine may need these cores; then loading is as slow as it is now.",
-        diff=_quota_diff(host, wanted) if quota else _affinity_diff(host, wanted),
-        evidence=[
-            evidence.usable_cores(host),
-            Evidence(what="Cores of the machine", value=host.cpu_count, unit="cores"),
-            Evidence(what="CPU quota", value=host.quota_cores, unit="cores"),
-            Evidence(what="Cores allowed by affinity", value=host.allowed_cpus, unit="cores"),
-            evidence.cores_in_use(case.rank),
-        ],
-        from_=host.usable_cores,
-        in_call=False,
-        unknown="this run could not use those cores, so how fast it loads on them was not seen",
-    )
 
 
 def _quota_diff(host: HostShare, wanted: int) -> str:
@@ -85,7 +80,6 @@ def _affinity_diff(host: HostShare, wanted: int) -> str:
 
 CHANGE = Change(
     label="more cores",
-    about="Let the job use more cores: a larger CPU quota, or affinity to more of them.",
     consider=consider,
     sign=grown("usable_cores"),
     alters="usable_cores",

@@ -1,15 +1,16 @@
-"""The sampler runs in the training process, so that a slow one delays every step."""
+"""Choose the samples of an epoch with one call, not one by one."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.offer import Offer, offer_computed
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import halved
 from underfed_server.advice.shares import gain_without
 from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis.wait import of_its_epoch
 from underfed_server.facts.record import RankFacts, epoch_starts
 from underfed_server.measurements import Column
 from underfed_server.model import Evidence
@@ -22,27 +23,8 @@ DIFF = """\
 +        yield from torch.multinomial(self.weights, len(self), replacement=True).tolist()"""
 
 
-def consider(case: Case) -> Outcomes:
-    cause, steps = case.cause, case.rank.steps
-    if cause is None:
-        return []
-    gain = gain_without(steps.step_us, sampler_us(case.rank), at_most=cause.cost_fraction)
-    ceiling = case.rank.step_us / max(case.rank.step_us - case.rank.data_wait_us, 1.0)
-    assumption = "The sampler then costs next to nothing, and the workers keep up as they do now."
-    return offer_computed(case, gain, _offer(case), assumption, ceiling)
-
-
-def sampler_us(rank: RankFacts) -> Column:
-    """Of each step's wait; in an epoch's first step with what the sampler does as the epoch begins."""
-    steps = rank.steps
-    at_begin = {epoch.epoch_index: float(epoch.sampler_us) for epoch in rank.epochs if epoch.sampler_us is not None}
-    begun = np.array([at_begin.get(int(epoch), 0.0) for epoch in np.nan_to_num(steps.epoch_index, nan=-1.0)])
-    begun = np.where(epoch_starts(steps), begun, 0.0)
-    own = np.nan_to_num(steps.sampler_us) if at_begin else steps.sampler_us
-    return np.minimum(begun + own, steps.data_wait_us)
-
-
-def _offer(case: Case) -> Offer:
+def consider(case: Case) -> Offer:
+    rank = case.rank
     return Offer(
         to="one call an epoch",
         title="Choose the samples of an epoch with one call",
@@ -54,14 +36,24 @@ def _offer(case: Case) -> Offer:
             Evidence(what="Length of the data set", value=case.loader.dataset_length, unit="count"),
         ],
         from_=case.loader.sampler_type,
-        in_call=False,
         changes_batch_order=True,
+        gain=gain_without(rank.steps.step_us, sampler_us(rank), at_most=case.cost_fraction(case.change)),
+        assumption="The sampler then costs next to nothing, and the workers keep up as they do now.",
+        ceiling=rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0),
     )
+
+
+def sampler_us(rank: RankFacts) -> Column:
+    """Of each step's wait; in an epoch's first step with what the sampler does as the epoch begins."""
+    steps = rank.steps
+    begun = np.where(epoch_starts(steps), of_its_epoch(rank, "sampler_us"), 0.0)
+    is_known = any(epoch.sampler_us is not None for epoch in rank.epochs)
+    own = np.nan_to_num(steps.sampler_us) if is_known else steps.sampler_us
+    return np.minimum(begun + own, steps.data_wait_us)
 
 
 CHANGE = Change(
     label="faster sampler",
-    about="Choose the samples of an epoch with one call, not one by one.",
     consider=consider,
     sign=halved("sampler_us"),
 )

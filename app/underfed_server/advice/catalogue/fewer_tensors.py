@@ -1,25 +1,21 @@
-"""Tensors that are joined in the worker are handed over together."""
+"""Join the tensors of a batch in the worker, so that a few large ones are handed over."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
+from underfed_server.advice.change import Change
 from underfed_server.advice.diff import call
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import halved
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | None:
     tensors = case.loader.batch_tensors
-    if not case.num_workers or tensors is None or tensors < THRESHOLDS.many_tensors or case.cause is None:
-        return []
-    return [offer_unpredicted(case, _offer(case, tensors))]
-
-
-def _offer(case: Case, tensors: int) -> Offer:
+    if not case.num_workers or tensors is None or tensors < THRESHOLDS.many_tensors:
+        return None
     return Offer(
         to="joined in collate_fn",
         title="Hand over a few large tensors",
@@ -32,7 +28,8 @@ def _offer(case: Case, tensors: int) -> Offer:
             Evidence(what="Handing over one loaded batch", value=measures.handover_us(case.rank), unit="us"),
         ],
         from_=tensors,
-        unknown="it depends on how few tensors the program can join a batch into",
+        gain="it depends on how few tensors the program can join a batch into",
+        in_call=True,
     )
 
 
@@ -48,7 +45,6 @@ def _diff(case: Case) -> str:
 
 CHANGE = Change(
     label="fewer tensors",
-    about="Join the tensors of a batch in the worker, so that a few large ones are handed over.",
     consider=consider,
     sign=halved("batch_tensors"),
     alters="batch_tensors",

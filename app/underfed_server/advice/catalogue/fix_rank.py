@@ -1,12 +1,12 @@
-"""One rank waits for its data and the others wait for that rank, so its host or storage is what to repair."""
+"""Repair the host or the storage of the one rank that the others wait for."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.offer import Offer, offer_computed
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import gone
 from underfed_server.advice.shares import gain_without
 from underfed_server.diagnosis import evidence, measures
@@ -14,26 +14,11 @@ from underfed_server.facts.record import RankFacts
 from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | None:
     slow = _straggler(case)
-    if slow is None or case.cause is None:
-        return []
+    if slow is None:
+        return None
     usual = case.facts.median_rank
-    excess = np.maximum(0.0, slow.steps.data_wait_us - usual.data_wait_us)
-    gain = gain_without(slow.steps.step_us, excess)
-    ceiling = slow.step_us / max(slow.step_us - slow.data_wait_us, 1.0)
-    assumption = "All ranks then wait as long as the median rank does; until now they kept pace with the slow one."
-    return offer_computed(case, gain, _offer(case, slow, usual), assumption, ceiling)
-
-
-def _straggler(case: Case) -> RankFacts | None:
-    """The one that waits longest of those the verdict marks; ``None``: it marks none."""
-    marked = {each.rank for each in case.verdict.ranks if each.straggler}
-    slow = [rank for rank in case.facts.ranks if rank.rank in marked and len(rank.steps)]
-    return max(slow, key=lambda rank: rank.data_wait_us, default=None)
-
-
-def _offer(case: Case, slow: RankFacts, usual: RankFacts) -> Offer:
     host = slow.hostname or "its host"
     return Offer(
         to=f"rank {slow.rank} on {host}",
@@ -48,8 +33,17 @@ def _offer(case: Case, slow: RankFacts, usual: RankFacts) -> Offer:
             evidence.mean_us("Loading one batch on the median rank", usual.batches.load_us),
         ],
         from_=slow.rank,
-        in_call=False,
+        gain=gain_without(slow.steps.step_us, np.maximum(0.0, slow.steps.data_wait_us - usual.data_wait_us)),
+        assumption="All ranks then wait as long as the median rank does; until now they kept pace with the slow one.",
+        ceiling=slow.step_us / max(slow.step_us - slow.data_wait_us, 1.0),
     )
+
+
+def _straggler(case: Case) -> RankFacts | None:
+    """The one that waits longest of those the verdict marks; ``None``: it marks none."""
+    marked = {each.rank for each in case.verdict.ranks if each.straggler}
+    slow = [rank for rank in case.facts.ranks if rank.rank in marked and len(rank.steps)]
+    return max(slow, key=lambda rank: rank.data_wait_us, default=None)
 
 
 def _what_differs(slow: RankFacts, usual: RankFacts) -> str:
@@ -77,7 +71,6 @@ def _diff(case: Case, slow: RankFacts) -> str:
 
 CHANGE = Change(
     label="repair the slow rank",
-    about="Repair the host or the storage of the one rank that the others wait for.",
     consider=consider,
     sign=gone("has_straggler"),
 )

@@ -1,10 +1,10 @@
-"""Where all cores are busy decoding and there is a GPU, the GPU decodes faster and beside them."""
+"""Decode and transform images on the GPU, by nvJPEG or DALI."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
@@ -23,25 +23,12 @@ DIFF = """\
  # Or a pipeline of NVIDIA DALI: fn.readers.file, fn.decoders.image(device="mixed"), fn.resize, …"""
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | None:
+    cpu_share = measures.load_share(case.rank, case.rank.batches.cpu_us)
     if not (case.waits_for_data and case.facts.uses_gpu and _decodes_images(case)):
-        return []
-    if case.cause is None or (_cpu_share(case) or 0.0) < THRESHOLDS.blocked_fraction:
-        return []
-    return [offer_unpredicted(case, _offer(case))]
-
-
-def _decodes_images(case: Case) -> bool:
-    names = (case.loader.dataset_type or "", *(case.loader.transforms or ()))
-    return any(word in name.lower() for name in names for word in IMAGES)
-
-
-def _cpu_share(case: Case) -> float | None:
-    return measures.load_share(case.rank, case.rank.batches.cpu_us)
-
-
-def _offer(case: Case) -> Offer:
-    rank, host = case.rank, case.facts.host
+        return None
+    if (cpu_share or 0.0) < THRESHOLDS.blocked_fraction:
+        return None
     return Offer(
         to="nvJPEG or DALI",
         title="Decode on the GPU",
@@ -52,18 +39,21 @@ def _offer(case: Case) -> Offer:
         ),
         diff=DIFF,
         evidence=[
-            evidence.cpu_share(_cpu_share(case)),
-            evidence.cores_in_use(rank),
-            evidence.usable_cores(host),
-            Evidence(what="GPU in use", value=rank.gpu_util, unit="fraction", series="gpu_util"),
+            evidence.cpu_share(cpu_share),
+            evidence.cores_in_use(case.rank),
+            evidence.usable_cores(case.facts.host),
+            Evidence(what="GPU in use", value=case.rank.gpu_util, unit="fraction", series="gpu_util"),
         ],
-        in_call=False,
-        unknown="how much of the GPU's time decoding would take was not seen in this run",
+        gain="how much of the GPU's time decoding would take was not seen in this run",
     )
+
+
+def _decodes_images(case: Case) -> bool:
+    names = (case.loader.dataset_type or "", *(case.loader.transforms or ()))
+    return any(word in name.lower() for name in names for word in IMAGES)
 
 
 CHANGE = Change(
     label="decode on the GPU",
-    about="Decode and transform images on the GPU, by nvJPEG or DALI.",
     consider=consider,
 )

@@ -1,23 +1,19 @@
-"""A spawned worker imports everything anew; a fork server did so once."""
+"""Start workers from a fork server instead of spawning each."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
+from underfed_server.advice.change import Change
 from underfed_server.advice.diff import diff_of
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.offer import Offer
 from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Outcomes:
-    if case.loader.settings.get("multiprocessing_context") != "spawn" or case.cause is None:
-        return []
-    return [offer_unpredicted(case, _offer(case))]
-
-
-def _offer(case: Case) -> Offer:
+def consider(case: Case) -> Offer | None:
+    if case.loader.settings.get("multiprocessing_context") != "spawn":
+        return None
     begun = [one.startup_us for one in case.rank.epochs if one.startup_us is not None]
     preload = [
         '+torch.multiprocessing.set_forkserver_preload(["torch", "your_dataset_module"])  # before the loader',
@@ -40,13 +36,13 @@ def _offer(case: Case) -> Offer:
             ),
             Evidence(what="Threads of the training process", value=case.rank.process.threads, unit="count"),
         ],
-        unknown="how long a fork server takes to start workers was not seen in this run",
+        gain="how long a fork server takes to start workers was not seen in this run",
+        in_call=True,
     )
 
 
 CHANGE = Change(
     label="fork server",
-    about="Start workers from a fork server instead of spawning each.",
     consider=consider,
     is_between_epochs=True,
 )

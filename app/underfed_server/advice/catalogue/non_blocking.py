@@ -1,11 +1,11 @@
-"""The training process goes on while the device copies, which needs page-locked memory."""
+"""Copy batches to the GPU with ``non_blocking=True``, so that the training process goes on meanwhile."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.copies import ceiling, copy_evidence, is_exposed, is_pinned, waits_for_input
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.change import Change
+from underfed_server.advice.copies import blocks_though_pinned, ceiling, copy_evidence
+from underfed_server.advice.offer import Offer
 
 DIFF = """\
  for batch in loader:
@@ -13,14 +13,10 @@ DIFF = """\
 +    batch = batch.to(device, non_blocking=True)"""
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | None:
     """From pageable memory the copy blocks anyway, so only where batches are page-locked."""
-    if not (is_pinned(case) and case.facts.uses_gpu and is_exposed(case) and waits_for_input(case)):
-        return []
-    return [offer_unpredicted(case, _offer(case)).model_copy(update={"ceiling": ceiling(case)})]
-
-
-def _offer(case: Case) -> Offer:
+    if not blocks_though_pinned(case):
+        return None
     return Offer(
         to=True,
         title="Do not wait for the copy to the GPU",
@@ -31,13 +27,13 @@ def _offer(case: Case) -> Offer:
         ),
         diff=DIFF,
         evidence=copy_evidence(case),
-        in_call=False,
-        unknown="whether the loop does so already was not seen",
+        gain="whether the loop does so already was not seen",
+        ceiling=ceiling(case),
     )
 
 
 CHANGE = Change(
     label="non-blocking copy",
-    about="Copy batches to the GPU with `non_blocking=True`, so that the training process goes on meanwhile.",
     consider=consider,
+    needs_cause=False,
 )

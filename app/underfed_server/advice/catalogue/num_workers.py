@@ -1,50 +1,41 @@
-"""How many worker processes load beside the training loop, and how far ahead, found by simulation."""
+"""More worker processes, or fewer, and how far ahead they load, found by simulation."""
 
 from __future__ import annotations
 
 import math
 
+from underfed_server.advice.capacity import fits, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
+from underfed_server.advice.change import Change
 from underfed_server.advice.diff import diff_of
-from underfed_server.advice.memory import fits, in_flight, left_bytes, worker_bytes
-from underfed_server.advice.offer import (
-    Offer,
-    is_worthwhile,
-    offer_predicted,
-    offer_unpredicted,
-    predicted_step_us,
-    refuse,
-)
+from underfed_server.advice.offer import Offer, is_worthwhile, predicted_step_us, refuse
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.advice.search import find_setting, is_unsharded, numbers, with_workers
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Advice, Evidence, Refusal, Setting
+from underfed_server.model import Evidence, Refusal, Setting
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | Refusal | None:
     if case.loader.num_workers is None or not (case.waits_for_data or case.is_short_of_memory):
-        return []
-    if case.predictor is None:
-        return _without_prediction(case, case.obstacle)
+        return None
     try:
-        return _with_prediction(case, case.predictor)
+        return _predicted(case, case.predicting())
     except PredictionError as error:
-        return _without_prediction(case, str(error))
+        return _unpredicted(case, str(error))
 
 
-def _with_prediction(case: Case, predictor: Predictor) -> list[Advice | Refusal]:
+def _predicted(case: Case, predictor: Predictor) -> Offer | Refusal | None:
     faster = find_setting(case, predictor) if case.waits_for_data else None
     best = predictor.predict(faster) if faster else None
     if best is not None and is_worthwhile(best.speedup):
-        return [offer_predicted(case, best, _offer(case, best.setting, _why(case, best)))]
+        return _offer(case, best.setting, _why(case, best), best)
     fewer = _as_fast_with_fewer(case, predictor) if case.is_short_of_memory else None
     if fewer is not None:
-        return [offer_predicted(case, fewer, _offer(case, fewer.setting, _why_fewer(case, fewer.setting)))]
-    return [_refusal(case, predictor)] if case.waits_for_data else []
+        return _offer(case, fewer.setting, _why_fewer(case, fewer.setting), fewer)
+    return _refusal(case, predictor) if case.waits_for_data else None
 
 
 def _as_fast_with_fewer(case: Case, predictor: Predictor) -> Prediction | None:
@@ -55,21 +46,21 @@ def _as_fast_with_fewer(case: Case, predictor: Predictor) -> Prediction | None:
     return predictor.predict(setting) if setting else None
 
 
-def _without_prediction(case: Case, obstacle: str | None) -> list[Advice | Refusal]:
+def _unpredicted(case: Case, obstacle: str) -> Offer | None:
     """Workers that keep up by Little's law, without a predicted gain."""
     load = measures.mean(case.rank.batches.load_us)
     own = case.rank.step_us - case.rank.data_wait_us
     options = [with_workers(case, number) for number in numbers(case) if number > case.num_workers]
     options = [setting for setting in options if fits(case, setting)]
     if load is None or not options or not case.waits_for_data:
-        return []
+        return None
     needed = math.ceil(load / max(own, 1.0))
     setting = next((option for option in options if option.num_workers >= needed), options[-1])
     why = f"{_workers(setting.num_workers)} as fast as the loop takes batches, if there are cores for them."
-    return [offer_unpredicted(case, _offer(case, setting, why), obstacle)]
+    return _offer(case, setting, why, obstacle)
 
 
-def _offer(case: Case, setting: SimulatedSetting, why: str) -> Offer:
+def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | str) -> Offer:
     number, current = setting.num_workers, case.num_workers
     changed: dict[str, Setting] = {"num_workers": number, "prefetch_factor": setting.prefetch_factor}
     in_code: dict[str, Setting] = {"num_workers": number}
@@ -85,6 +76,8 @@ def _offer(case: Case, setting: SimulatedSetting, why: str) -> Offer:
         diff=diff_of(case.loader, in_code, case.facts.overrides),
         evidence=_evidence(case, setting),
         settings=changed,
+        in_call=True,
+        gain=gain,
     )
 
 
@@ -194,6 +187,6 @@ def _why_not(case: Case, usable: float) -> str:
 
 CHANGE = Change(
     label="number of workers",
-    about="More worker processes, or fewer, and how far ahead they load, found by simulation.",
     consider=consider,
+    needs_cause=False,
 )

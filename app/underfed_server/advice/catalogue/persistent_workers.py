@@ -1,4 +1,4 @@
-"""The workers of one epoch load the next, so none is started at its edge."""
+"""Keep the workers between epochs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.diff import diff_of
-from underfed_server.advice.offer import Offer, offer_simulated
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
+from underfed_server.diagnosis import evidence
 from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Outcomes:
-    if not case.num_workers or case.loader.settings.get("persistent_workers") or case.cause is None:
-        return []
-    return offer_simulated(case, replace(case.recorded, persistent_workers=True), _offer(case))
-
-
-def _offer(case: Case) -> Offer:
+def consider(case: Case) -> Offer | None:
+    if not case.num_workers or case.loader.settings.get("persistent_workers"):
+        return None
     return Offer(
         to=True,
         title="Keep the workers between epochs",
@@ -29,10 +25,9 @@ def _offer(case: Case) -> Offer:
             "Workers keep the data set as it was when they started: later changes to it in the training process do not "
             "reach them. They keep their memory between epochs."
         ),
-        diff=diff_of(case.loader, {"persistent_workers": True}, case.facts.overrides),
         evidence=_evidence(case),
-        settings={"persistent_workers": True},
         changes_batch_order=True,
+        simulated=replace(case.recorded, persistent_workers=True),
     )
 
 
@@ -45,13 +40,8 @@ def _evidence(case: Case) -> list[Evidence]:
         Evidence(what="From the start of an epoch to its first batch", value=_median(begun), unit="us"),
         Evidence(what="Constructing the iterator, which starts the workers", value=_median(constructed), unit="us"),
         Evidence(what="Steps of an epoch", value=_median(steps), unit="count"),
-        Evidence(what="How workers are started", value=_method(case), unit="setting"),
+        evidence.setting("How workers are started", case.loader.settings.get("multiprocessing_context")),
     ]
-
-
-def _method(case: Case) -> str | None:
-    method = case.loader.settings.get("multiprocessing_context")
-    return method if isinstance(method, str) else None
 
 
 def _median(values: Sequence[int]) -> float | None:
@@ -60,7 +50,6 @@ def _median(values: Sequence[int]) -> float | None:
 
 CHANGE = Change(
     label="persistent workers",
-    about="Keep the workers between epochs.",
     consider=consider,
     is_between_epochs=True,
 )

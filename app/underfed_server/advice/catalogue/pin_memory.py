@@ -1,9 +1,9 @@
-"""Batches are put into page-locked memory, from which the device copies by itself."""
+"""``pin_memory=True``: batches are put into page-locked memory, from which the device copies by itself."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
+from underfed_server.advice.change import Change
 from underfed_server.advice.copies import (
     ceiling,
     copy_evidence,
@@ -12,25 +12,32 @@ from underfed_server.advice.copies import (
     is_pinned,
     waits_for_input,
 )
-from underfed_server.advice.diff import diff_of
-from underfed_server.advice.offer import Offer, offer_unpredicted, refuse
+from underfed_server.advice.offer import Offer, refuse
 from underfed_server.diagnosis import evidence
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, Refusal
 
 MANY_TENSORS = 1_000
 TINY_BYTES = 64 << 10
 """In a batch, so many so small: each is page-locked by a call of its own, which costs more than it saves."""
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | Refusal | None:
     if case.loader.num_workers is None or is_pinned(case) or not waits_for_input(case):
-        return []
+        return None
     why = _why_not(case)
     if why is not None:
-        return [refuse(case, "Page-locked memory", why, _evidence(case))]
+        return refuse(case, "Page-locked memory", why, _evidence(case))
     if not is_exposed(case):
-        return []
-    return [offer_unpredicted(case, _offer(case)).model_copy(update={"ceiling": ceiling(case)})]
+        return None
+    return Offer(
+        to=True,
+        title="Page-lock batches before they are copied",
+        why="Batches are copied to the GPU from pageable memory: in pieces, and while the training process waits.",
+        risk="The rest of the machine cannot use page-locked memory; a thread of the training process fills it.",
+        evidence=copy_evidence(case),
+        gain="how fast this machine copies from page-locked memory was not seen in this run",
+        ceiling=ceiling(case),
+    )
 
 
 def _why_not(case: Case) -> str | None:
@@ -67,21 +74,8 @@ def _evidence(case: Case) -> list[Evidence]:
     ]
 
 
-def _offer(case: Case) -> Offer:
-    return Offer(
-        to=True,
-        title="Page-lock batches before they are copied",
-        why="Batches are copied to the GPU from pageable memory: in pieces, and while the training process waits.",
-        risk="The rest of the machine cannot use page-locked memory; a thread of the training process fills it.",
-        diff=diff_of(case.loader, {"pin_memory": True}, case.facts.overrides),
-        evidence=copy_evidence(case),
-        settings={"pin_memory": True},
-        unknown="how fast this machine copies from page-locked memory was not seen in this run",
-    )
-
-
 CHANGE = Change(
     label="page-locked batches",
-    about="`pin_memory=True`: batches are put into page-locked memory, from which the device copies by itself.",
     consider=consider,
+    needs_cause=False,
 )

@@ -1,13 +1,13 @@
-"""The next batch is copied on a stream of its own while the device works on this one."""
+"""``underfed.prefetch``: the next batch is copied on a stream of its own while the GPU works on this one."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.copies import ceiling, copy_evidence, is_exposed, is_pinned, waits_for_input
-from underfed_server.advice.offer import Offer, offer_computed
+from underfed_server.advice.change import Change
+from underfed_server.advice.copies import blocks_though_pinned, ceiling, copy_evidence
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.shares import gain_without
 from underfed_server.measurements import Column
 
@@ -19,13 +19,21 @@ DIFF = """\
 +for batch in underfed.prefetch(loader, device=device):"""
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | None:
     """For the copy time that is exposed although batches are page-locked."""
-    if not (is_pinned(case) and case.facts.uses_gpu and is_exposed(case) and waits_for_input(case)):
-        return []
-    gain = gain_without(case.rank.steps.step_us, _hidden_us(case))
-    assumption = "Copies then run beside the work of the step before, and do not slow it down."
-    return offer_computed(case, gain, _offer(case), assumption, ceiling(case))
+    if not blocks_though_pinned(case):
+        return None
+    return Offer(
+        to="underfed.prefetch",
+        title="Copy the next batch while the GPU works",
+        why="The GPU waits for the copy of each batch, though the batch could be copied during the step before.",
+        risk="The GPU's memory holds one batch more. Batches keep their order.",
+        diff=DIFF,
+        evidence=copy_evidence(case),
+        gain=gain_without(case.rank.steps.step_us, _hidden_us(case)),
+        assumption="Copies then run beside the work of the step before, and do not slow it down.",
+        ceiling=ceiling(case),
+    )
 
 
 def _hidden_us(case: Case) -> Column:
@@ -36,20 +44,8 @@ def _hidden_us(case: Case) -> Column:
     return np.maximum(0.0, steps.h2d_exposed_us - left_over)
 
 
-def _offer(case: Case) -> Offer:
-    return Offer(
-        to="underfed.prefetch",
-        title="Copy the next batch while the GPU works",
-        why="The GPU waits for the copy of each batch, though it could be made during the step before.",
-        risk="The GPU's memory holds one batch more. Batches keep their order.",
-        diff=DIFF,
-        evidence=copy_evidence(case),
-        in_call=False,
-    )
-
-
 CHANGE = Change(
     label="CUDA prefetcher",
-    about="`underfed.prefetch`: the next batch is copied on a stream of its own while the GPU works on this one.",
     consider=consider,
+    needs_cause=False,
 )

@@ -1,10 +1,10 @@
-"""An iterable data set that does not ask which worker it is in yields every sample in every worker."""
+"""Let each worker yield its own share of an iterable data set."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import gone
 from underfed_server.model import Evidence
 
@@ -17,18 +17,12 @@ DIFF = """\
 +        yield from itertools.islice(self.samples(), first, None, stride)  # better: each worker opens its own files"""
 
 
-def consider(case: Case) -> Outcomes:
-    if case.cause is None:
-        return []
-    return [offer_unpredicted(case, _offer(case))]
-
-
-def _offer(case: Case) -> Offer:
+def consider(case: Case) -> Offer:
     compared, repeated = case.loader.compared_batches, case.loader.repeated_batches
     return Offer(
         to="get_worker_info()",
         title="Give each worker its own share of the data",
-        why=f"Each of the {case.num_workers} workers yields the whole data set: every sample is trained on that often.",
+        why=f"Each worker yields the whole data set: every sample is used {case.num_workers} times.",
         risk=f"An epoch has {case.num_workers} times fewer steps then: adapt schedules that count steps.",
         diff=DIFF,
         evidence=[
@@ -36,15 +30,13 @@ def _offer(case: Case) -> Offer:
             Evidence(what="Of these given by another worker, too", value=repeated, unit="count"),
         ],
         from_=case.loader.dataset_type,
-        in_call=False,
         changes_batch_order=True,
-        unknown="steps take as long as before; the gain is that no sample is loaded twice in an epoch",
+        gain="steps take as long as before; the gain is that no sample is loaded twice in an epoch",
     )
 
 
 CHANGE = Change(
     label="sharded iterable",
-    about="Let each worker yield its own share of an iterable data set.",
     consider=consider,
     sign=gone("repeated_batches"),
 )

@@ -1,12 +1,12 @@
-"""Tensors are shared by name, so that receiving one needs no handshake with its worker."""
+"""``set_sharing_strategy("file_system")``: receiving a tensor needs no handshake with its worker."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.offer import Offer, offer_simulated
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.model import Evidence
 
@@ -16,14 +16,9 @@ DIFF = """\
 +torch.multiprocessing.set_sharing_strategy("file_system")  # before the loader; with spawn also in worker_init_fn"""
 
 
-def consider(case: Case) -> Outcomes:
-    if not case.num_workers or case.cause is None or case.loader.settings.get("sharing_strategy") == "file_system":
-        return []
-    return offer_simulated(case, replace(case.recorded, shares_by_name=True), _offer(case))
-
-
-def _offer(case: Case) -> Offer:
-    handover = measures.handover_us(case.rank)
+def consider(case: Case) -> Offer | None:
+    if not case.num_workers or case.loader.settings.get("sharing_strategy") == "file_system":
+        return None
     return Offer(
         to="file_system",
         title="Share tensors by name",
@@ -32,15 +27,14 @@ def _offer(case: Case) -> Offer:
         diff=DIFF,
         evidence=[
             evidence.batch_tensors(case.loader),
-            Evidence(what="Handing over one loaded batch", value=handover, unit="us"),
+            Evidence(what="Handing over one loaded batch", value=measures.handover_us(case.rank), unit="us"),
         ],
         from_=case.loader.settings.get("sharing_strategy") or "file_descriptor",
-        in_call=False,
+        simulated=replace(case.recorded, shares_by_name=True),
     )
 
 
 CHANGE = Change(
     label="tensors shared by name",
-    about='`set_sharing_strategy("file_system")`: receiving a tensor needs no handshake with its worker.',
     consider=consider,
 )

@@ -1,11 +1,11 @@
-"""Libraries that start a thread for each core do so in each worker; one is enough."""
+"""Keep the libraries in each worker from starting a thread for every core."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
+from underfed_server.advice.change import Change
 from underfed_server.advice.diff import call
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence
 from underfed_server.model import Evidence
 
@@ -20,15 +20,9 @@ DIFF = """\
 +"""
 
 
-def consider(case: Case) -> Outcomes:
-    if not case.num_workers or case.cause is None:
-        return []
-    if case.loader.settings.get("threads_per_worker") == ONE:
-        return []
-    return [offer_unpredicted(case, _offer(case))]
-
-
-def _offer(case: Case) -> Offer:
+def consider(case: Case) -> Offer | None:
+    if not case.num_workers or case.loader.settings.get("threads_per_worker") == ONE:
+        return None
     return Offer(
         to=ONE,
         title="Let each worker compute with one thread",
@@ -36,9 +30,9 @@ def _offer(case: Case) -> Offer:
         risk="None for the data. A library that the diff does not name keeps its threads.",
         diff="\n".join([DIFF, call(case.loader, ["+worker_init_fn=limit_threads,"])]),
         evidence=_evidence(case),
-        settings={"threads_per_worker": ONE},
-        # The CPU time of a pool is work and waiting at barriers alike, and tells nothing of either.
-        unknown="how long the threads wait for each other was not seen",
+        # The CPU time of a pool is work and waiting at barriers together, and cannot be split.
+        gain="how long the threads wait for each other was not seen",
+        in_call=True,
     )
 
 
@@ -55,6 +49,5 @@ def _evidence(case: Case) -> list[Evidence]:
 
 CHANGE = Change(
     label="one thread a worker",
-    about="Keep the libraries in each worker from starting a thread for every core.",
     consider=consider,
 )

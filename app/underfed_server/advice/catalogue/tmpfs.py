@@ -1,4 +1,4 @@
-"""A data set that fits into memory is copied there once, and read without waiting for storage."""
+"""Copy a data set that fits into memory there, once."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from shlex import quote
 
+from underfed_server.advice.capacity import left_bytes, worker_bytes
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.dataset import dataset_bytes, describe, is_cached, main_place
-from underfed_server.advice.memory import left_bytes, worker_bytes
-from underfed_server.advice.offer import Offer, offer_simulated, refuse
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import Traits
-from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.storage import waits_only_at_first
-from underfed_server.model import Evidence
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.examination import KINDS, storage_place, waits_only_at_first
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.model import Evidence, Refusal, StoragePlace
 
 GIB = 1 << 30
 TARGET = "/mnt/train-data"
@@ -22,47 +22,20 @@ TARGET = "/mnt/train-data"
 MEMORY_FRACTION = 0.8
 """Of the memory that is left, what the data set may fill: the rest is for workers that grow, and the page cache."""
 
+LEAST_READ_BYTES = 64 << 10
+"""For one batch, from which a loader reads its data from files: less are the pipes that its indices come by."""
 
-def consider(case: Case) -> Outcomes:
+
+def consider(case: Case) -> Offer | Refusal | None:
     if not case.waits_for_data:
-        return []
-    why = _why_not(case)
+        return None
+    why, size = _why_not(case), _dataset_bytes(case)
     if why is not None:
-        return [refuse(case, "The data set in memory", why, _evidence(case))]
-    size = dataset_bytes(case)
+        return refuse(case, "The data set in memory", why, _evidence(case))
     if case.cause is None or size is None:
-        return []
-    return offer_simulated(case, replace(case.recorded, is_in_memory=True), _offer(case, size))
-
-
-def _why_not(case: Case) -> str | None:
-    """``None``: it would help and it fits, or nothing is known of where reads end."""
-    place = main_place(case)
-    if place is not None and place.kind == "memory":
-        return f"The data set is in memory already: {place.mount} is {place.file_system or 'a memory file system'}."
-    if case.cause and waits_only_at_first(case.rank):
-        return "Only the first epoch reads from storage: after it the page cache holds the data set."
-    if is_cached(case):
-        return "The page cache already serves the reads: hardly any reach storage."
-    return _why_too_large(case) if case.cause else None
-
-
-def _why_too_large(case: Case) -> str | None:
-    size, left = dataset_bytes(case), left_bytes(case.facts.host)
-    if case.is_short_of_memory:
-        return "This run is short of memory already."
-    if size is None:
-        return "The size of the data set is not known: it has no length, and no epoch was read to its end."
-    if left is None:
-        return "The memory that is left was not measured."
-    if size > left * MEMORY_FRACTION:
-        return "The data set does not fit into the memory that this run may still take."
-    return None
-
-
-def _offer(case: Case, size: int) -> Offer:
-    place = main_place(case)
-    where = f" from {describe(place)}" if place else ""
+        return None
+    place = _main_place(case)
+    where = f" from {_describe(place)}" if place else ""
     return Offer(
         to=TARGET,
         title="Copy the data set into memory",
@@ -74,8 +47,33 @@ def _offer(case: Case, size: int) -> Offer:
         diff=_diff(case, _mount_gib(size)),
         evidence=_evidence(case),
         from_=place.mount if place else None,
-        in_call=False,
+        simulated=replace(case.recorded, is_in_memory=True),
     )
+
+
+def _why_not(case: Case) -> str | None:
+    """``None``: it would help and it fits, or nothing is known of where reads end."""
+    place = _main_place(case)
+    if place is not None and place.kind == "memory":
+        return f"The data set is in memory already: {place.mount} is {place.file_system or 'a memory file system'}."
+    if case.cause and waits_only_at_first(case.rank):
+        return "Only the first epoch reads from storage: after it the page cache holds the data set."
+    if _is_cached(case):
+        return "The page cache already serves the reads: hardly any reach storage."
+    return _why_too_large(case) if case.cause else None
+
+
+def _why_too_large(case: Case) -> str | None:
+    size, left = _dataset_bytes(case), left_bytes(case.facts.host)
+    if case.is_short_of_memory:
+        return "This run is short of memory already."
+    if size is None:
+        return "The size of the data set is not known: it has no length, and no epoch was read to its end."
+    if left is None:
+        return "The memory that is left was not measured."
+    if size > left * MEMORY_FRACTION:
+        return "The data set does not fit into the memory that this run may still take."
+    return None
 
 
 def _mount_gib(size: int) -> int:
@@ -84,7 +82,7 @@ def _mount_gib(size: int) -> int:
 
 
 def _diff(case: Case, gib: int) -> str:
-    place = main_place(case)
+    place = _main_place(case)
     folder = str(PurePosixPath(place.example).parent) if place and place.example else None
     seen = " # the folder of the data set; this run reads from there" if folder else " # the folder of the data set"
     return "\n".join(
@@ -102,17 +100,17 @@ def _diff(case: Case, gib: int) -> str:
 
 
 def _evidence(case: Case) -> list[Evidence]:
-    host, place = case.facts.host, main_place(case)
+    host, place = case.facts.host, _main_place(case)
     left = left_bytes(host)
     rows = [
         evidence.storage_reads(case.rank),
-        Evidence(what="Size of the data set, as read", value=dataset_bytes(case), unit="bytes"),
+        Evidence(what="Size of the data set, as read", value=_dataset_bytes(case), unit="bytes"),
         Evidence(what="Memory this run may still take", value=left, unit="bytes"),
         Evidence(what="Memory limit of this run's control group", value=host.memory_limit_bytes, unit="bytes"),
         Evidence(what="Memory of this run's workers", value=_workers_bytes(case), unit="bytes"),
     ]
     if place is not None:
-        rows.append(evidence.setting("The data lies on", describe(place)))
+        rows.append(evidence.setting("The data lies on", _describe(place)))
     return rows
 
 
@@ -121,14 +119,54 @@ def _workers_bytes(case: Case) -> int | None:
     return None if own is None else own * case.num_workers * case.ranks_on_host
 
 
+def _main_place(case: Case) -> StoragePlace | None:
+    """Where most of its files were seen; ``None``: none was."""
+    return storage_place(case.facts, case.rank)
+
+
+def _describe(place: StoragePlace) -> str:
+    """``"an NVMe drive (/data: nvme0n1, ext4)"``"""
+    details = ", ".join(word for word in (place.device, place.file_system) if word)
+    return f"{KINDS[place.kind]} ({place.mount}{': ' if details else ''}{details})"
+
+
+def _dataset_bytes(case: Case) -> int | None:
+    """Bytes of a sample as read, times samples; of an iterable one, of a batch times those of a whole epoch.
+
+    ``None``: reads were not measured, or it is not known how many there are in an epoch.
+    """
+    batches = case.rank.batches
+    a_batch, samples = _bytes_of_a_batch(case), measures.mean(batches.samples)
+    if a_batch is None:
+        return None
+    if case.loader.dataset_length and samples:
+        return round(a_batch / samples * case.loader.dataset_length)
+    steps = [one.steps for one in case.rank.epochs if one.ended == "exhausted" and one.steps]
+    return round(a_batch * max(steps) * max(1, len(case.facts.ranks))) if steps else None
+
+
+def _bytes_of_a_batch(case: Case) -> float | None:
+    """As asked for; mapped files are not asked for by a call, so of them what was read from storage."""
+    asked, read = (measures.mean(part) for part in (case.rank.batches.asked_bytes, case.rank.batches.read_bytes))
+    known = [size for size in (asked, read) if size]
+    return max(known) if known else None
+
+
+def _is_cached(case: Case) -> bool:
+    """The page cache serves the reads: they do not reach storage. What a server sends is not counted as read."""
+    read, asked, place = measures.storage_fraction(case.rank), _bytes_of_a_batch(case), _main_place(case)
+    is_seen = read is not None and asked is not None and asked >= LEAST_READ_BYTES
+    return is_seen and (read or 0.0) < THRESHOLDS.storage_read_fraction and (place is None or place.kind != "network")
+
+
 def _moved_to_memory(earlier: Traits, later: Traits) -> bool:
     return later.get("storage") == "memory" and earlier.get("storage") not in (None, "memory")
 
 
 CHANGE = Change(
     label="data set in memory",
-    about="Copy a data set that fits into memory there, once.",
     consider=consider,
+    needs_cause=False,
     sign=_moved_to_memory,
     alters="storage",
 )

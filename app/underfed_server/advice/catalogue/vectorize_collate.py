@@ -1,24 +1,19 @@
-"""A batch is joined with one call, not by a loop over samples and fields."""
+"""Join a batch with one call, not by a loop over samples and fields."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
+from underfed_server.advice.change import Change
 from underfed_server.advice.diff import call
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import halved
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.model import Evidence
 
 
-def consider(case: Case) -> Outcomes:
-    if case.cause is None:
-        return []
-    return [offer_unpredicted(case, _offer(case))]
-
-
-def _offer(case: Case) -> Offer:
+def consider(case: Case) -> Offer:
     rank, name = case.rank, case.loader.collate_type or "the collate function"
+    share = measures.load_share(rank, rank.batches.collate_us)
     return Offer(
         to="vectorised",
         title="Join samples with one call",
@@ -26,17 +21,14 @@ def _offer(case: Case) -> Offer:
         risk="The new function has to give the same batches: compare one of each.",
         diff=_diff(case),
         evidence=[
-            Evidence(what="Joining samples, of load time", value=_share(case), unit="fraction", series="collate_us"),
+            Evidence(what="Joining samples, of load time", value=share, unit="fraction", series="collate_us"),
             evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
         from_=case.loader.collate_type,
-        unknown="how fast another collate function is was not seen in this run",
+        gain="how fast another collate function is was not seen in this run",
+        in_call=True,
     )
-
-
-def _share(case: Case) -> float | None:
-    return measures.load_share(case.rank, case.rank.batches.collate_us)
 
 
 def _diff(case: Case) -> str:
@@ -53,7 +45,6 @@ def _diff(case: Case) -> str:
 
 CHANGE = Change(
     label="vectorised collate",
-    about="Join a batch with one call, not by a loop over samples and fields.",
     consider=consider,
     sign=halved("collate_us"),
 )

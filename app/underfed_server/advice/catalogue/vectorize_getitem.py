@@ -1,10 +1,10 @@
-"""Samples so small that calling Python for each is the work are fetched by one call a batch."""
+"""Fetch a batch of small samples with one call of ``__getitems__``."""
 
 from __future__ import annotations
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.change import Change, Outcomes
-from underfed_server.advice.offer import Offer, offer_unpredicted
+from underfed_server.advice.change import Change
+from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import measures
 from underfed_server.model import Evidence
 
@@ -27,25 +27,10 @@ MANY_SAMPLES = 32
 """In a batch, from which one call for all of them saves calls worth saving."""
 
 
-def consider(case: Case) -> Outcomes:
+def consider(case: Case) -> Offer | None:
     sample = _sample_us(case)
     if not case.waits_for_data or case.loader.is_iterable or sample is None or sample >= SMALL_SAMPLE_US:
-        return []
-    if case.cause is None:
-        return []
-    return [offer_unpredicted(case, _offer(case, sample))]
-
-
-def _sample_us(case: Case) -> float | None:
-    """CPU time of one sample, joining left out; ``None``: not measured, or too few in a batch to save calls."""
-    batches = case.rank.batches
-    cpu, collate, samples = (measures.mean(part) for part in (batches.cpu_us, batches.collate_us, batches.samples))
-    if cpu is None or not samples or samples < MANY_SAMPLES:
         return None
-    return max(0.0, cpu - (collate or 0.0)) / samples
-
-
-def _offer(case: Case, sample: float) -> Offer:
     return Offer(
         to="__getitems__",
         title="Fetch a batch with one call",
@@ -57,13 +42,20 @@ def _offer(case: Case, sample: float) -> Offer:
             Evidence(what="Samples in a batch", value=measures.mean(case.rank.batches.samples), unit="count"),
         ],
         from_=case.loader.dataset_type,
-        in_call=False,
-        unknown="how fast the data set fetches many samples at once was not seen in this run",
+        gain="how fast the data set fetches many samples at once was not seen in this run",
     )
+
+
+def _sample_us(case: Case) -> float | None:
+    """CPU time of one sample, joining left out; ``None``: not measured, or too few in a batch to save calls."""
+    batches = case.rank.batches
+    cpu, collate, samples = (measures.mean(part) for part in (batches.cpu_us, batches.collate_us, batches.samples))
+    if cpu is None or not samples or samples < MANY_SAMPLES:
+        return None
+    return max(0.0, cpu - (collate or 0.0)) / samples
 
 
 CHANGE = Change(
     label="batched fetching",
-    about="Fetch a batch of small samples with one call of `__getitems__`.",
     consider=consider,
 )

@@ -27,7 +27,7 @@ def changed(workload: Workload, rank: RankFacts, setting: SimulatedSetting) -> W
     if setting.is_in_memory:
         workload = _mapped(workload, _without_storage(rank))
     if setting.shares_by_name:
-        workload = workload.with_handover(_by_name(workload.handover, workload.batch_tensors))
+        workload = replace(workload, handover=_by_name(workload.handover, workload.batch_tensors))
     return workload
 
 

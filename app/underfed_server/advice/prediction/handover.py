@@ -13,6 +13,7 @@ import numpy as np
 
 from underfed_server.advice.prediction.simulate import Handover
 from underfed_server.diagnosis.measures import mean
+from underfed_server.diagnosis.wait import rows_of_steps
 from underfed_server.facts.record import HostShare, LoaderFacts, Mask, RankFacts
 from underfed_server.measurements import Column
 from underfed_server.model import HandoverCosts
@@ -21,7 +22,7 @@ FEED_US = 250.0
 FEED_WAIT_US = 200.0
 EARLY_US = 200.0
 PAUSE_US = 300.0
-"""Own study. A calibration of so few microseconds would not be worth its time."""
+"""Own study. Too few microseconds to be worth measuring on each host."""
 
 UNCALIBRATED = HandoverCosts(
     receive_us=500.0,
@@ -134,15 +135,13 @@ def _ready_waits(rank: RankFacts, usual: Handover) -> tuple[Column, Column, Colu
 
 def _owner_loads(rank: RankFacts) -> Mask:
     """Whether the worker that loaded the batch of each step was loading another one when the step asked for it."""
-    steps, batches = rank.steps, rank.batches
-    owner = dict(zip(zip(batches.epoch_index, batches.batch_index, strict=True), batches.worker, strict=True))
-    loading = np.zeros(len(steps), dtype=bool)
-    spans = {worker: _spans(rank, worker) for worker in np.unique(batches.worker)}
-    for position, key in enumerate(zip(steps.epoch_index, steps.batch_index, strict=True)):
-        if key in owner:
-            starts, ends = spans[owner[key]]
-            last = int(np.searchsorted(starts, steps.start_us[position], side="right")) - 1
-            loading[position] = last >= 0 and ends[last] > steps.start_us[position]
+    row, asked_us = rows_of_steps(rank), rank.steps.start_us
+    loading = np.zeros(len(row), dtype=bool)
+    for worker in np.unique(rank.batches.worker):
+        own = np.flatnonzero((row >= 0) & (rank.batches.worker[row] == worker))
+        starts, ends = _spans(rank, worker)
+        last = np.searchsorted(starts, asked_us[own], side="right") - 1
+        loading[own] = (last >= 0) & (ends[last] > asked_us[own])
     return loading
 
 
@@ -155,14 +154,12 @@ def _spans(rank: RankFacts, worker: int) -> tuple[Column, Column]:
 
 def _awaited_us(rank: RankFacts) -> float | None:
     """Median time from a worker finishing a batch that the loop waited for until the loop has it."""
-    steps, batches = rank.steps, rank.batches
-    keys = zip(batches.epoch_index, batches.batch_index, strict=True)
-    ready = dict(zip(keys, batches.start_us + batches.load_us, strict=True))
-    late = []
-    for position, key in enumerate(zip(steps.epoch_index, steps.batch_index, strict=True)):
-        got = steps.start_us[position] + steps.data_wait_us[position] - np.nan_to_num(steps.sampler_us[position])
-        if key in ready and steps.start_us[position] < ready[key] <= got:
-            late.append(got - ready[key])
+    steps, row = rank.steps, rows_of_steps(rank)
+    if not len(rank.batches):
+        return None
+    ready = np.where(row >= 0, (rank.batches.start_us + rank.batches.load_us)[row], np.nan)
+    got = steps.start_us + steps.data_wait_us - np.nan_to_num(steps.sampler_us)
+    late = (got - ready)[(steps.start_us < ready) & (ready <= got)]
     return float(np.median(late)) if len(late) >= FEW else None
 
 

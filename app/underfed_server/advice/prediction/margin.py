@@ -11,7 +11,7 @@ from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.advice.prediction.workload import Workload
 from underfed_server.facts.record import LoaderFacts, RankFacts
 
-# As logarithms of a factor, each so that nine of ten of the table's cases lie inside:
+# As logarithms of a factor, each so that nine of ten of the table's cases lie inside.
 ALWAYS = 0.03
 OF_CPU = 0.20
 """Where the loop waits for loading that computes: the same CPU work takes longer or shorter from one run to the next,

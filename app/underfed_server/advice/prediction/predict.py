@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.margin import Margin, read_margin
-from underfed_server.advice.prediction.readings import readings
-from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting, simulate
+from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
+from underfed_server.advice.prediction.slowdown import WORST_FULL
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
-from underfed_server.advice.prediction.workload import Workload, read_workload
+from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
 from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
 
 Item = TypeVar("Item")
@@ -21,6 +21,10 @@ UNKNOWN = Outcome(0.0, 0.0)
 
 BLOCKS = 8
 """Blocks of consecutive steps left out in turn, to see how much the figure hangs on a part of the run."""
+
+
+HANDOVER_SPAN = (0.5, 1.8)
+"""Hand-over times differ by this much between machines and loads of the training process (own study)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,6 @@ class Predictor:
     """Speed-up with no data wait at all."""
     margin: Margin
 
-    @property
-    def recorded_setting(self) -> SimulatedSetting:
-        return self.workload.setting
-
     def quick(self, setting: SimulatedSetting) -> float:
         """The speed-up alone, for searching.
 
@@ -75,8 +75,15 @@ class Predictor:
         return Prediction(setting, speedup, low, high, outcome)
 
     def _readings(self, setting: SimulatedSetting) -> list[Workload]:
-        blocks = [_without_block(self.workload, block) for block in range(BLOCKS)]
-        return [*blocks, *readings(self.workload, self.rank, self.host, setting)]
+        """Other ways to read the same run: without a part of it, and where a term that decides was not seen in it."""
+        known = self.workload
+        found = [_without_block(known, block) for block in range(BLOCKS)]
+        if not known.slowdown_measured:
+            process, spans = self.rank.process, (1.0, WORST_FULL)
+            found += [replace(known, cores=usable_cores(process, self.host, full)) for full in spans]
+        if setting.num_workers and not known.saw_workers:
+            found += [replace(known, handover=_scaled(known.handover, scale)) for scale in HANDOVER_SPAN]
+        return found
 
     def _under(self, reading: Workload, setting: SimulatedSetting) -> float:
         return self._outcome(reading, reading.setting).step_us / self._outcome(reading, setting).step_us
@@ -115,6 +122,11 @@ def _without_block(whole: Workload, block: int) -> Workload:
         works=_leave_out(whole.works, block),
         works_alone=_leave_out(whole.works_alone, block),
     )
+
+
+def _scaled(handover: Handover, scale: float) -> Handover:
+    names = ("feed_us", "receive_us", "receive_wait_us", "busy_wait_us")
+    return replace(handover, **{name: getattr(handover, name) * scale for name in names})
 
 
 def _leave_out(items: tuple[Item, ...], block: int) -> tuple[Item, ...]:

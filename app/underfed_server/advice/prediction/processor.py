@@ -51,14 +51,12 @@ Task = Generator[Request, Any, None]
 
 @dataclass(slots=True)
 class Processor:
-    """Runs tasks until told to stop. Times in microseconds from 0."""
+    """Runs tasks until ``is_done``. Times in microseconds from 0."""
 
     cores: float
     slowdown: Slowdown
     others: float = 0.0
     """Always-busy tasks of other jobs, which get their share."""
-    wake_us: float = WAKE_US
-    """Until a task that slept gets a core, while all of them are busy."""
     now: float = 0.0
     busy: list[list[Any]] = field(default_factory=list)
     asleep: list[tuple[float, int, Task, bool]] = field(default_factory=list)
@@ -77,7 +75,7 @@ class Processor:
             self.resume(reader, item)
 
     def resume(self, task: Task, value: int | None) -> None:
-        """Let a task go on until it computes, sleeps, waits or ends."""
+        """Run a task until it computes, sleeps, waits or ends."""
         while True:
             try:
                 request = task.send(value)
@@ -90,7 +88,7 @@ class Processor:
                     return
             elif isinstance(request, Sleep):
                 if request.us > 0:
-                    self._sleep(request.us, task, was_late=self.wake_us <= 0)
+                    self._sleep(request.us, task, was_late=False)
                     return
             elif request.queue.items:
                 value = request.queue.items.popleft()
@@ -128,6 +126,6 @@ class Processor:
     def _wake(self) -> None:
         _, _, task, was_late = heapq.heappop(self.asleep)
         if not was_late and len(self.busy) + self.others >= self.cores:
-            self._sleep(self.wake_us, task, was_late=True)
+            self._sleep(WAKE_US, task, was_late=True)
         else:
             self.resume(task, None)

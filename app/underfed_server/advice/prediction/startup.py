@@ -16,7 +16,7 @@ START_WORKER_US = 15_000.0
 
 RESUME_US = 4_000.0
 RESUME_WORKER_US = 1_500.0
-"""Telling kept workers that another epoch begins, and waiting for their answers: once, and for each (own study)."""
+"""Sending kept workers the start of another epoch, and waiting for their answers: once, and for each (own study)."""
 
 FEWEST_EPOCHS = 3
 """Beginnings among the judged steps from which more epochs are expected."""
@@ -60,7 +60,7 @@ def read_epochs(rank: RankFacts, recorded: SimulatedSetting, handover: Handover)
         return Epochs(None, 0.0, 0.0, recorded)
     lengths = [epoch.steps for epoch in rank.epochs if epoch.steps and epoch.ended == "exhausted"]
     mean_length = float(np.mean(lengths)) if lengths else len(steps) / np.count_nonzero(first)
-    # The median: a machine that is asked for other things starts a process late now and then.
+    # The median: a machine with other work starts a process late now and then.
     started_us = float(np.median(steps.data_wait_us[first])) - float(np.mean(steps.data_wait_us[~first]))
     load_us = (mean(rank.batches.load_us) or 0.0) + handover.receive_us + handover.receive_wait_us
     return Epochs(mean_length, max(0.0, started_us), min(load_us, max(0.0, started_us)), recorded)

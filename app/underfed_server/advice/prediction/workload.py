@@ -8,14 +8,15 @@ import numpy as np
 
 from underfed_server.advice.prediction.handover import read_handover
 from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
-from underfed_server.advice.prediction.slowdown import LIKELY_FULL, WORST_FULL, assumed_curve, curve_through
+from underfed_server.advice.prediction.slowdown import LIKELY_FULL, assumed_curve, curve_through
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
 from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, chosen, epoch_starts
 from underfed_server.measurements import Column, StepRows
 
-MANY_THREADS_CORES = 1.3
-"""A training process that uses more than this has a thread team (OpenMP, MKL): beyond one thread and the
-autograd thread's overlap. A team spins at barriers, so a contended run does not show how fast it is alone."""
+THREAD_POOL_CORES = 1.3
+"""A training process that uses more than this computes with a thread pool (OpenMP, MKL): one thread and
+the autograd thread take no more. Threads of a pool spin at barriers, so a run on busy cores does not show how fast it
+is alone."""
 
 MOST_SIMULATED = 400
 """Batches and steps, used in turn: enough for a 1 % tail to appear, few enough to simulate in milliseconds."""
@@ -54,12 +55,6 @@ class Workload:
             return LoopInputs(self.alone, self.works_alone, self.handover, self.cores, self.sampler_us)
         return LoopInputs(self.batches, self.works, self.handover, self.cores, self.sampler_us)
 
-    def with_cores(self, cores: Cores) -> Workload:
-        return replace(self, cores=cores)
-
-    def with_handover(self, handover: Handover) -> Workload:
-        return replace(self, handover=handover)
-
 
 def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Workload:
     """Raises:
@@ -69,7 +64,7 @@ def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Work
         raise PredictionError("the loader's num_workers is not known")
     if not host.usable_cores:
         raise PredictionError("the number of cores this run may use is not known")
-    _refuse_thread_teams(rank)
+    _refuse_thread_pools(rank)
     rank = replace(rank, steps=steady(rank.steps))
     handover, shared = read_handover(rank, loader, host)
     batches = _batches(rank)
@@ -90,7 +85,7 @@ def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Work
         works_alone=works_alone,
         handover=handover,
         sampler_us=mean(rank.steps.sampler_us) or 0.0,
-        cores=likely_cores(rank.process, host),
+        cores=usable_cores(rank.process, host),
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
         saw_workers=loader.num_workers > 0,
@@ -114,21 +109,8 @@ def recorded_setting(loader: LoaderFacts) -> SimulatedSetting:
     )
 
 
-def likely_cores(process: ProcessShare, host: HostShare) -> Cores:
-    return _cores(process, host, LIKELY_FULL)
-
-
-def best_cores(process: ProcessShare, host: HostShare) -> Cores:
-    """As :func:`likely_cores`, but where the slow-down was never measured there is none."""
-    return _cores(process, host, 1.0)
-
-
-def worst_cores(process: ProcessShare, host: HostShare) -> Cores:
-    """As :func:`likely_cores`, but where the slow-down was never measured it is that of hyperthreads."""
-    return _cores(process, host, WORST_FULL)
-
-
-def _cores(process: ProcessShare, host: HostShare, assumed_full: float) -> Cores:
+def usable_cores(process: ProcessShare, host: HostShare, assumed_full: float = LIKELY_FULL) -> Cores:
+    """``assumed_full``: the slow-down with all cores busy, where it was never measured."""
     usable, others = host.usable_cores or 1.0, other_cores(process) or 0.0
     recorded = max(1.0, own_cores(process), process.host_busy_cores or 0.0)
     if host.cpu_slowdown:
@@ -136,11 +118,11 @@ def _cores(process: ProcessShare, host: HostShare, assumed_full: float) -> Cores
     return Cores(usable, assumed_curve(usable, assumed_full, recorded), others)
 
 
-def _refuse_thread_teams(rank: RankFacts) -> None:
+def _refuse_thread_pools(rank: RankFacts) -> None:
     used = rank.process.process_cores
-    if used is not None and used > MANY_THREADS_CORES:
+    if used is not None and used > THREAD_POOL_CORES:
         raise PredictionError(
-            f"the training process itself uses {used:.1f} cores: CPU work by a team of threads cannot be predicted "
+            f"the training process itself uses {used:.1f} cores: CPU work by a thread pool cannot be predicted "
             "for other settings, only tried"
         )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from underfed_server.advice.catalogue import all_changes
+from underfed_server.advice.loader_settings import SETTINGS, normalised
 from underfed_server.advice.proof.traits import NAMES, Traits
-from underfed_server.advice.settings import SETTINGS, normalised
 from underfed_server.model import Advice, Setting
 
 
@@ -22,7 +22,7 @@ def may_carry(settings: Traits, advice: Advice) -> bool:
 
 
 def also_changed(earlier: Traits, later: Traits, advice: Advice) -> list[str]:
-    """What else differs between the runs, in words: with it the gain of ``advice`` cannot be told."""
+    """What else differs between the runs, in words: with it the gain of ``advice`` is not known."""
     expected = _expected(earlier, advice)
     own = all_changes()[advice.change].alters
     found = [name for name in (*SETTINGS, *NAMES) if name != own and _differ(name, expected.get(name), later.get(name))]
@@ -38,7 +38,7 @@ def _is_carried(advice: Advice, earlier: Traits, later: Traits) -> bool:
 
 
 def _asked(advice: Advice) -> dict[str, Setting]:
-    """The settings that the advice is made of, as far as they can be seen."""
+    """The settings that the advice consists of, as far as they can be seen."""
     own = {advice.change: advice.to} if advice.change in SETTINGS else {}
     return {name: value for name, value in (own | advice.settings).items() if name in SETTINGS}
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from underfed_server.diagnosis.ranks import judged_rank
+from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import Places, RunFacts, epoch_starts
 from underfed_server.measurements import Column, StepRows

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from underfed_server.advice.settings import normalised
+from underfed_server.advice.loader_settings import normalised
+from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.measures import mean
-from underfed_server.diagnosis.ranks import judged_rank
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Setting
 
@@ -32,17 +31,8 @@ NAMES: Mapping[str, str] = {
 """Of the traits besides settings that two runs must have in common to be compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What a run ran on."""
-
-    world_size: int = 1
-    cpu_model: str | None = None
-    gpu_name: str | None = None
-
-
-def traits_of(facts: RunFacts, machine: Machine, *, has_straggler: bool) -> Traits:
-    """Of the judged loader."""
+def traits_of(facts: RunFacts, machine: Traits, *, has_straggler: bool) -> Traits:
+    """Of the judged loader. ``machine``: those of what the run ran on, which its facts do not have."""
     loader, host = facts.loader, facts.host
     settings = {**facts.overrides, **loader.settings} if loader else {}
     return {
@@ -51,9 +41,7 @@ def traits_of(facts: RunFacts, machine: Machine, *, has_straggler: bool) -> Trai
         "batch_tensors": loader.batch_tensors if loader else None,
         "repeated_batches": loader.repeated_batches if loader else None,
         "storage": _storage(facts),
-        "world_size": machine.world_size,
-        "cpu_model": machine.cpu_model,
-        "gpu_name": machine.gpu_name,
+        **machine,
         "usable_cores": host.usable_cores,
         "shm_total_bytes": host.shm_total_bytes,
         "has_straggler": has_straggler,
@@ -85,7 +73,7 @@ def grown(name: str) -> Sign:
 
 
 def gone(name: str) -> Sign:
-    """Seen before, and looked for in vain afterwards."""
+    """Seen in the earlier run; looked for in the later one, and not there."""
     return lambda earlier, later: bool(earlier.get(name)) and later.get(name) in (False, 0)
 
 

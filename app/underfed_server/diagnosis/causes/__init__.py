@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 
-from underfed_server.diagnosis.cause import Cause
+from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.cause import Cause, share_below, signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import wait_signals
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import CauseFinding, Evidence, Signal
 from underfed_server.names import CAUSES, CauseName
@@ -23,7 +23,7 @@ def all_causes() -> Mapping[CauseName, Cause]:
     return dict(sorted(causes.items(), key=lambda each: (TURNS.index(each[1].turn), each[0])))
 
 
-def find_causes(examined: Examination, leading: CauseName | None = None) -> tuple[CauseFinding, ...]:
+def find_causes(examined: Examination, leading: CauseName | None = None) -> list[CauseFinding]:
     """The largest first. Together they cost at most the stall; a copy that is not hidden comes on top of it.
 
     Args:
@@ -45,13 +45,45 @@ def find_causes(examined: Examination, leading: CauseName | None = None) -> tupl
     return _in_order(kept, leading)
 
 
-def read_signals(examined: Examination, causes: Sequence[CauseFinding]) -> tuple[Signal, ...]:
+def read_signals(examined: Examination, causes: Sequence[CauseFinding]) -> list[Signal]:
     """Of the wait, then of each cause: those that say how much is loaded at once come first."""
     found = {finding.cause for finding in causes}
-    rows = wait_signals(examined)
+    rows = _wait_signals(examined)
     for name, cause in reversed(list(all_causes().items())):
-        rows += cause.signals(examined, name in found)
-    return tuple(rows)
+        rows += [row for read in cause.signals if (row := read(examined, name in found))]
+    return rows
+
+
+def _wait_signals(examined: Examination) -> list[Signal]:
+    """The wait; with a device clock also for how long of it the device was idle, and what instant data would save."""
+    rank = examined.rank
+    if not rank.has_device_clock:
+        rows = [_wait("Waiting for a batch", rank.stall_fraction, "data_wait_us")]
+    else:
+        reading = "symptom" if rank.stall_fraction >= THRESHOLDS.watch_fraction else "ruled_out"
+        share = rank.data_wait_us / rank.step_us
+        on_host = Evidence(what="of step time", value=share, unit="fraction", series="data_wait_us")
+        name, healthy = "Waiting for a batch, by the host's clock", "while the GPU works"
+        rows = [
+            _wait("GPU idle while the loop waits", rank.stall_fraction, "gpu_idle_us"),
+            signal(name, on_host, healthy, reading, _how_much(rank.stall_fraction)),
+        ]
+        lost = measures.input_lost_fraction(rank)
+        if lost is not None:
+            rows.append(_wait("Saved by instant data, computed", lost, None))
+    if examined.workers:
+        empty, name = measures.empty_queue_fraction(rank), "Requests that found no batch ready"
+        limit = THRESHOLDS.watch_fraction
+        rows.append(share_below(limit, name, "of requests", empty, "queue empty", series="queue_depth"))
+    return rows
+
+
+def _wait(name: str, fraction: float, series: str | None) -> Signal:
+    return share_below(THRESHOLDS.watch_fraction, name, "of step time", fraction, _how_much(fraction), series=series)
+
+
+def _how_much(fraction: float) -> str:
+    return "waits for data" if fraction >= THRESHOLDS.limited_fraction else "some wait"
 
 
 def _is_reported(finding: CauseFinding, examined: Examination) -> bool:
@@ -81,8 +113,8 @@ def _beside_slow_rank(found: Sequence[CauseFinding], stall_fraction: float) -> l
     ]
 
 
-def _in_order(found: Sequence[CauseFinding], leading: CauseName | None) -> tuple[CauseFinding, ...]:
+def _in_order(found: Sequence[CauseFinding], leading: CauseName | None) -> list[CauseFinding]:
     def weight(finding: CauseFinding) -> float:
         return finding.cost_fraction * (THRESHOLDS.clearly_larger_factor if finding.cause == leading else 1.0)
 
-    return tuple(sorted(found, key=weight, reverse=True))
+    return sorted(found, key=weight, reverse=True)

@@ -1,4 +1,4 @@
-"""The cores this run may use are all busy, so that more workers cannot load faster.
+"""The cores that this run may use, by affinity and cgroup quota, are all busy.
 
 Judged by affinity and cgroup quota, never by the machine's core count: a job with 2 of 96 cores is limited by 2.
 """
@@ -6,11 +6,10 @@ Judged by affinity and cgroup quota, never by the machine's core count: a job wi
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.cause import Cause, Found, Shared
+from underfed_server.diagnosis.cause import Cause, Found, Shared, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import under
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 THROTTLED_FRACTION = 0.10
 """Share of time that the control group was stopped at its CPU quota, from which the quota is full though its use,
@@ -49,24 +48,28 @@ def _are_cores_full(examined: Examination) -> bool:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    rank = examined.rank
-    used = measures.used_cores_fraction(rank, examined.facts.host)
-    queued = measures.load_share(rank, rank.batches.runqueue_us)
-    return [
-        under(THRESHOLDS.saturated_cores_fraction, "Cores in use, of those allowed", "of the cores", used,
-              "all busy", is_cause=is_found, series="busy_cores"),
-        under(THRESHOLDS.runqueue_fraction, "Loading ready to run, no core free", "of load time", queued,
-              "waits for a core", is_cause=is_found, series="runqueue_us"),
-    ]  # fmt: skip
-
-
 CAUSE = Cause(
     label="CPU saturated",
-    about="The cores that this run may use, by affinity and cgroup quota, are all busy.",
     find=find,
     cured_by=("cpu_allocation", "gpu_decode", "num_workers", "vectorize_getitem"),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Cores in use, of those allowed",
+            lambda examined: measures.used_cores_fraction(examined.rank, examined.facts.host),
+            THRESHOLDS.saturated_cores_fraction,
+            "of the cores",
+            "all busy",
+            series="busy_cores",
+        ),
+        share_signal(
+            "Loading ready to run, no core free",
+            lambda examined: measures.load_share(examined.rank, examined.rank.batches.runqueue_us),
+            THRESHOLDS.runqueue_fraction,
+            "of load time",
+            "waits for a core",
+            series="runqueue_us",
+        ),
+    ),
     turn="last",
     shared=Shared("cores", "need more cores than there are on"),
 )

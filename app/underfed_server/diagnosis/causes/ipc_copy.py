@@ -1,4 +1,4 @@
-"""A loaded batch takes long from its worker to the training loop.
+"""Handing a loaded batch over to the training process takes long: it has many tensors, or large ones.
 
 Receiving is work of the training process: torch shakes hands with the worker once a tensor (sharing strategy
 ``file_descriptor``), and maps and unmaps the shared memory in which the batch lies.
@@ -7,11 +7,10 @@ Receiving is work of the training process: torch shakes hands with the worker on
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import part_of_wait
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 LEAST_FRACTION = 0.05
 """Share of step time from which handing over batches is worth a line: the first of the bands of ``Thresholds``."""
@@ -47,16 +46,13 @@ def _sentence(tensors: int | None, size_bytes: int | None) -> str:
     return f"{what} compared with the step."
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if not examined.workers:
-        return []
-    return [part_of_wait("Handing over loaded batches", examined.wait.delivery, LEAST_FRACTION, is_cause=is_found)]
-
-
 CAUSE = Cause(
     label="slow hand-over",
-    about="Handing a loaded batch over to the training process takes long: it has many tensors, or large ones.",
     find=find,
     cured_by=("fewer_tensors", "num_workers", "sharing_strategy"),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Handing over loaded batches", lambda examined: examined.wait.delivery, LEAST_FRACTION, where=has_workers
+        ),
+    ),
 )

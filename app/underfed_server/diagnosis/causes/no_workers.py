@@ -1,11 +1,10 @@
-"""The training process loads its own batches, so every load adds to the step."""
+"""The training process loads every batch itself (``num_workers=0``), so each load adds to the step."""
 
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import Reading, signal
 from underfed_server.model import Signal
 
 HANDOVER_US = 1_000.0
@@ -34,18 +33,17 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
+def _signal(examined: Examination, is_found: bool) -> Signal | None:
     if examined.workers:
-        return []
-    reading: Reading = "cause" if is_found else "ruled_out"
-    return [signal("Worker processes", evidence.setting("num_workers", 0), "1 or more", reading, "the cause")]
+        return None
+    reading = "cause" if is_found else "ruled_out"
+    return signal("Worker processes", evidence.setting("num_workers", 0), "1 or more", reading, "the cause")
 
 
 CAUSE = Cause(
     label="no workers",
-    about="The training process loads every batch itself (`num_workers=0`), so each load adds to the step.",
     find=find,
     cured_by=("num_workers", "shm_size", "vectorize_getitem"),
-    signals=signals,
+    signals=(_signal,),
     turn="last",
 )

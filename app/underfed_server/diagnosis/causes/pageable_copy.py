@@ -1,4 +1,4 @@
-"""Batches are copied to the device from memory that is not page-locked, and the device waits.
+"""Batches are copied to the GPU from memory that is not page-locked, and the GPU waits for the copy.
 
 Such a copy goes through a buffer of the driver's and cannot run beside the model's work. Its cost is no part of the
 wait for data, it comes after it.
@@ -7,23 +7,19 @@ wait for data, it comes after it.
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import exposed_copy_us
-from underfed_server.diagnosis.signals import under
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 
 def find(examined: Examination) -> Found | None:
     rank, exposed, loader = examined.rank, exposed_copy_us(examined.rank), examined.loader
     if exposed is None or loader is None or loader.settings.get("pin_memory") is not False:
         return None
-    cost = min(1.0, exposed / rank.step_us)
-    if cost < THRESHOLDS.minor_cost_fraction:
-        return None
     return Found(
-        cost,
+        min(1.0, exposed / rank.step_us),
         "Batches are copied to the GPU from pageable memory, and the GPU waits for the copy.",
         [
             Evidence(what="Copy that is not hidden", value=exposed, unit="us", series="h2d_exposed_us"),
@@ -34,22 +30,24 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if not examined.facts.uses_gpu:
-        return []
+def _exposed_share(examined: Examination) -> float | None:
     exposed = exposed_copy_us(examined.rank)
-    share = None if exposed is None else exposed / examined.rank.step_us
-    return [
-        under(THRESHOLDS.watch_fraction, "Copy to the device that is not hidden", "of step time", share, "exposed copy",
-              is_cause=is_found, series="h2d_exposed_us")
-    ]  # fmt: skip
+    return None if exposed is None else exposed / examined.rank.step_us
 
 
 CAUSE = Cause(
     label="pageable copy",
-    about="Batches are copied to the GPU from memory that is not page-locked, and the GPU waits for the copy.",
     find=find,
     cured_by=("non_blocking", "pin_memory", "prefetcher"),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Copy to the device that is not hidden",
+            _exposed_share,
+            THRESHOLDS.watch_fraction,
+            says="exposed copy",
+            series="h2d_exposed_us",
+            where=lambda examined: examined.facts.uses_gpu,
+        ),
+    ),
     is_of_copy=True,
 )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import part_of_wait
-from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Signal
 
 
 def find(examined: Examination) -> Found | None:
     cost, rank, loader = examined.wait.pin, examined.rank, examined.loader
-    if cost is None or loader is None or cost < THRESHOLDS.minor_cost_fraction:
+    if cost is None or loader is None:
         return None
     return Found(
         cost,
@@ -26,17 +23,13 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if not (examined.workers and examined.loader and examined.loader.settings.get("pin_memory")):
-        return []
-    limit = THRESHOLDS.minor_cost_fraction
-    return [part_of_wait("Waiting for the pin thread", examined.wait.pin, limit, is_cause=is_found)]
+def _is_pinned(examined: Examination) -> bool:
+    return bool(examined.workers and examined.loader and examined.loader.settings.get("pin_memory"))
 
 
 CAUSE = Cause(
     label="slow pinning",
-    about="Loaded batches wait for the one thread that copies them into page-locked memory.",
     find=find,
     cured_by=("fewer_tensors", "prefetcher"),
-    signals=signals,
+    signals=(share_signal("Waiting for the pin thread", lambda examined: examined.wait.pin, where=_is_pinned),),
 )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import load_share
-from underfed_server.diagnosis.signals import under
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.40
 """Share of load time from which joining samples is the main part of a load, the rest being spread over reading,
@@ -32,19 +31,19 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    share = load_share(examined.rank, examined.rank.batches.collate_us)
-    return [
-        under(LEAST_SHARE, "Joining samples into batches", "of load time", share, "slow collate", is_cause=is_found,
-              series="collate_us")
-    ]  # fmt: skip
-
-
 CAUSE = Cause(
     label="slow collate",
-    about="Joining samples into a batch is the main part of loading it.",
     find=find,
     cured_by=("vectorize_collate",),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Joining samples into batches",
+            lambda examined: load_share(examined.rank, examined.rank.batches.collate_us),
+            LEAST_SHARE,
+            "of load time",
+            "slow collate",
+            series="collate_us",
+        ),
+    ),
     is_of_loading=True,
 )

@@ -1,14 +1,13 @@
-"""All ranks go in step, and one waits for its input far longer than the others, which wait for it."""
+"""One rank waits for its input far longer than the others, which wait for that rank when they synchronise."""
 
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.bound import STRAGGLER_FRACTION, stragglers
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.ranks import STRAGGLER_FRACTION, stragglers
 from underfed_server.diagnosis.sentence import percent
-from underfed_server.diagnosis.signals import part_of_wait
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 
 def find(examined: Examination) -> Found | None:
@@ -31,19 +30,21 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if len(examined.facts.ranks) < 2:
-        return []
+def _longest_excess(examined: Examination) -> float:
     shares = [rank.stall_fraction for rank in examined.facts.ranks if len(rank.steps)]
-    excess = max(shares) - examined.facts.median_rank.stall_fraction
-    name = "Longest wait of a rank beyond the median"
-    return [part_of_wait(name, excess, STRAGGLER_FRACTION, is_cause=is_found)]
+    return max(shares) - examined.facts.median_rank.stall_fraction
 
 
 CAUSE = Cause(
     label="slow rank",
-    about="One rank waits for its input far longer than the others, which wait for that rank when they synchronise.",
     find=find,
     cured_by=("fix_rank",),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Longest wait of a rank beyond the median",
+            _longest_excess,
+            STRAGGLER_FRACTION,
+            where=lambda examined: len(examined.facts.ranks) > 1,
+        ),
+    ),
 )

@@ -1,18 +1,16 @@
-"""The sampler runs in the training process, and every request for a batch waits for it."""
+"""The sampler chooses the samples of each batch in the training process, and every step waits for it."""
 
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import part_of_wait
-from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 
 def find(examined: Examination) -> Found | None:
     cost, rank = examined.wait.sampler, examined.rank
-    if cost is None or cost < THRESHOLDS.minor_cost_fraction:
+    if cost is None:
         return None
     at_begin = [epoch.sampler_us for epoch in rank.epochs if epoch.sampler_us is not None]
     mean_begin = sum(at_begin) / len(at_begin) if at_begin else None
@@ -28,14 +26,9 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    return [part_of_wait("Sampler time", examined.wait.sampler, THRESHOLDS.minor_cost_fraction, is_cause=is_found)]
-
-
 CAUSE = Cause(
     label="slow sampler",
-    about="The sampler chooses the samples of each batch in the training process, and every step waits for it.",
     find=find,
     cured_by=("faster_sampler",),
-    signals=signals,
+    signals=(share_signal("Sampler time", lambda examined: examined.wait.sampler),),
 )

@@ -1,15 +1,13 @@
-"""A few batches take far longer than the others, which lie ready and wait for their turn."""
+"""A few batches take far longer to load than the rest, and in-order delivery keeps ready ones waiting."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import Tail, load_tail
-from underfed_server.diagnosis.signals import part_of_wait
-from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 TAIL_FACTOR = 2.0
 """The 95th percentile of loads against their median from which load times have a heavy tail (loadtune and pytscope
@@ -22,7 +20,7 @@ loads it is 5 %."""
 
 def find(examined: Examination) -> Found | None:
     cost, tail = examined.wait.held_back, load_tail(examined.rank)
-    if cost is None or tail is None or cost < THRESHOLDS.minor_cost_fraction or not _is_heavy(tail):
+    if cost is None or tail is None or not _is_heavy(tail):
         return None
     longest = float(np.nanmax(examined.rank.batches.load_us))
     return Found(
@@ -42,17 +40,13 @@ def _is_heavy(tail: Tail) -> bool:
     return tail.p95_us >= TAIL_FACTOR * tail.median_us or tail.slowest_share >= TAIL_SHARE
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if not examined.workers:
-        return []
-    name, limit = "Waiting while later batches are ready", THRESHOLDS.minor_cost_fraction
-    return [part_of_wait(name, examined.wait.held_back, limit, is_cause=is_found)]
-
-
 CAUSE = Cause(
     label="slow samples",
-    about="A few batches take far longer to load than the rest, and in-order delivery keeps ready ones waiting.",
     find=find,
     cured_by=("in_order", "prefetch_factor"),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Waiting while later batches are ready", lambda examined: examined.wait.held_back, where=has_workers
+        ),
+    ),
 )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.cause import Cause, Found, Shared
-from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import under
-from underfed_server.diagnosis.storage import describe, storage_place, waits_only_at_first
+from underfed_server.diagnosis.cause import Cause, Found, Shared, share_signal
+from underfed_server.diagnosis.examination import Examination, describe, storage_place, waits_only_at_first
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.25
 """Share of load time blocked on reads that reach storage from which storage is a cause: with less, decoding is what
@@ -41,23 +39,28 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    rank = examined.rank
-    blocked = measures.load_share(rank, rank.batches.blocked_us)
-    return [
-        under(THRESHOLDS.blocked_fraction, "Loading blocked, not computing", "of load time", blocked, "blocked",
-              is_cause=is_found, series="blocked_us"),
-        under(THRESHOLDS.storage_read_fraction, "Reads that reach storage", "of bytes asked for",
-              measures.storage_fraction(rank), "not cached", is_cause=is_found, series="read_bytes"),
-    ]  # fmt: skip
-
-
 CAUSE = Cause(
     label="slow storage",
-    about="Loading is blocked on reads that reach storage, not the page cache.",
     find=find,
     cured_by=("num_workers", "tmpfs"),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Loading blocked, not computing",
+            lambda examined: measures.load_share(examined.rank, examined.rank.batches.blocked_us),
+            THRESHOLDS.blocked_fraction,
+            "of load time",
+            "blocked",
+            series="blocked_us",
+        ),
+        share_signal(
+            "Reads that reach storage",
+            lambda examined: measures.storage_fraction(examined.rank),
+            THRESHOLDS.storage_read_fraction,
+            "of bytes asked for",
+            "not cached",
+            series="read_bytes",
+        ),
+    ),
     turn="first",
     is_of_loading=True,
     shared=Shared("mount", "wait for storage at"),

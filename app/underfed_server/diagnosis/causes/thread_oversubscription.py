@@ -1,4 +1,4 @@
-"""Every worker computes with a thread pool, and together the pools have more threads than there are cores.
+"""Each worker computes with a pool of threads, and together they are more than there are cores.
 
 OpenCV, OpenMP, MKL and torch start as many threads as the machine has cores, in each worker. The time that a load waits
 for a core, and for the threads of its own pool, goes away with one thread a worker.
@@ -9,11 +9,10 @@ from __future__ import annotations
 from statistics import median
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import under
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 OWN_WORKER_THREADS = 3
 """Threads that a worker of torch has by itself: its loop, its queue's feeder, the sharer of file descriptors."""
@@ -57,19 +56,19 @@ def _threads_a_worker(examined: Examination) -> float | None:
     return float(median(known)) if known and examined.workers else None
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if not examined.workers:
-        return []
-    helpers = examined.loads.helpers if _threads_a_worker(examined) is not None else None
-    name, what = "CPU time of further threads in a worker", "of its CPU time"
-    return [under(HELPERS_FRACTION, name, what, helpers, "thread pools", is_cause=is_found)]
-
-
 CAUSE = Cause(
     label="too many threads",
-    about="Each worker computes with a pool of threads, and together they are more than there are cores.",
     find=find,
     cured_by=("threads_per_worker",),
-    signals=signals,
+    signals=(
+        share_signal(
+            "CPU time of further threads in a worker",
+            lambda examined: None if _threads_a_worker(examined) is None else examined.loads.helpers,
+            HELPERS_FRACTION,
+            "of its CPU time",
+            "thread pools",
+            where=has_workers,
+        ),
+    ),
     is_of_loading=True,
 )

@@ -1,13 +1,12 @@
-"""The workers load all the time and cores are free."""
+"""The workers load all the time and cannot keep up with the training loop, though cores are free."""
 
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import under
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 BUSY_FRACTION = 0.85
 """Workers that load this share of the time have no reserve: bursts already make the loop wait."""
@@ -49,18 +48,19 @@ def _sentence(workers: int, *, are_cores_known: bool) -> str:
     return f"{who} keep up with the training loop{'; cores are free' if are_cores_known else ''}."
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if not examined.workers:
-        return []
-    busy = measures.busy_workers_fraction(examined.rank, examined.workers)
-    return [under(BUSY_FRACTION, "Workers busy loading", "of the time", busy, "always busy", is_cause=is_found)]
-
-
 CAUSE = Cause(
     label="too few workers",
-    about="The workers load all the time and cannot keep up with the training loop, though cores are free.",
     find=find,
     cured_by=("num_workers", "shm_size", "vectorize_getitem"),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Workers busy loading",
+            lambda examined: measures.busy_workers_fraction(examined.rank, examined.workers),
+            BUSY_FRACTION,
+            "of the time",
+            "always busy",
+            where=has_workers,
+        ),
+    ),
     turn="last",
 )

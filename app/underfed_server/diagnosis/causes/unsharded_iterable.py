@@ -1,4 +1,4 @@
-"""Every worker goes through the whole iterable data set, so samples are loaded several times.
+"""Every worker goes through the whole iterable data set, so each sample is loaded once by each worker.
 
 It is reported of every run: also a loop that does not wait trains on each sample as many times an epoch as there are
 workers.
@@ -7,10 +7,9 @@ workers.
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import under
-from underfed_server.model import Evidence, Signal
+from underfed_server.model import Evidence
 
 REPEATED_FRACTION = 0.50
 """Of the compared batches, the share that another worker gave too. Workers that share the data out repeat none, and
@@ -38,25 +37,31 @@ def find(examined: Examination) -> Found | None:
 def _repeated_share(examined: Examination) -> float | None:
     """Of the batches that were compared; ``None``: there was nothing to compare."""
     loader = examined.loader
-    if loader is None or not loader.is_iterable or examined.workers < 2:
+    if loader is None or not _is_shared_out(examined):
         return None
     compared, repeated = loader.compared_batches, loader.repeated_batches
     return repeated / compared if compared and repeated is not None else None
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    if examined.workers < 2 or not (examined.loader and examined.loader.is_iterable):
-        return []
-    name, share = "Batches that another worker gave too", _repeated_share(examined)
-    return [under(REPEATED_FRACTION, name, "of those compared", share, "repeated data", is_cause=is_found)]
+def _is_shared_out(examined: Examination) -> bool:
+    """An iterable data set, of which each of several workers should load a share."""
+    return bool(examined.workers > 1 and examined.loader and examined.loader.is_iterable)
 
 
 CAUSE = Cause(
     label="repeated data",
-    about="Every worker goes through the whole iterable data set, so each sample is loaded once by each worker.",
     find=find,
     cured_by=("shard_iterable",),
-    signals=signals,
+    signals=(
+        share_signal(
+            "Batches that another worker gave too",
+            _repeated_share,
+            REPEATED_FRACTION,
+            "of those compared",
+            "repeated data",
+            where=_is_shared_out,
+        ),
+    ),
     turn="first",
     is_of_loading=True,
     at_any_bound=True,

@@ -1,14 +1,12 @@
-"""Each epoch begins with workers that start and a queue that is empty."""
+"""Each epoch starts its workers anew, and waits until their queue is filled."""
 
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found
-from underfed_server.diagnosis.edges import epochs_begun, lasting_share, mean_iterator_us, mean_startup_us
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.signals import part_of_wait
-from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.diagnosis.wait import epochs_begun, lasting_share, mean_iterator_us, mean_startup_us
+from underfed_server.model import Evidence
 
 
 def find(examined: Examination) -> Found | None:
@@ -18,7 +16,7 @@ def find(examined: Examination) -> Found | None:
     if not keeps:
         # With workers kept there would still be a queue to fill; where they are, that is all there is.
         cost *= 1 - lasting_share(rank, loader)
-    if not begun or cost < THRESHOLDS.minor_cost_fraction:
+    if not begun:
         return None
     steps = len(rank.steps) / begun
     if not examined.workers:
@@ -43,15 +41,9 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def signals(examined: Examination, is_found: bool) -> list[Signal]:
-    limit = THRESHOLDS.minor_cost_fraction
-    return [part_of_wait("Beginning an epoch", examined.wait.startup, limit, is_cause=is_found)]
-
-
 CAUSE = Cause(
     label="worker start-up",
-    about="Each epoch starts its workers anew, and waits until their queue is filled.",
     find=find,
     cured_by=("multiprocessing_context", "persistent_workers"),
-    signals=signals,
+    signals=(share_signal("Beginning an epoch", lambda examined: examined.wait.startup),),
 )

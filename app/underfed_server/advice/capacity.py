@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import statistics
 
-from underfed_server.advice import bounds
 from underfed_server.advice.case import Case
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.facts.record import HostShare
+
+SHM_FRACTION = 0.5
+"""Of the free /dev/shm that prefetched batches may fill: others use it too, and a full one kills the run."""
+
+MEMORY_FRACTION = 0.5
+"""Of the memory that is left, what more workers and batches may take: workers grow, and files that are read are
+cached in what is left."""
+
+OPEN_FILES_FRACTION = 0.9
+"""Of the limit on open files, what may be open: the program opens its own, too."""
+
+FILES_A_WORKER = 5
+"""Pipes and sentinels that the training process keeps open for each (5 counted, torch 2.13)."""
 
 
 def fits(case: Case, setting: SimulatedSetting) -> bool:
@@ -36,7 +48,7 @@ def fits_in_shm(case: Case, setting: SimulatedSetting) -> bool:
 def most_batches_in_shm(case: Case) -> int | None:
     """Prefetched batches that fit; ``None``: the size of a batch or of /dev/shm is not known."""
     free, batch = case.facts.host.shm_free_bytes, case.loader.batch_bytes
-    return None if free is None or not batch else int(free * bounds.SHM_FRACTION / batch / case.ranks_on_host)
+    return None if free is None or not batch else int(free * SHM_FRACTION / batch / case.ranks_on_host)
 
 
 def worker_bytes(case: Case) -> int | None:
@@ -60,7 +72,7 @@ def _fits_in_memory(case: Case, workers: int, batches: int) -> bool:
     if left is None:
         return True
     more = max(0, workers) * (worker_bytes(case) or 0) + max(0, batches) * (case.loader.batch_bytes or 0)
-    return more * case.ranks_on_host <= left * bounds.MEMORY_FRACTION
+    return more * case.ranks_on_host <= left * MEMORY_FRACTION
 
 
 def _can_open(case: Case, workers: int, batches: int) -> bool:
@@ -70,4 +82,4 @@ def _can_open(case: Case, workers: int, batches: int) -> bool:
         return True
     by_name = case.loader.settings.get("sharing_strategy") == "file_system"
     tensors = 0 if by_name else max(0, batches) * (case.loader.batch_tensors or 0)
-    return now + max(0, workers) * bounds.FILES_A_WORKER + tensors <= limit * bounds.OPEN_FILES_FRACTION
+    return now + max(0, workers) * FILES_A_WORKER + tensors <= limit * OPEN_FILES_FRACTION

@@ -1,4 +1,4 @@
-"""Reads runs from the store and sets them against the first of them."""
+"""Reads runs from the store and compares each with the first."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from underfed_server.comparison.against import Against
 from underfed_server.comparison.cautions import cautions_of
-from underfed_server.comparison.settings import settings_of
+from underfed_server.comparison.differences import settings_of
 from underfed_server.comparison.side import Side, common_basis, labels_of, measure
 from underfed_server.comparison.wording import Compared, Per, headline
-from underfed_server.diagnosis.ranks import reported_rank
+from underfed_server.diagnosis.bound import reported_rank
 from underfed_server.diagnosis.sentence import no_verdict
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.condense import Asked, condense_steps
@@ -39,7 +39,7 @@ def compare_sides(sides: Sequence[Side]) -> Comparison:
         sentence=headline(baseline, list(zip(others, found, strict=True))),
         basis=basis,
         per=per,
-        runs=[_told(each, baseline, one) for each, one in zip(all_of_them, [None, *found], strict=True)],
+        runs=[_compared_run(each, baseline, one) for each, one in zip(all_of_them, [None, *found], strict=True)],
         cautions=cautions_of(sides, found),
         settings=settings_of(sides),
         ledger=_ledger(sides),
@@ -70,7 +70,7 @@ def _unjudged(run: Run, diagnosis: Diagnosis | None) -> str:
     return reason or f"it has no verdict after {run.steps:,} steps"
 
 
-def _told(one: Compared, baseline: Compared, found: Against | None) -> ComparedRun:
+def _compared_run(one: Compared, baseline: Compared, found: Against | None) -> ComparedRun:
     side, measured = one.side, one.measured
     step_s = measured.pace.step_us / 1e6 if measured else None
     batch = side.batch
@@ -91,8 +91,8 @@ def _told(one: Compared, baseline: Compared, found: Against | None) -> ComparedR
 
 
 def _ledger(sides: Sequence[Side]) -> list[LedgerEntry]:
-    """Each once, though both of the runs tell it."""
+    """Each once, though both of the runs have it."""
     ids = {side.run.run_id for side in sides}
-    told = [entry for side in sides if side.diagnosis for entry in side.diagnosis.ledger]
-    among = [entry for entry in told if {entry.run_id, entry.advice_of} <= ids]
+    known = [entry for side in sides if side.diagnosis for entry in side.diagnosis.ledger]
+    among = [entry for entry in known if {entry.run_id, entry.advice_of} <= ids]
     return list({(entry.advice_of, entry.run_id, entry.change): entry for entry in among}.values())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from underfed_server.advice.settings import SETTINGS
+from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.comparison.side import Side
 from underfed_server.model import ComparedSetting, LoaderInfo, Run, Setting, Unit
 
@@ -31,11 +31,11 @@ class _Row:
 
 
 def settings_of(sides: Sequence[Side]) -> list[ComparedSetting]:
-    """In groups; within one those that matter first, as they are told."""
-    told = [dict(_of_run(side)) for side in sides]
-    rows = dict.fromkeys(row for each in told for row in each)
-    known = [{row.group for row, value in each.items() if value is not None} for each in told]
-    found = [_compared(row, [each.get(row) for each in told], known) for row in rows]
+    """In groups; within one those that matter first."""
+    of_each = [dict(_of_run(side)) for side in sides]
+    rows = dict.fromkeys(row for each in of_each for row in each)
+    known = [{row.group for row, value in each.items() if value is not None} for each in of_each]
+    found = [_compared(row, [each.get(row) for each in of_each], known) for row in rows]
     groups: tuple[Group, ...] = ("loader", "data", "machine", "config", "tags", "software", "command")
     return sorted(found, key=lambda one: (groups.index(one.group), not one.matters))
 
@@ -43,16 +43,18 @@ def settings_of(sides: Sequence[Side]) -> list[ComparedSetting]:
 def _compared(row: _Row, values: list[Setting], known: Sequence[set[Group]]) -> ComparedSetting:
     """``known``: groups of which anything is known, of each run. A version that is not known may be the same."""
     # Of a run without a loader every setting would seem to differ.
-    told = [value for value, groups in zip(values, known, strict=True) if row.group in groups or row.group in OPTIONAL]
+    counted = [
+        value for value, groups in zip(values, known, strict=True) if row.group in groups or row.group in OPTIONAL
+    ]
     if row.group == "software":
-        told = [value for value in told if value is not None]
+        counted = [value for value in counted if value is not None]
     return ComparedSetting(
         name=row.name,
         group=row.group,
         unit=row.unit,
         values=values,
         # True and 1 are equal in Python, and not the same setting.
-        differs=len({(type(value), value) for value in told}) > 1,
+        differs=len({(type(value), value) for value in counted}) > 1,
         matters=row.name in MATTERS.get(row.group, ()),
     )
 
