@@ -90,6 +90,4 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
 def _best(diagnosis: Diagnosis) -> dict[str, Any] | None:
     if not diagnosis.advice:
         return None
-    advice = diagnosis.advice[0]
-    best = BestAdvice.model_validate({name: getattr(advice, name) for name in BestAdvice.model_fields})
-    return best.model_dump(by_alias=True)
+    return diagnosis.advice[0].model_dump(include=set(BestAdvice.model_fields), by_alias=True)
