@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO_FLAGS ?=
+# The tests start hundreds of processes: what they import is compiled once, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 PAGE := frontend/index.html frontend/package-lock.json $(shell find frontend/src 2>/dev/null)
 
 .PHONY: demo test soak check check-python check-page ready system bench faults clean
