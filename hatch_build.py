@@ -51,7 +51,8 @@ class FrontendHook(BuildHookInterface[Any]):
         node, npm = system_node() or wheel_node()
         # `npm run build` starts `vite` by its shebang: the chosen Node must be the one on PATH.
         environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
-        install = [["ci", "--omit=dev", *NPM_FLAGS]] if lacks_packages(self.frontend) else []
+        only_what_builds = [] if (self.frontend / "node_modules").exists() else ["--omit=dev"]
+        install = [["ci", *only_what_builds, *NPM_FLAGS]] if lacks_packages(self.frontend) else []
         for step in (*install, ["run", "build"]):
             finished = subprocess.run([node, npm, *step], cwd=self.frontend, env=environment, check=False)
             if finished.returncode:
@@ -74,7 +75,7 @@ def digest(frontend: Path) -> str:
 
 
 def lacks_packages(frontend: Path) -> bool:
-    """Whether node_modules is missing or older than the lock file; a developer's own, with test tools, is kept."""
+    """Whether node_modules is missing or older than the lock file; a developer's own is renewed with its test tools."""
     installed = frontend / "node_modules" / ".package-lock.json"
     return not installed.is_file() or installed.stat().st_mtime < (frontend / "package-lock.json").stat().st_mtime
 

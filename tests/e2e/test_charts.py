@@ -20,6 +20,8 @@ from underfed_server.terminal.client import Client
 
 RUN = "vit-b16-in1k-aug2"
 """From its sixth epoch on a worker takes twice as long, and the device waits."""
+STACK, READY, BUSY, HEAT = "Stacked step time", "Batches ready", "GPU busy", "Heat map"
+"""How what is said of a chart begins."""
 Picture = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -32,12 +34,17 @@ PLOT = (54, 84)
 def shown(browser: Browser, gallery: Service) -> Iterator[Page]:
     for page in quiet_page(browser, width=1440, height=1000):
         page.goto(f"{gallery.address}/runs/{RUN}")
-        expect(page.locator(".time-panels canvas")).to_have_count(4)
+        for name in (STACK, READY, BUSY, HEAT):
+            expect(chart_of(page, name)).to_be_visible()
         expect(page.get_by_role("heading", name=re.compile("The last"))).to_be_visible()
         page.evaluate("document.fonts.ready.then(() => true)")
         # A run that has stopped is drawn pale: here its colours are what is looked at.
         page.evaluate("document.querySelectorAll('.stale *').forEach(each => { each.style.filter = 'none' })")
         yield page
+
+
+def chart_of(page: Page, name: str) -> Locator:
+    return page.locator(".time-panels").get_by_role("img", name=re.compile(f"^{name}"))
 
 
 def picture(chart: Locator) -> Picture:
@@ -70,7 +77,7 @@ def middle_row(mask: Mask) -> float:
 
 
 def test_a_stack_is_as_high_as_its_parts_are_long(shown: Page) -> None:
-    seen = picture(shown.locator(".time-panels canvas").nth(0))
+    seen = picture(chart_of(shown, STACK))
     for start, end, low, high in ((0.05, 0.2, 0.0, 0.08), (0.6, 0.95, 0.36, 0.50)):
         stretch = part(seen, start, end)
         waits, works = loud(stretch).sum(), near(stretch, COMPUTE).sum()
@@ -80,19 +87,19 @@ def test_a_stack_is_as_high_as_its_parts_are_long(shown: Page) -> None:
 
 
 def test_a_line_goes_where_its_values_go(shown: Page) -> None:
-    seen = picture(shown.locator(".time-panels canvas").nth(1))
+    seen = picture(chart_of(shown, READY))
     early, late = (middle_row(near(part(seen, *where), INK, 60)) for where in ((0.02, 0.2), (0.5, 0.95)))
     assert early < late, "fewer batches are ready: the line lies lower"
 
 
 def test_a_second_line_is_told_apart_without_its_colour(shown: Page) -> None:
-    late = part(picture(shown.locator(".time-panels canvas").nth(2)), 0.4, 0.95)
+    late = part(picture(chart_of(shown, BUSY)), 0.4, 0.95)
     drawn = loud(late).any(axis=0).mean()
     assert 0.4 <= drawn <= 0.85, "it is dashed"
 
 
 def test_a_heat_map_darkens_where_the_batches_are_and_has_its_limit(shown: Page) -> None:
-    seen = picture(shown.locator(".time-panels canvas").nth(3))
+    seen = picture(chart_of(shown, HEAT))
     dark = seen.sum(axis=2) < 400
     left, right = PLOT
     plot = dark[:, left : dark.shape[1] - right]

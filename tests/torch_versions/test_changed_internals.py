@@ -14,10 +14,11 @@ import pytest
 from tests.torch_versions.conftest import Run, run_on
 from tests.torch_versions.drawing import count_batches
 from tests.torch_versions.record import recorded_releases
+from underfed.exchange.ring_format import LATER_COLUMNS
 
 LOADERS = ("fork", "failing", "no workers")
 
-DEVICE = {"gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us"}
+DEVICE = {name for names in LATER_COLUMNS.values() for name in names}
 NO_QUEUE = {"queue_depth"}
 LOAD_FACTS = {"load_us", "cpu_us", "runqueue_us", "blocked_us", "asked_bytes", "read_bytes", "samples", "collate_us"}
 STEP_FACTS = {"data_wait_us", "step_us"}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.app.made_windows import made_stream, made_window, posted
+from underfed.exchange.ring_format import LATER_COLUMNS
 from underfed_server.errors import InvalidError, MalformedError, UnknownVersionError
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.wire import MOST_BATCHES, MOST_STEPS
@@ -134,7 +135,7 @@ def test_a_column_that_does_not_fit_is_named(changes: dict[str, Any], field: str
 
 
 def test_what_is_sampled_may_be_null_in_any_row() -> None:
-    sampled = {name: [None, 5, None] for name in ("gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us")}
+    sampled = {name: [None, 5, None] for names in LATER_COLUMNS.values() for name in names}
     (decoded,) = decode(posted(made_window(steps=[steps(**sampled)]))).steps
     assert {name: getattr(decoded, name) for name in sampled} == sampled
 

@@ -1,11 +1,10 @@
 // @vitest-environment node
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ComparedRun, Comparison } from '../../../src/api/schema'
-import { drawnBy, epochAt, OVERLAYS, type Overlay, overlayOf } from '../../../src/charts/declared/compare'
+import { drawnBy, epochAt, type Overlay, overlayOf } from '../../../src/charts/declared/compare'
 import { readoutAt, valueAt } from '../../../src/charts/declared/declaration'
 import { series, seriesPage, summary } from '../../made'
 import { record, stubBrowser } from '../recording'
-import { knownMetrics } from './known'
 
 beforeAll(stubBrowser)
 
@@ -130,10 +129,6 @@ describe('the chart over all runs', () => {
     expect(readoutAt(BOTH, 25)).toBe('step 25 · a 120 ms')
     expect(valueAt({ at: [0, 10], values: [1, null] }, 10)).toBeNull()
   })
-})
-
-test('only metrics that the service knows are asked for', () => {
-  expect(OVERLAYS.map(({ metric }) => metric).filter(metric => !knownMetrics().includes(metric))).toEqual([])
 })
 
 test('the last epoch is taken to be as long as the one before it', () => {
