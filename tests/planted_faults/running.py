@@ -55,6 +55,8 @@ class Suite:
         left_out = ("PYTHONPATH", "VIRTUAL_ENV")
         self._environment = {name: value for name, value in os.environ.items() if name not in left_out}
         self._environment["PATH"] = f"{scratch.python.parent}{os.pathsep}{os.environ['PATH']}"
+        # A fault of the same length, planted within the second in which the file was compiled, would not be seen.
+        self._environment["PYTHONDONTWRITEBYTECODE"] = "1"
         self._warm = subprocess.Popen(
             [str(scratch.python), "-m", "tests.planted_faults.warm"],
             cwd=scratch.root, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
