@@ -64,7 +64,7 @@ class Ingest:
 
     async def _take(self, scope: Scope, receive: Receive) -> Ack:
         if scope["method"] != "POST":
-            raise MethodNotAllowedError(f"{scope['method']} is not for {PATH}; POST windows to it", allow="POST")
+            raise MethodNotAllowedError(f"{PATH} does not take {scope['method']}; POST windows to it", allow="POST")
         headers: Headers = dict(scope["headers"])
         project = _permitted(scope[PERMISSION]).project
         encoding = _checked(headers)

@@ -18,7 +18,8 @@ from underfed_server.model import Evidence, Refusal
 
 MANY_TENSORS = 1_000
 TINY_BYTES = 64 << 10
-"""In a batch, so many so small: each is page-locked by a call of its own, which costs more than it saves."""
+"""With so many tensors of at most this mean size in a batch, page-locking each by its own call costs more than it
+saves."""
 
 
 def consider(case: Case) -> Offer | Refusal | None:
