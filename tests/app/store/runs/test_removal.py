@@ -90,7 +90,7 @@ def test_after_ten_minutes_it_is_forgotten_in_pieces_until_nothing_is_left(
     monkeypatch.setattr(removal, "ROWS_AT_ONCE", 2)
     ended.delete_run("run-1")
     clock.advance(minutes=11)
-    with pytest.raises(NotFoundError, match="forgotten 10 minutes after"):
+    with pytest.raises(NotFoundError, match="kept for 10 minutes"):
         ended.restore_run("run-1")
     assert forget_all(ended) > 3
     assert rows_left(ended) == {}
