@@ -30,7 +30,7 @@ export const team = {
   hits: 'How accurate the predictions were',
   hitColumns: ['Advice', 'Observed', 'Within the interval', 'Median error'],
   allAdvice: 'all',
-  noHits: 'No run has followed any advice yet. The command that tries it stands beside the advice on the run’s page.',
+  noHits: 'No run has followed any advice yet. The command to try it is on the run’s page.',
   within: (inside: number, predicted: number) => (predicted === 0 ? '–' : `${inside} of ${predicted}`),
   more: (count: number) => `${count} more in the table`,
 }
