@@ -77,7 +77,7 @@ SICK: dict[str, tuple[Checkup, str]] = {
 
 
 @pytest.mark.parametrize(("found", "words"), SICK.values(), ids=SICK)
-def test_what_hurts_a_loader_is_named_alone(found: Checkup, words: str) -> None:
+def test_only_what_slows_a_loader_is_warned_of(found: Checkup, words: str) -> None:
     (warning,) = warnings_of(found)
     assert words in warning
 

@@ -62,7 +62,7 @@ def test_what_was_overwritten_is_counted_and_the_newest_kept(ring: tuple[RingWri
     assert numbers(drain(reader)) == [101]
 
 
-def test_the_slots_that_the_writer_comes_to_next_are_given_up(ring: tuple[RingWriter, RingReader]) -> None:
+def test_the_slots_that_the_writer_comes_to_next_are_not_read(ring: tuple[RingWriter, RingReader]) -> None:
     writer, reader = ring
     for number in range(1, 17):
         writer.write(number)

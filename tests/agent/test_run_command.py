@@ -444,7 +444,7 @@ def test_settings_that_came_to_no_loader_are_told_of(
     assert launch.read_reports(tmp_path) == {launch.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
 
 
-def test_news_have_a_bound(tmp_path: Path) -> None:
+def test_reports_have_a_bound(tmp_path: Path) -> None:
     environ = {launch.LAUNCH: str(tmp_path)}
     for number in range(5000):
         launch.report(environ, launch.RECORDING, f"run-{number}")
@@ -452,7 +452,7 @@ def test_news_have_a_bound(tmp_path: Path) -> None:
     assert (tmp_path / launch.RECORDING).stat().st_size < 2 * launch.REPORT_BYTES
 
 
-def test_news_without_a_launcher_are_lost_in_silence(tmp_path: Path) -> None:
+def test_reports_without_a_launcher_are_dropped_silently(tmp_path: Path) -> None:
     launch.report({}, launch.TORCH)
     launch.report({launch.LAUNCH: str(tmp_path / "gone")}, launch.TORCH)
     assert launch.read_reports(tmp_path / "gone") == {}

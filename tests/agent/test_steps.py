@@ -307,7 +307,7 @@ def test_at_the_end_nothing_is_held_back() -> None:
     assert steps_of(loader).step_us == [None]
 
 
-def test_drawing_indices_is_told_per_step_unless_nobody_could_see_it() -> None:
+def test_sampler_time_is_reported_per_step_unless_it_was_not_measured() -> None:
     loader = LoaderSteps("train", never)
     loader.begin_epoch(begun())
     for index in range(3):

@@ -261,7 +261,7 @@ def outcome(workers: Workers) -> list[tuple[int | None, int | None, str | None]]
     return [(each.start_us, each.end_us, each.ended) for each in workers.take()]
 
 
-def test_a_last_word_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
+def test_a_last_record_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
     workers = one_worker()
     workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0)])
     workers.sample(20, lambda: True)
@@ -306,7 +306,7 @@ def test_a_worker_that_goes_while_the_training_ends_has_not_died(process: subpro
         (End("crashed", "killed by SIGKILL", -9), False, None),
     ],
 )
-def test_the_last_words_of_the_training_tell_which_worker_died(
+def test_the_exit_reason_of_the_training_names_the_worker_that_died(
     end: End, is_end_marked: bool, expected: str | None, process: subprocess.Popen[bytes]
 ) -> None:
     workers = one_worker()

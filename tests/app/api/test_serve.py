@@ -150,7 +150,7 @@ def test_a_second_service_on_the_same_file_is_refused(running: tuple[Service, Pa
         (["--db", "sqlite:////proc/nowhere/underfed.db"], "data cannot be kept in /proc/nowhere"),
     ],
 )
-def test_what_cannot_be_is_said_in_a_sentence(
+def test_an_invalid_argument_is_refused_in_a_sentence(
     database: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

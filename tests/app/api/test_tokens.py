@@ -126,7 +126,7 @@ def test_a_token_ends_when_it_was_said_to(application: Application, monkeypatch:
     ],
 )
 @pytest.mark.reads
-def test_a_token_that_cannot_be_is_refused_by_name(application: Application, asked: dict[str, Any], field: str) -> None:
+def test_an_invalid_token_is_refused_by_name(application: Application, asked: dict[str, Any], field: str) -> None:
     refused = visitor(application, ROOT).post("/api/v1/tokens", json={"name": "x", "scopes": ["view"]} | asked)
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, field)
 
@@ -288,7 +288,7 @@ def test_an_empty_secret_is_nobodys(application: Application, sent: dict[str, st
     assert visitor(application).get("/api/v1/runs", headers=sent).status_code == 401
 
 
-def test_whom_the_tables_would_have_to_tell_of_is_asked_to_come_later(
+def test_an_unknown_secret_is_asked_to_come_later_while_tables_cannot_be_read(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object) -> access_tokens.Known:

@@ -132,7 +132,7 @@ def test_where_the_host_waits_for_the_device_in_every_step_the_idle_time_says_al
     assert np.mean(recorded.idle) == 5_000
 
 
-def test_no_step_lost_nothing_that_could_be_said() -> None:
+def test_without_a_step_the_loss_is_not_known() -> None:
     nothing = np.empty(0)
     assert input_lost_us(nothing, nothing, 0.0, nothing, nothing) is None
 

@@ -55,7 +55,7 @@ def in_a_terminal(victim: Victim, *arguments: str) -> str:
 
 
 @on_sqlite_alone
-def test_a_terminal_takes_no_orders_from_an_agent(victim: Victim) -> None:
+def test_text_from_an_agent_does_not_control_the_terminal(victim: Victim) -> None:
     hostile_run(victim)
     for arguments in (("runs",), ("show", "run-1")):
         shown = in_a_terminal(victim, *arguments)

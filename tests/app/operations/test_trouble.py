@@ -114,7 +114,7 @@ def test_a_disk_that_becomes_read_only_is_said_and_survived(application: Applica
 
 
 @on_sqlite_alone
-def test_who_asks_cannot_be_found_out_either(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_token_cannot_be_looked_up_either(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("SELECT", {}, sqlite3.OperationalError("disk I/O error"))
 

@@ -36,11 +36,11 @@ def asked_of(store: Store) -> list[str]:
     return statements
 
 
-def test_what_rests_is_not_put_together_again(resting: Store) -> None:
+def test_lines_of_unchanged_runs_are_not_built_again(resting: Store) -> None:
     assert not any("FROM rank" in statement for statement in asked_of(resting))
 
 
-def test_what_changed_just_now_is(store: Store) -> None:
+def test_a_line_of_a_run_that_just_changed_is_built_again(store: Store) -> None:
     post(store, made_stream(3))
     listed(store)
     assert any("FROM rank" in statement for statement in asked_of(store))

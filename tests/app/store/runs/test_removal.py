@@ -164,7 +164,7 @@ def test_several_processes_forget_a_run_together(
 
 
 @on_postgresql_alone
-def test_what_another_process_is_at_is_left_to_it(ended: Store, clock: WallClock) -> None:
+def test_a_run_that_another_process_removes_is_left_to_it(ended: Store, clock: WallClock) -> None:
     ended.delete_run("run-1")
     clock.advance(minutes=11)
     before = rows_left(ended)
