@@ -1,4 +1,5 @@
-"""``--apply``: what was advised for a run is asked of the service; what cannot be set is refused before all else."""
+"""``--apply``: the advice for a run is requested from the service; what cannot be set is refused before the command
+starts."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ S = 1_000_000_000
 
 
 class Host:
-    """Time as the test lets it pass, and how often a collector was started."""
+    """Time moved by the test, and how often a collector was started."""
 
     def __init__(self, run_directory: Path) -> None:
         self.run_directory = run_directory

@@ -1,4 +1,4 @@
-"""``watch``, ``init`` and ``finish``: loud before training, quiet in it, and nothing at import."""
+"""``watch``, ``init`` and ``finish``: errors before training, none during it, and nothing at import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``underfed doctor``: what it prints fits a terminal, what hurts is named, and what cannot be known is not made up."""
+"""``underfed doctor``: what it prints fits a terminal, problems are named, and unknown values are not guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``underfed run``: the command behaves as it does without, and a run tells of it where nothing was measured."""
+"""``underfed run``: the command behaves as it does without, and is recorded as a run even where nothing was
+measured."""
 
 from __future__ import annotations
 
@@ -140,7 +141,7 @@ def test_files_that_were_handed_down_reach_it() -> None:
 
 
 def test_it_starts_with_no_signal_blocked_or_ignored() -> None:
-    """But for those that were so before us, and two of the C library's own that it ignores in all it starts."""
+    """Except those that were so before us, and two of the C library's own."""
 
     def masks(shown: bytes) -> list[int]:
         return [int(line.split()[1], 16) & ~(3 << 31) for line in shown.splitlines()]
@@ -320,7 +321,7 @@ def test_a_run_is_called_as_its_python_program(command: str, name: str) -> None:
     assert name_of(command.split()) == name
 
 
-# A run tells of a command in which nothing was measured.
+# A command in which nothing was measured is recorded as a run.
 
 
 def unseen_run(service: Service, *command: str, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The spool: what was appended is read in order and forgotten when acknowledged, whatever happens in between."""
+"""The spool: what was appended is read in order and dropped when acknowledged, whatever happens in between."""
 
 from __future__ import annotations
 

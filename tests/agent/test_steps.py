@@ -232,7 +232,7 @@ def ahead(batches: int, *, waits_us: int = 10, work_us: int = 90) -> LoaderSteps
 def test_a_request_ahead_belongs_to_the_step_that_waited_for_it() -> None:
     loader = ahead(4)
     steps = steps_of(loader)
-    # The first step waits for two batches; the last one for the word that there are no more, and nobody sees its end.
+    # The first step waits for two batches; the last one for the end of the epoch, and its own end is not recorded.
     assert steps.data_wait_us == [20, 10, 10, 1]
     assert steps.step_us == [110, 100, 100, None]
     assert (steps.start_us, steps.first_step_index, steps.batch_index) == (100, 0, None)

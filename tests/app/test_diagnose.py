@@ -1,4 +1,5 @@
-"""Judging through the store: what is saved, when advice is made anew, and what later runs tell earlier ones."""
+"""Judging through the store: what is saved, when advice is computed again, and what later runs show of earlier
+advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is deployed is what there is: compose file, image, proxy, alerts and dashboard name real things."""
+"""Deployment files match the product: compose file, image, proxy, alerts and dashboard name what exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents write is drawn as text by the real page: nothing of it runs, loads, or turns what stands beside it."""
+"""What agents write is drawn as text by the real page: nothing of it runs, loads, or changes text beside it."""
 
 from __future__ import annotations
 

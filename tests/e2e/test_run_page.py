@@ -1,4 +1,4 @@
-"""The page of a run in a real browser: every state, its address, what is taken out of it, the keyboard."""
+"""The page of a run in a real browser: every state, its address, exports, the keyboard."""
 
 from __future__ import annotations
 

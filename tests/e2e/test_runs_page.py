@@ -1,4 +1,4 @@
-"""Runs are searched, selected, put away, deleted and brought back in a real browser."""
+"""Runs are searched, selected, archived, deleted and restored in a real browser."""
 
 from __future__ import annotations
 

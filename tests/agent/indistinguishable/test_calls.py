@@ -60,7 +60,7 @@ class CountedStream(IterableDataset[Tensor]):
 
 
 class CountedSampler(SequentialSampler):
-    """Notes each index at the moment it is drawn."""
+    """Notes when each index is sampled."""
 
     def __init__(self, dataset: Counted) -> None:
         super().__init__(dataset)

@@ -20,7 +20,7 @@ from underfed_server.store.writing.streams import StreamKey
 
 
 def judge_three(store: Store) -> None:
-    """As their windows say."""
+    """Batch sizes as in the windows."""
     for seed, run_id in enumerate(("run-1", "run-2", "run-3")):
         post(store, made_stream(20, run_id=run_id, seed=seed))
         Diagnoser()(store, run_id)

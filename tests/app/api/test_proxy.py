@@ -1,4 +1,4 @@
-"""A proxy in front of the service: its word counts from the configured addresses, and from nowhere else."""
+"""A proxy in front of the service: its headers are trusted from the configured addresses only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a project may say of its own retention, and what the answers say of rows that are gone."""
+"""What a project may set as its retention, and what answers say of deleted rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_project_without_a_policy_has_the_services(client: TestClient, store: 
 def test_a_projects_policy_is_stored_whole(client: TestClient) -> None:
     assert put(client, retain_us=30 * 24 * HOUR_US, max_bytes=10**9, precision_bits=8)["precision_bits"] == 8
     assert client.get(PATH).json()["retain_us"] == 30 * 24 * HOUR_US
-    # In place of all that it said before.
+    # Replaces all that it set before.
     answer = put(client, max_bytes=0)
     assert [answer[name] for name in ("retain_us", "max_bytes", "precision_bits")] == [None, 0, None]
 

@@ -1,4 +1,4 @@
-"""The routes of runs: their shapes, and every refusal in one."""
+"""The routes of runs: the shapes of answers and refusals."""
 
 from __future__ import annotations
 

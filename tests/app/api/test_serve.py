@@ -157,7 +157,7 @@ def test_an_invalid_argument_is_refused_in_a_sentence(
     arguments: list[str],
     said: str,
 ) -> None:
-    # It would take over the log of this process for good.
+    # It would replace the logging of this process for good.
     monkeypatch.setattr(serving, "start_logging", lambda *_: None)
     assert serve(["--port", "0", "--db", f"sqlite:///{database}", *arguments]) == 1
     output = capsys.readouterr().err

@@ -206,7 +206,7 @@ def test_an_open_service_makes_tokens_for_the_day_it_is_no_longer_open(tmp_path:
 def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(
     tmp_path: Path, database_url: str, left: dict[str, Any] | None
 ) -> None:
-    """``left``: a token that cannot make others of every project."""
+    """``left``: a token that cannot create tokens for every project."""
     first = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
     assert first.new_token is not None
     if left is not None:
@@ -222,7 +222,7 @@ def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(
 
 @pytest.fixture
 def within_s(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> float:
-    """In which what ended in one process has to have ended in another: for ever, but where a test asks for less."""
+    """Seconds within which a revocation reaches other processes: unlimited, unless a test sets fewer."""
     monkeypatch.setattr(granting, "LOOKED_UP_APART_S", 0.0)
     return float(getattr(request, "param", 60.0))
 

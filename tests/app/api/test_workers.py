@@ -1,4 +1,4 @@
-"""What is told of each worker: its lives, its memory and whether that grows, its threads; also without a batch."""
+"""What the API shows of each worker: its lives, memory, growth and threads; also without a batch."""
 
 from __future__ import annotations
 

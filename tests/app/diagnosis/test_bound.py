@@ -1,4 +1,4 @@
-"""What a run is bound by, when it is left alone, and that a running one does not change its mind back and forth."""
+"""What a run is bound by, when it gets no verdict of a bound, and that a running run's verdict does not flap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wait taken apart, held against what the same loop loses without the sickness."""
+"""The parts of the wait, compared with what the same loop loses without the injected fault."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def wait_parts_add_up(facts: RunFacts) -> None:
 
 
 def any_loop(random: np.random.Generator) -> Played:
-    """Some loop, sick in several ways at once."""
+    """A loop with several faults at once."""
     return Played(
         load_ms=list(random.lognormal(3, random.uniform(0, 1.5), 97)),
         work_ms=random.uniform(0.5, 60),

@@ -1,4 +1,4 @@
-"""``underfed runs``, ``show`` and ``compare`` against a real service: what they print, and how they say they cannot."""
+"""``underfed runs``, ``show`` and ``compare`` against a real service: what they print, and their error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOKEN = "a-token-of-the-tests"
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """Behind the service that the commands talk to."""
+    """The store behind the service that the commands talk to."""
     settings = settings_for(tmp_path, token=TOKEN)
     application = create_app(settings)
     with serving(application, settings) as address:

@@ -1,4 +1,4 @@
-"""Runs that are put away: out of the list, its counts and the week, until somebody asks for them."""
+"""Archived runs: out of the list, its counts and the week, unless requested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from underfed_server.store.store import Store
 
 @pytest.fixture
 def two(store: Store, clock: WallClock) -> Store:
-    """``kept``, and ``away``, which was put away."""
+    """``kept``, and ``away``, which was archived."""
     for run_id in ("kept", "away"):
         end = {"end_us": 3_600_000_000, "end": {"status": "finished"}}
         post(store, [made_window(0, run_id=run_id, run=RUN | {"name": run_id}, **end)])

@@ -1,4 +1,4 @@
-"""What the list says of a run is kept while nothing happens to it, and never longer."""
+"""The list's line of a run is cached while the run does not change, and never longer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from underfed_server.store.store import Store
 
 @pytest.fixture
 def resting(store: Store, clock: WallClock) -> Store:
-    """``run-1`` was listed while nothing happened to it."""
+    """``run-1`` was listed and has not changed since."""
     post(store, made_stream(3))
     store.save_diagnosis(made_diagnosis())
     clock.advance(seconds=20)

@@ -1,4 +1,4 @@
-"""Deleting a run: nobody sees it, it can be had back for ten minutes, and then nothing is left of it."""
+"""Deleting a run: it is hidden, can be restored for ten minutes, and is then removed for good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is beyond its age or size gives up its single rows, and nothing else."""
+"""Of what is beyond its age or size single rows are deleted, and nothing else."""
 
 from __future__ import annotations
 

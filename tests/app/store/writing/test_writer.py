@@ -1,4 +1,4 @@
-"""One thread writes; who is answered has it on disk; one bad write spoils no other."""
+"""One thread writes; what is acknowledged is on disk; one failed write affects no other."""
 
 from __future__ import annotations
 
