@@ -60,8 +60,7 @@ def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[
 
 
 def collect(run_directory: Path, data_directory: Path) -> None:
-    """Read the rings of an ended run into its spool. Runs that go on, have a collector or are another host's are
-    left."""
+    """Read the rings of an ended run into its spool. Runs that go on, are served or are another host's are skipped."""
     origins = [read_facts(path / run_files.RUN, Origin) for path in run_files.rank_directories(run_directory)]
     if any(origin.hostname != platform.node() for origin in origins):
         return

@@ -66,8 +66,7 @@ def parent(pid: int) -> int | None:
 
 
 def environment(pid: int) -> dict[str, str] | None:
-    """The variables that it was started with. Variables that it set itself are not included. Another user's are
-    hidden."""
+    """The variables that it was started with, without those that it set itself. Another user's are hidden."""
     try:
         content = (PROC / str(pid) / "environ").read_bytes()
     except OSError:

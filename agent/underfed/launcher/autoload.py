@@ -26,8 +26,7 @@ STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
 
 
 class Finder:
-    """First on ``sys.meta_path``. It lets the other finders find the awaited modules, and is called once these are
-    loaded."""
+    """First on ``sys.meta_path``. Other finders find the awaited modules; once these are loaded, it is called."""
 
     def __init__(self) -> None:
         self.awaited: dict[str, After] = {DATALOADER: hook_dataloader, STATEFUL: hook_stateful}

@@ -69,8 +69,7 @@ class Replay:
         self._say = say
         self._now = now
         self._pid: int | None = None
-        """Pid of the process that began. A process forked later does not replay; one forked before has its own
-        replay."""
+        """Pid of the process that began. One forked later does not replay; one forked before has its own replay."""
         self._training = TrainingLoaders()
         self._feeds: list[Feed] = []
 

@@ -66,8 +66,7 @@ _templates: dict[tuple[CodeType, Around | AtCall], CodeType | None] = {}
 
 
 def splice(function: Any, seam: Around | AtCall, hooks: object) -> Spliced | None:
-    """Put calls of the methods of ``hooks`` into ``function``; ``None``: that is impossible, and nothing was
-    changed."""
+    """Put calls of the methods of ``hooks`` into ``function``; ``None``: impossible, and nothing was changed."""
     if not isinstance(function, FunctionType):
         return None
     original = function.__code__

@@ -38,8 +38,7 @@ class Offer:
     simulated: SimulatedSetting | None = None
     """What is simulated for the gain."""
     gain: Prediction | Gain | str | None = None
-    """The gain where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show
-    it."""
+    """Gain where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show it."""
     assumption: str | None = None
     """What a gain that is not simulated rests on."""
     ceiling: float | None = None

@@ -1,5 +1,4 @@
-"""Runs before every route: identifies the caller, and admits requests that are well formed and within the rate
-limits."""
+"""Runs before every route: identifies the caller, and admits well-formed requests within the rate limits."""
 
 from __future__ import annotations
 

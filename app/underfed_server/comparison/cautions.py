@@ -13,8 +13,7 @@ MODEL_KEYS = frozenset({"model", "model_name", "arch", "architecture", "net", "n
 """Last words of configuration keys by which jobs name their model."""
 
 COMPUTE_FACTOR = 1.25
-"""Runs of one model on one GPU compute for equally long in a step; noise and shared cores seldom cause a larger
-factor."""
+"""Runs of one model on one GPU compute equally long per step; noise and shared cores seldom exceed this factor."""
 
 
 def cautions_of(sides: Sequence[Side], found: Sequence[Against | None]) -> list[Caution]:

@@ -135,8 +135,7 @@ def find_level(fraction: float) -> Level:
 
 
 def _host_idle(rank: RankFacts, transfer: float) -> float | None:
-    """GPU-Util is the share of time in which any kernel ran. Idle time that follows from waits which delayed the host
-    counts as input's."""
+    """GPU-Util is the share of time in which any kernel ran. Idle time after waits that delayed the host is input's."""
     if not rank.has_device_clock or rank.gpu_util is None:
         return None
     by_input = max(rank.stall_fraction, input_lost_fraction(rank) or 0.0)

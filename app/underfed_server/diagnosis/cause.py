@@ -46,8 +46,7 @@ class Cause:
     cured_by: tuple[ChangeName, ...]
     signals: tuple[ReadSignal, ...] = ()
     turn: Literal["first", "usual", "last"] = "usual"
-    """When it takes its share of the loading: causes that name a reason come before those that say how much is loaded
-    at once."""
+    """When it takes its share of loading: causes that name a reason first, how much is loaded at once last."""
     is_of_loading: bool = False
     """It explains a share of the loading by itself. What these leave goes to the number of workers and the CPU."""
     is_of_copy: bool = False

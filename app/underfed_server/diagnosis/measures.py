@@ -129,8 +129,7 @@ def throughput_pressure(rank: RankFacts, num_workers: int) -> float | None:
 
 
 def recoverable_share(rank: RankFacts, host: HostShare, loading: float) -> float:
-    """The part of the wait for loading (a fraction of step time) that loading beside the step on all usable cores
-    recovers.
+    """Part of the wait for loading (a fraction of step time) recovered by loading beside the step on all usable cores.
 
     A step is then limited by its own work or by all CPU work there is; 1 where CPU time or cores are not known.
     """

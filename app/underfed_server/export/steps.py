@@ -17,8 +17,7 @@ STRETCH = 4_096
 """Rows in a chunk, so that most chunks are read once or twice."""
 
 MOST_PENDING = 16_384
-"""Most batches kept that no step has taken yet. A loader prefetches far fewer; without workers only some are
-measured."""
+"""Most kept batches that no step has taken yet. A loader prefetches fewer; without workers only some are measured."""
 
 STEP_COLUMNS, BATCH_COLUMNS = tuple(RECORDED["steps"]), tuple(RECORDED["batches"])
 OF_BATCHES = tuple(name for name in BATCH_COLUMNS if name not in ("epoch_index", "batch_index"))

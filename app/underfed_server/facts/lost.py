@@ -43,8 +43,7 @@ def input_lost_us(
 
 
 def _work_of_all(work: Column, idle: Column, rest: Column) -> Column:
-    """Steps whose work was not seen are taken to do as much as the others; in a timed one it ended before the rest
-    did."""
+    """Steps whose work was not seen count as doing the others' mean; in a timed one it ended before the rest did."""
     mean = float(np.nanmean(work))
     assumed = np.where(np.isfinite(idle), np.minimum(mean, rest), mean)
     return np.where(np.isfinite(work), work, assumed)

@@ -67,8 +67,7 @@ def places(one: TeamRun) -> Iterator[Place]:
 
 
 def is_together(one: TeamRun, other: TeamRun) -> bool:
-    """Whether they ran at the same time. Judged steps are a run's newest: those of the run that ended first lie in
-    both."""
+    """Whether they ran at the same time. Judged steps are a run's newest: both have those of the first to end."""
     both = min(one.ended_at, other.ended_at) - max(one.started_at, other.started_at)
     shorter = min(one.ended_at - one.started_at, other.ended_at - other.started_at)
     return both > timedelta() and both >= TOGETHER_FRACTION * shorter

@@ -56,8 +56,7 @@ class RankStorage:
     def sample_costly(
         self, at_us: int, readers: Mapping[int, Sequence[int]], paths: Mapping[int, Sequence[str]]
     ) -> bool:
-        """Look at one process of one loader that is due. ``readers``: by loader, pids of processes that read its
-        data."""
+        """Look at one process of one loader that is due. ``readers``: by loader, pids of its reading processes."""
         for index, pids in readers.items():
             loader = self._loaders.setdefault(index, LoaderStorage())
             if at_us >= loader.due_us and (pids or loader.paths != paths.get(index, ())):

@@ -51,8 +51,7 @@ def _disks(names: Iterable[str]) -> frozenset[str]:
 
 
 def _networks(names: Iterable[str]) -> frozenset[str]:
-    """Physical interfaces: a bridge, bond or tunnel would count bytes again. A container has none; then all but
-    loopback."""
+    """Physical ones: a bridge, bond or tunnel would count bytes again. A container has none; then all but loopback."""
     outside = [name for name in names if name != "lo" and not name.startswith("lo0")]
     real = [name for name in outside if (SYS / "class/net" / name / "device").exists()]
     return frozenset(real or outside)

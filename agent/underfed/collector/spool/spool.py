@@ -41,8 +41,7 @@ class Spool:
         segment, offset = progress.get("position", (0, 0))
         self._position: tuple[int, int] = segment, offset
         self.dropped: Counter[str] = Counter(progress.get("dropped"))
-        """Windows of each stream that no disk took, that the bound pushed out unsent, or that are gone with their
-        files."""
+        """Windows of each stream that no disk took, that the bound removed unsent, or whose files are gone."""
         self._holes: set[str] = set()
         self.rejected: Counter[str] = Counter(progress.get("rejected"))
         self.resume: dict[str, Mapping[str, Any]] = dict(progress.get("resume", {}))

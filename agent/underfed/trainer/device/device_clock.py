@@ -99,8 +99,7 @@ def new_span(source: EventSource, stream: Stream) -> Span:
 
 
 class DeviceClock:
-    """The device clock of one loader. Writes a DEVICE record for each step that ``left()`` announced, a few steps
-    later.
+    """Clock of one loader. Writes a DEVICE record for each step that ``left()`` announced, a few steps later.
 
     Used by one thread. A step that is not timed costs 0.2 µs, a timed one two recordings, one or two queries of
     streams, and later two queries of events. The clocks of one device share its events.
@@ -207,8 +206,7 @@ class DeviceClock:
         self._free.append(finished)
 
     def _stop(self, error: Exception) -> None:
-        """An error of the device persists, and reaches the user at one of the program's own calls. Here it ends the
-        clock."""
+        """An error of the device persists and reaches the user at a call of the program. Here it ends the clock."""
         self.errors += 1
         self.reason = reason_of(error)
         if self._finished is not None:

@@ -23,15 +23,14 @@ STEP_CAPACITY = 4096
 """Records in a step ring, 256 KB: a second of steps of 250 µs, and the collector drains four times a second."""
 
 KEPT_ITERATORS = 4
-"""Rings of workers of older iterators are removed, drained or not: the number of files is bounded without a
-collector."""
+"""Rings of workers of older iterators are removed, drained or not: files are bounded without a collector."""
 
 EARLY_STEPS = 32
 """A loader's first steps are all measured closely, so that a short run has evidence too."""
 
 MEASURING_SHARE = 500
-"""Later measuring how batches are loaded takes at most 1 / this of the training's time. One batch
-takes from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
+"""Later measuring how batches are loaded takes at most 1 / this of the training's time. One batch takes
+from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
 
 SAMPLED_OVERHEAD = 61
 """Of the steps that are not measured closely, in every 61st our own time on the training thread is measured. A prime

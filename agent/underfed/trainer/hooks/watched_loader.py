@@ -68,8 +68,7 @@ class WatchedLoader:
         ensure_collector(self.directory.parent, self.guard)
 
     def device_clock(self) -> DeviceClock | None:
-        """The loader's device clock once the device is in use; until then, and after its error, the reason is
-        reported."""
+        """The loader's device clock, once its device is in use; until then, or after an error, reports why not."""
         reason = device_reason() if self.clock is None else self.clock.reason
         no_copies = NOT_PREFETCHED if reason is None and not self.is_prefetched else reason
         self.lacks({**dict.fromkeys(DEVICE_FACTS, reason), **dict.fromkeys(COPY_FACTS, no_copies)})

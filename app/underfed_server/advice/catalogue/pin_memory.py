@@ -18,8 +18,7 @@ from underfed_server.model import Evidence, Refusal
 
 MANY_TENSORS = 1_000
 TINY_BYTES = 64 << 10
-"""With so many tensors of at most this mean size in a batch, page-locking each by its own call costs more than it
-saves."""
+"""With so many tensors of this mean size in a batch, a call to page-lock each costs more than it saves."""
 
 
 def consider(case: Case) -> Offer | Refusal | None:

@@ -19,8 +19,7 @@ from underfed_server.measurements import RATES
 from underfed_server.store.databases import tables
 
 WINDOWS = 4
-"""Windows read of each rank. One lasts a second, up to four where more than two ranks share a host; two samples are at
-least a second apart."""
+"""Windows of a second, or of up to four where more than two ranks share a host: two samples are a second apart."""
 
 GOOD_FOR = timedelta(seconds=2)
 """How long a reading is reused: the page does not poll more often."""

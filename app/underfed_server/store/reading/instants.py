@@ -36,8 +36,7 @@ def instant_at(reader: Reader, tracks: Sequence[Track], index: int) -> float | N
 
 
 def span_of(reader: Reader, steps: Sequence[Track], first: int, after: int | None) -> tuple[float | None, float | None]:
-    """From step ``first`` until step ``after`` began, on the run's clock. ``None``: no bound; infinite: no such
-    step."""
+    """From step ``first`` until step ``after`` began, on the run clock. ``None``: no bound; infinite: no such step."""
     if first == 0 and after is None:
         return None, None
     began = instant_at(reader, steps, first)

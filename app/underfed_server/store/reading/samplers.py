@@ -34,8 +34,7 @@ class Samplers:
         return next((each for each in self._neighbours(rank) if each in self.sampling_hosts), rank)
 
     def gpus(self, rank: int) -> list[tuple[int, int]]:
-        """``(sampled by, GPU index)`` of the GPUs that ``rank`` samples, else of its own, which another rank
-        samples."""
+        """``(sampled by, GPU index)`` of GPUs that ``rank`` samples, else of its own, sampled by another rank."""
         own = [(rank, index) for index in self.gpu_indices.get(rank, ())]
         chosen = None if own else self._gpu(rank)
         return own or ([chosen] if chosen else [])

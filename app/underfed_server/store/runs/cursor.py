@@ -1,5 +1,4 @@
-"""Where a page of runs ended: by the values that it was sorted by, so that changes of other runs skip or repeat
-none."""
+"""Where a page of runs ended: by its sort values, so that changes of other runs neither skip nor repeat one."""
 
 from __future__ import annotations
 

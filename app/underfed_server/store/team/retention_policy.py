@@ -32,8 +32,7 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class StorageUse:
-    """Bytes on disk, without windows that wait for compaction, which are bounded, and without the database's
-    overhead."""
+    """Bytes on disk, without windows that wait for compaction (bounded) and without the database's overhead."""
 
     row_bytes: int
     """Single rows: what retention can delete."""

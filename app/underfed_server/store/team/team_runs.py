@@ -1,5 +1,4 @@
-"""What runs are compared by across a team: what each judged run lost, to what, where and when; and what advice
-gained."""
+"""What judged runs are grouped by across a team: losses, causes, places and times; and what advice gained."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ class HostUse:
     hostname: str
     ranks: int
     shares_cores: bool
-    """Whether affinity and cgroup quota let it use every core of the machine, so that other processes compete for
-    them."""
+    """Whether affinity and cgroup quota let it use every core of the machine: others compete for them."""
     shares_memory: bool
 
 

@@ -32,8 +32,7 @@ def add_chunk(
 ) -> None:
     """``precision_bits``: significant bits that durations keep; ``None``: all of them.
 
-    The track is locked, also against retention. Roll-ups are computed from the exact figures even where rows are
-    rounded.
+    The track is locked, also against retention. Roll-ups are computed from exact figures even if rows are rounded.
     """
     track = tables.track.c
     is_ours = and_(belongs_to(tables.track, key), track.lane == lane)
