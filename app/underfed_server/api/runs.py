@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep, StoreDep
 from underfed_server.api.unjudged import unjudged
-from underfed_server.api.within import told_to
+from underfed_server.api.within import visible_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 
@@ -82,7 +82,7 @@ def remove(run_id: str, parts: PartsDep) -> None:
     """Delete a run that is not running and everything recorded of it; for ten minutes it can be restored."""
     run = parts.store.summary(run_id)
     parts.store.delete_run(run_id)
-    parts.scheduler.tell_deleted(run)
+    parts.scheduler.publish_deleted(run)
 
 
 @router.post("/runs/{run_id}/restore")
@@ -96,4 +96,4 @@ def restore(run_id: str, parts: PartsDep) -> Run:
 @router.get("/runs/{run_id}/diagnosis")
 def diagnosis(run_id: str, store: StoreDep, permission: PermissionDep) -> Diagnosis:
     """The last verdict, with the status that the run had when it was given."""
-    return told_to(permission, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))
+    return visible_to(permission, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))

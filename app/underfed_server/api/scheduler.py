@@ -136,7 +136,7 @@ class JudgementScheduler:
         except Exception as error:
             tell(log, error, f"run {run_id} could not be followed")
 
-    def tell_deleted(self, run: RunSummary) -> None:
+    def publish_deleted(self, run: RunSummary) -> None:
         """Have the open pages remove the run. Does not block; any thread."""
         # Where the database is shared, every process notifies its own pages: see Follower.
         if not self._store.is_shared:

@@ -9,7 +9,7 @@ from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
 
-def told_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:
+def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:
     """``found`` without runs that the permission does not open, in its ledger and among those that share its cause."""
     if permission.project is None:
         return found

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 97a75eea84fb18416ad95036e36ac58030bfad43ab9180a7670e18484cf14fc2. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 741dd751a39724bdd4761ebb8ba844c336e058ffeafd6ff1477c823bf4fed7eb. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -554,7 +554,7 @@ export interface components {
         };
         /**
          * BestAdvice
-         * @description A change and its gain, without what else is said of it.
+         * @description A change and its gain, without its texts and evidence.
          */
         BestAdvice: {
             /**
@@ -950,7 +950,7 @@ export interface components {
         };
         /**
          * HitRate
-         * @description How advice came true in later runs that carried it.
+         * @description What later runs gained that carried the advice.
          */
         HitRate: {
             /** Cause */
@@ -972,7 +972,7 @@ export interface components {
         };
         /**
          * Host
-         * @description One machine or container, by what runs on it say.
+         * @description One machine or container, as its runs report it.
          */
         Host: {
             /** Competing */
@@ -1070,7 +1070,7 @@ export interface components {
         };
         /**
          * HostFlow
-         * @description Bytes a second, by anyone.
+         * @description Bytes a second, of all processes.
          */
         HostFlow: {
             /** Most */
@@ -1351,7 +1351,7 @@ export interface components {
         };
         /**
          * Outlook
-         * @description How a running run will go on, if it goes on as it was judged.
+         * @description What is expected of a running run, if it goes on as it was judged.
          */
         Outlook: {
             /** Basis */
@@ -1389,7 +1389,7 @@ export interface components {
          * ProjectRetention
          * @description How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
          *
-         *     Null: as the service was told for all. 0: no limit.
+         *     Null: the service's default. 0: no limit.
          */
         ProjectRetention: {
             /** Default Max Bytes */
@@ -1824,7 +1824,7 @@ export interface components {
         };
         /**
          * ServiceInfo
-         * @description What the page needs to explain itself: the address agents use, and whether a token is asked for.
+         * @description What the page needs to begin with: the address that agents use, and whether a token is required.
          */
         ServiceInfo: {
             /** Labels */
@@ -1908,7 +1908,7 @@ export interface components {
         };
         /**
          * Signal
-         * @description One row of "why we say so".
+         * @description One row of the evidence for the verdict.
          */
         Signal: {
             /** Healthy */
@@ -2146,7 +2146,7 @@ export interface components {
         };
         /**
          * Week
-         * @description Rank-hours of the last seven days against the seven before.
+         * @description Rank-hours of the last seven days, compared with the seven before.
          */
         Week: {
             /** By Cause */
