@@ -89,8 +89,8 @@ def init(
     """Start a run under a name; ``watch()`` does it with defaults.
 
     ``project/name`` is the job: runs of one job are compared with each other. ``config`` holds what a run should
-    be remembered by (numbers, text, booleans). Arguments win over ``UNDERFED_PROJECT``, ``UNDERFED_NAME`` and
-    ``UNDERFED_TAGS``.
+    be remembered by (numbers, text, booleans). Arguments take precedence over ``UNDERFED_PROJECT``, ``UNDERFED_NAME``
+    and ``UNDERFED_TAGS``.
 
     Raises:
         ConfigError: an argument or variable cannot be used, or a run has begun already.

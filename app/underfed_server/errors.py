@@ -12,7 +12,7 @@
         ├── UnknownVersionError  400 the agent is newer than the service
         ├── InvalidError         422 (ingest: 400) a field has a value it cannot have
         ├── UnauthorisedError    401 no token, or one that is not known
-        ├── ForbiddenError       403 not from here
+        ├── ForbiddenError       403 this token, host or page may not do that
         ├── NotFoundError        404
         ├── MethodNotAllowedError 405
         ├── ConflictError        409 not in this state
@@ -47,7 +47,7 @@ class BackupError(UnderfedError):
 
 
 class MoveError(UnderfedError):
-    """The database could not be moved into another; that one is as it was."""
+    """The database could not be moved into another, which is unchanged."""
 
 
 class RequestError(UnderfedError):
@@ -100,7 +100,7 @@ class UnauthorisedError(RequestError):
 
 
 class ForbiddenError(RequestError):
-    """The request does not come from where it may."""
+    """The token, host or page that the request comes from may not make it."""
 
     status = 403
     code = "forbidden"
@@ -114,7 +114,7 @@ class NotFoundError(RequestError):
 
 
 class MethodNotAllowedError(RequestError):
-    """The thing is there, and is not for that."""
+    """The address exists, but does not take this method."""
 
     status = 405
     code = "method_not_allowed"
@@ -129,7 +129,7 @@ class MethodNotAllowedError(RequestError):
 
 
 class ConflictError(RequestError):
-    """Not possible in the state that the thing is in."""
+    """What the request names is not in a state that allows it."""
 
     status = 409
     code = "conflict"
@@ -184,14 +184,14 @@ class TryLaterError(RequestError):
 
 
 class TooManyRequestsError(TryLaterError):
-    """More came than one token or address may send."""
+    """One token or address sent more than it may."""
 
     status = 429
     code = "too_many_requests"
 
 
 def internal_error(request_id: str) -> ErrorDetail:
-    """What is said of a failure of ours: the log has the rest, under the same id."""
+    """What the client learns of an unexpected failure: the log has the traceback, under the same id."""
     message = f"the service failed; its log says why under {request_id}"
     return ErrorDetail(code="internal", message=message, request_id=request_id)
 

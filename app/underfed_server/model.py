@@ -81,7 +81,7 @@ class Anatomy(Model):
 
 
 class BestAdvice(Model):
-    """A change and its gain, without what else is said of it."""
+    """A change and its gain, without its texts and evidence."""
 
     change: ChangeName
     change_label: Label = ""
@@ -110,7 +110,7 @@ class Advice(BestAdvice):
     """Unified-diff body (lines begin with a space, ``-`` or ``+``)."""
     diff_file: str | None
     command: str | None
-    """What tries it without touching the code."""
+    """The command that tries it without touching the code."""
     assumption: str | None
     """The assumption that dominates the interval."""
 
@@ -124,7 +124,7 @@ class Refusal(Model):
 
 
 class Signal(Model):
-    """One row of "why we say so"."""
+    """One row of the evidence for the verdict."""
 
     signal: str
     measured: Evidence
@@ -199,7 +199,7 @@ class MeasuredReplay(Replay):
 
 
 class Verdict(Model):
-    """On one run, before advice. ``bound == "unknown"`` carries its ``reason`` and no figures."""
+    """The verdict on one run, without advice. ``bound == "unknown"`` carries its ``reason`` and no figures."""
 
     bound: Bound
     bound_label: Label = ""
@@ -222,7 +222,7 @@ class Verdict(Model):
     hours_lost: float | None
     """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden."""
     copy_hours_lost: float | None = None
-    """Those copies' part of it; ``None``: they were not measured, and are not in it."""
+    """The part of it that is copies; ``None``: they were not measured, and are not included."""
     gpu_hours_lost: float | None
     """The same for ranks that compute on a GPU; ``None`` where there is none."""
     hours_used: float | None
@@ -242,12 +242,12 @@ class Diagnosis(Verdict):
     """Steps (warm-up included) that a first verdict needs."""
     warmup_steps: int
     replay: MeasuredReplay | None = None
-    """Measured: the same as ``instant_data_steps_per_s``, with real batches at hand."""
+    """Measured: the same as ``instant_data_steps_per_s``, with batches replayed from memory."""
     advice: list[Advice]
     refusals: list[Refusal]
     ledger: list[LedgerEntry]
     shared: list[SharedCause] = []
-    """Other runs that have the leading cause of this one in common with it."""
+    """Other runs that share the leading cause of this one."""
     judged_at: datetime | None
 
 
@@ -255,7 +255,7 @@ class Diagnosis(Verdict):
 
 
 class JudgedRun(Model):
-    """Which run it is, and its verdict."""
+    """A run's identity and its verdict."""
 
     run_id: str
     name: str
@@ -286,7 +286,7 @@ class RunSummary(JudgedRun):
     gpu_hours_lost: float | None
     best_advice: BestAdvice | None
     observed_speedup: float | None
-    """Against the run whose advice this one carries."""
+    """Compared with the run whose advice this one carries."""
     spark: list[float | None]
     """Data-stall fraction over the run's last hour, oldest first, at most 40 points."""
     num_workers: int | None
@@ -298,9 +298,9 @@ class RunSummary(JudgedRun):
     ended_at: datetime | None
     exit_reason: str | None
     archived_at: datetime | None
-    """When a person put it away: out of the list and its counts until they are asked for."""
+    """When a person archived it: out of the list and its counts unless requested."""
     no_loader: str | None
-    """Why nothing was recorded, of a run in which no loader was seen."""
+    """Why nothing was recorded of a run in which no loader was seen."""
 
 
 class StatusCounts(Model):
@@ -329,7 +329,7 @@ class ProjectInfo(RunsOf):
 class ProjectRetention(Model):
     """How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
 
-    Null: as the service was told for all. 0: no limit.
+    Null: the service's default. 0: no limit.
     """
 
     project: str
@@ -343,16 +343,16 @@ class ProjectRetention(Model):
     """Null: no limit; the next one too."""
     default_max_bytes: int | None
     row_bytes: int
-    """What single rows take: only they are deleted."""
+    """Bytes of single rows, which alone are deleted."""
     ladder_bytes: int
-    """What overviews take: both together are held against the size, without what the database adds."""
+    """Bytes of overviews. The limit applies to both together, without the database's overhead."""
     given_up_at: datetime | None
     """When rows were last deleted; null: never."""
 
 
 class UserInfo(RunsOf):
     user: str
-    """Whom the runs say that they belong to; empty: they did not say."""
+    """The user that the runs name; empty: they name none."""
 
 
 class CauseHours(Model):
@@ -369,7 +369,7 @@ class DayHours(Model):
 
 
 class Week(Model):
-    """Rank-hours of the last seven days against the seven before."""
+    """Rank-hours of the last seven days, compared with the seven before."""
 
     hours_lost: float
     hours_used: float
@@ -443,10 +443,10 @@ class LoaderInfo(Model):
     batch_tensors: int | None
     batch_bytes: int | None
     shards: bool | None
-    """Whether an iterable data set divides itself among workers, told from its code."""
+    """Whether an iterable data set shards itself among workers, as its code shows."""
     why_unsharded: str | None
     compared_batches: int | None
-    """Of an iterable data set: first batches of several workers that can be told apart by what is in them."""
+    """Of an iterable data set: first batches of several workers that can be compared by their content."""
     repeated_batches: int | None
     """Of those, the ones that another worker gave too."""
     not_measured: dict[str, str]
@@ -477,7 +477,7 @@ class WorkerLife(Model):
     start_us: int | None
     end_us: int | None
     ended: WorkerEnd | None
-    """``died``: gone without a word while training lived on. ``None``: still there, or gone with training."""
+    """``died``: ended without an exception while training went on. ``None``: it runs, or ended with training."""
 
 
 class DiedWorker(WorkerLife):
@@ -508,7 +508,7 @@ class Losses(Model):
 
 
 class Outlook(Model):
-    """How a running run will go on, if it goes on as it was judged."""
+    """What is expected of a running run, if it goes on as it was judged."""
 
     last_step: int | None
     """Steps that it will have taken; ``None``: not known."""
@@ -521,7 +521,7 @@ class Outlook(Model):
     saved_fraction: float | None
     """Of the time ahead, with the first advice from now on; never more than is stalled."""
     saved_s: float | None
-    """Sooner done with it; a restart itself, and steps since the last checkpoint, are not counted."""
+    """How much earlier it would end with it; a restart and steps since the last checkpoint are not counted."""
 
 
 class Run(RunSummary):
@@ -603,7 +603,7 @@ class WorkerInfo(Model):
     worker: int | None
     """``None``: batches loaded in the training process (``num_workers=0``)."""
     batches: int
-    """That the times are of; without any, they are not known."""
+    """Batches that the times are of; 0: the times are not known."""
     load_us_p5: int | None
     load_us_p50: int | None
     load_us_p95: int | None
@@ -621,7 +621,7 @@ class WorkerInfo(Model):
     rss_bytes: int | None
     """Of the process that lives or lived last, as last seen."""
     pss_bytes: int | None
-    """Its own share: pages that it shares with others are divided among them."""
+    """Proportional share: pages that it shares with others are divided among them."""
     rss_bytes_per_hour: float | None
     """Growth, robust against jumps; ``None`` below a minute of samples."""
     pss_bytes_per_hour: float | None
@@ -690,7 +690,7 @@ class Timeline(RankPage):
 
 
 class HitRate(Model):
-    """How advice came true in later runs that carried it."""
+    """What later runs gained that carried the advice."""
 
     cause: CauseName | None = None
     """The leading cause of the advised runs; ``None`` here and in ``change``: of all."""
@@ -702,7 +702,7 @@ class HitRate(Model):
     predicted: int
     """Of those: the gain had been predicted, with an interval."""
     inside: int
-    """Of those: it came to lie within."""
+    """Of those: the gain was within the interval."""
     median_error: float | None
     """Of ``abs(observed / predicted - 1)``."""
 
@@ -751,7 +751,7 @@ class HostRun(JudgedRun):
 
     ranks: int
     own_cores: float | None
-    """That its processes there keep busy now."""
+    """Cores that its processes there use now."""
     ended_at: datetime
     """Or last seen."""
 
@@ -764,7 +764,7 @@ class HostGpu(Model):
     memory_used_bytes: int | None
     memory_total_bytes: int | None
     run_id: str | None
-    """The run that computes on it; null: none of those listed, or it cannot be told."""
+    """The run that computes on it; null: none of those listed, or not known."""
     data_stall_fraction: float | None
     """Of that run's steps: the share lost to input."""
 
@@ -777,7 +777,7 @@ class HostCores(Model):
     own: float | None
     """By the processes of the runs listed."""
     others: float | None
-    """By anything else: what is busy and not theirs."""
+    """By all other processes."""
     idle: float | None
     """What these runs could still have, within their control group's quota."""
     missing: str | None
@@ -785,7 +785,7 @@ class HostCores(Model):
 
 
 class HostFlow(Model):
-    """Bytes a second, by anyone."""
+    """Bytes a second, of all processes."""
 
     now: float | None
     most: float | None
@@ -793,11 +793,11 @@ class HostFlow(Model):
 
 
 class Host(Model):
-    """One machine or container, by what runs on it say."""
+    """One machine or container, as its runs report it."""
 
     hostname: str
     is_live: bool
-    """A run on it reports."""
+    """Whether a run on it reports."""
     last_seen_at: datetime
     facts: HostFacts
     gpus: list[HostGpu]
@@ -851,7 +851,7 @@ class HostsPage(Model):
     hosts: list[Host]
     """Those with running runs first."""
     history: HostHistory | None
-    """Of the one host that was asked for."""
+    """Of the one requested host."""
 
 
 # --- comparison -----------------------------------------------------------------------------------
@@ -868,7 +868,7 @@ class Speed(Model):
     low: float
     high: float
     is_told: bool
-    """The interval does not hold 1, and the difference is 2 % at least."""
+    """The interval does not contain 1, and the difference is at least 2 %."""
 
 
 class EpochStart(Model):
@@ -881,10 +881,10 @@ class ComparedRun(Model):
 
     run: RunSummary
     label: str
-    """The name, told apart from the others' where they share it."""
+    """The name, with part of the run id where several runs share it."""
     verdict: str
     sentence: str | None
-    """How fast against the first run, and why; ``None`` for that one."""
+    """How fast compared with the first run, and why; ``None`` for that one."""
     speed: Speed | None
     why_not: str | None
     """Why it has no figures."""
@@ -943,11 +943,11 @@ class RunEvent(Model):
     run: RunSummary
     diagnosis_changed: bool
     deleted: bool = False
-    """It is shown no more, unless it is restored."""
+    """It is hidden, unless it is restored."""
 
 
 class ServiceInfo(Model):
-    """What the page needs to explain itself: the address agents use, and whether a token is asked for."""
+    """What the page needs to begin with: the address that agents use, and whether a token is required."""
 
     version: str
     url: str
@@ -955,11 +955,11 @@ class ServiceInfo(Model):
     token_required: bool
     signed_in: bool
     user: str | None
-    """Who asks, as the proxy in front of the service says; null: no proxy says it."""
+    """The user that the proxy in front of the service names; null: it names none."""
     scopes: list[Scope]
-    """What whoever asks may do."""
+    """What the caller may do."""
     project: str | None
-    """The only one that whoever asks may see; null: all."""
+    """The only project that the caller may see; null: all."""
     labels: Mapping[str, Mapping[str, str]] = Field(default_factory=all_labels)
     """What people read, by kind (cause, change, status, bound, level) and name: for menus of names that no row has."""
 
@@ -971,7 +971,7 @@ class TokenInfo(Model):
     name: str
     scopes: list[Scope]
     project: str | None
-    """The only one it opens; null: all."""
+    """The only project that it opens; null: all."""
     made_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None

@@ -1,4 +1,4 @@
-"""Names that the API knows a closed set of, and the label that people read for each.
+"""Names of which the API has a closed set, and the label that people read for each.
 
 Causes and changes are the modules of two folders: a new one is a new file, and is in the API's description by being
 there. What a module declares builds on the shapes that name it, so labels are looked up by name, when one is asked for.
@@ -53,7 +53,7 @@ def label_of(kind: str, name: str) -> str:
     """``label_of("status", "lost")`` → ``"no signal"``.
 
     Raises:
-        KeyError: there is no such kind, or no such name of it.
+        KeyError: there is no such kind, or the kind has no such name.
     """
     return all_labels()[kind][name]
 
@@ -75,7 +75,7 @@ def _declared(package: str, declaration: str) -> Mapping[str, str]:
 
 
 def _beside(_: object, info: ValidationInfo) -> str | None:
-    """Of the field that this one is beside: ``cause_label`` of ``cause``. What was stored or sent does not count."""
+    """The label of ``cause`` for the field ``cause_label``. A label that was stored or sent is ignored."""
     kind = (info.field_name or "").removesuffix("_label")
     name = info.data.get(kind)
     return None if name is None else label_of(kind, name)
@@ -83,4 +83,4 @@ def _beside(_: object, info: ValidationInfo) -> str | None:
 
 Label = Annotated[str, BeforeValidator(_beside), Field(validate_default=True)]
 OptionalLabel = Annotated[str | None, BeforeValidator(_beside), Field(validate_default=True)]
-"""What people read for the field before it. Filled in by the shape itself."""
+"""The label of the field before it, filled in by the model itself."""

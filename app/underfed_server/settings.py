@@ -1,4 +1,4 @@
-"""What the service was told: arguments win over the environment, and a bad value is refused by name."""
+"""Settings of the service: arguments take precedence over the environment, and a bad value is refused by name."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Settings:
     database_url: str
     """An SQLAlchemy URL."""
     token: str | None = field(default=None, repr=False)
-    """As a person gave it in the environment; ``None``: not given."""
+    """The token from the environment; ``None``: not given."""
     proxy_addresses: tuple[Network, ...] = ()
-    """Of the proxies whose word counts: who is signed in, from where, over TLS or not."""
+    """Proxies whose headers are trusted: who is signed in, from where, over TLS or not."""
     proxy_user_header: str | None = None
-    """In which they say who is signed in."""
+    """The header in which they name the user."""
     proxy_scopes: tuple[Scope, ...] = ("view",)
-    """What people may do who are signed in there."""
+    """What users that they name may do."""
     retain_us: int | None = None
     """Single steps older than this are deleted where a project does not say otherwise; ``None``: never."""
     max_bytes: int | None = None
@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen on (default: %(default)s)")
     parser.add_argument("--db", metavar="URL", help="SQLAlchemy URL; default: an SQLite file in the data directory")
     parser.add_argument(
-        "--retain", metavar="AGE", help="single steps are kept so long, as in 30d; overviews and verdicts stay"
+        "--retain", metavar="AGE", help="how long single steps are kept, as in 30d; overviews and verdicts stay"
     )
     parser.add_argument(
         "--max-size", metavar="SIZE", help="a project may take so much, as in 20GB: its oldest single steps give way"
@@ -131,7 +131,7 @@ def _add_proxy(parser: argparse.ArgumentParser) -> None:
         help="where a proxy stands whose X-Forwarded-… headers are believed, as in 10.0.0.0/8,fd00::/8",
     )
     parser.add_argument(
-        "--proxy-user-header", metavar="NAME", help="in which it says who is signed in, as in X-Forwarded-User"
+        "--proxy-user-header", metavar="NAME", help="header in which it names the user, as in X-Forwarded-User"
     )
     parser.add_argument(
         "--proxy-scope", metavar="SCOPES", help="what people may do who are signed in there (default: view)"

@@ -21,7 +21,7 @@ export function verdictWord(judged: Judged): string {
   return hasSomeWait(judged) ? 'some wait' : `${judged.bound}-bound`
 }
 
-/** A class of the style sheet; only time lost waiting is loud. */
+/** A class of the style sheet; only time lost waiting is emphasised. */
 export function verdictTone(judged: Judged): 'open' | 'some' | 'loud' | 'fine' {
   if (isOpen(judged)) return 'open'
   if (hasSomeWait(judged)) return 'some'

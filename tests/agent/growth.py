@@ -1,4 +1,4 @@
-"""What doing the same twice keeps more than doing it once, in bytes: of what lives, allocated by the agent's lines.
+"""Memory in bytes that a repetition keeps beyond the first time, of live objects allocated by the agent's lines.
 
 ``python -m tests.agent.growth KIND`` in a process of its own: ``tracemalloc.stop`` may crash one where another thread
 allocates, as the tests' service does (cpython issue 128679; mended from Python 3.12.9 on).

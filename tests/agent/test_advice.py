@@ -1,4 +1,5 @@
-"""``--apply``: what was advised for a run is asked of the service; what cannot be set is refused before all else."""
+"""``--apply``: the advice for a run is requested from the service; what cannot be set is refused before the command
+starts."""
 
 from __future__ import annotations
 
@@ -114,10 +115,10 @@ def test_the_latest_is_the_latest_of_the_project_and_name(known: Service) -> Non
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        ("gpt", "knows no run that begins so"),
-        ("bert", "2 runs begin so: bert-1, bert-2"),
+        ("gpt", "knows no run whose id begins so"),
+        ("bert", "2 run ids begin so: bert-1, bert-2"),
         ("bert-1", "nothing is advised for bert-1"),
-        ("bert-2", "what is advised for bert-2 cannot be set from outside: tmpfs"),
+        ("bert-2", "the advice for bert-2 cannot be set from outside: tmpfs"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_with_the_reason(known: Service, wanted: str, why: str) -> None:

@@ -14,7 +14,7 @@ Make = Callable[..., None]
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Makes a process's view: its memberships, the mounts, and the files of its groups."""
+    """Creates what a process sees: its memberships, the mounts, and the files of its groups."""
     read_text = Path.read_text
 
     def make_view(memberships: str, mounts: str, files: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The command: its own sub-commands, those of other packages, and what it says when it cannot."""
+"""The command: its own sub-commands, those of other packages, and its error messages."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ S = 1_000_000_000
 
 
 class Host:
-    """Time as the test lets it pass, and how often a collector was started."""
+    """Time moved by the test, and how often a collector was started."""
 
     def __init__(self, run_directory: Path) -> None:
         self.run_directory = run_directory
@@ -52,7 +52,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     return made
 
 
-def test_one_that_serves_is_left_alone(host: Host) -> None:
+def test_a_collector_that_serves_is_left_alone(host: Host) -> None:
     collector_process.start_collector(host.run_directory, Guard())
     host.serve()
     for _ in range(100):
@@ -62,7 +62,7 @@ def test_one_that_serves_is_left_alone(host: Host) -> None:
     host.kill()
 
 
-def test_one_that_serves_another_rank_takes_this_one_on(host: Host) -> None:
+def test_a_collector_of_another_rank_serves_this_one_too(host: Host) -> None:
     host.serve()
     collector_process.start_collector(host.run_directory, Guard())
     assert host.starts == 0
@@ -71,7 +71,7 @@ def test_one_that_serves_another_rank_takes_this_one_on(host: Host) -> None:
     assert host.ensure() == 1
 
 
-def test_one_that_was_killed_is_replaced(host: Host) -> None:
+def test_a_collector_that_was_killed_is_replaced(host: Host) -> None:
     collector_process.start_collector(host.run_directory, Guard())
     host.serve()
     host.wait(3600)
@@ -84,7 +84,7 @@ def test_one_that_was_killed_is_replaced(host: Host) -> None:
     assert host.ensure() == 2
 
 
-def test_one_that_never_comes_is_started_ever_less_often(host: Host) -> None:
+def test_a_collector_that_never_starts_is_tried_ever_less_often(host: Host) -> None:
     collector_process.start_collector(host.run_directory, Guard())
     starts = []
     for _ in range(2 * 3600):
@@ -95,7 +95,7 @@ def test_one_that_never_comes_is_started_ever_less_often(host: Host) -> None:
     assert starts[-1] - starts[3600] == 6
 
 
-def test_after_one_that_stayed_it_is_tried_as_at_the_beginning(host: Host) -> None:
+def test_after_a_collector_that_stayed_starts_are_as_frequent_as_at_first(host: Host) -> None:
     collector_process.start_collector(host.run_directory, Guard())
     for _ in range(1000):
         host.wait(1)

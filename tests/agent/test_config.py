@@ -1,4 +1,4 @@
-"""Options: arguments win over the environment, and what cannot be used is refused before training, by its name."""
+"""Options: arguments before the environment, and what cannot be used is refused by name before training starts."""
 
 from __future__ import annotations
 

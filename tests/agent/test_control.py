@@ -1,4 +1,4 @@
-"""``watch``, ``init`` and ``finish``: loud before training, quiet in it, and nothing at import."""
+"""``watch``, ``init`` and ``finish``: errors before training, none during it, and nothing at import."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def registry_of(directory: Path) -> tuple[Registry, Any]:
     return registry, make
 
 
-def test_a_gone_loader_leaves_its_place_to_the_one_made_for_the_same(tmp_path: Path) -> None:
+def test_a_loader_created_for_the_same_purpose_replaces_one_that_is_gone(tmp_path: Path) -> None:
     registry, make = registry_of(tmp_path)
     loader = DataLoader(Numbers())
     first = registry.watch(loader, None, "train.py:1", make)
@@ -223,7 +223,7 @@ def test_a_gone_loader_leaves_its_place_to_the_one_made_for_the_same(tmp_path: P
     assert registry.find(DataLoader(Numbers())) is None
 
 
-def test_there_is_an_end_to_watching(tmp_path: Path) -> None:
+def test_the_number_of_watched_loaders_is_bounded(tmp_path: Path) -> None:
     registry, make = registry_of(tmp_path)
     loaders = [DataLoader(Numbers()) for _ in range(WATCHED_LOADERS + 1)]
     watched = [registry.watch(loader, "x", "train.py:1", make) for loader in loaders]

@@ -1,4 +1,4 @@
-"""``underfed doctor``: what it prints fits a terminal, what hurts is named, and what cannot be known is not made up."""
+"""``underfed doctor``: what it prints fits a terminal, problems are named, and unknown values are not guessed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def with_path(kind: str) -> Checkup:
 
 
 SICK: dict[str, tuple[Checkup, str]] = {
-    "one core": (with_host(usable_cores=1.0), "1 cores are all there is"),
+    "one core": (with_host(usable_cores=1.0), "Usable cores: 1."),
     "a quota": (with_host(quota_cores=6.0), "quota is 6 cores, though 64 CPUs"),
     "a container's shared memory": (with_host(shm_total_bytes=64 << 20), "/dev/shm holds 64 MiB"),
     "few files": (with_host(open_files_limit=1024), "1,024 files may be open"),
@@ -77,7 +77,7 @@ SICK: dict[str, tuple[Checkup, str]] = {
 
 
 @pytest.mark.parametrize(("found", "words"), SICK.values(), ids=SICK)
-def test_what_hurts_a_loader_is_named_alone(found: Checkup, words: str) -> None:
+def test_only_what_slows_a_loader_is_warned_of(found: Checkup, words: str) -> None:
     (warning,) = warnings_of(found)
     assert words in warning
 
@@ -133,7 +133,7 @@ def test_a_path_that_is_not_there_is_said_and_the_exit_code_says_so_too(
 ) -> None:
     assert cli.main(["doctor", str(tmp_path / "none"), str(tmp_path)]) == 1
     out = capsys.readouterr().out
-    assert f"{tmp_path / 'none'}\n           is not there" in out
+    assert f"{tmp_path / 'none'}\n           does not exist" in out
     assert "free" in out
 
 

@@ -370,7 +370,7 @@ def test_each_step_is_recorded_once_with_its_epoch_and_batch(matrix: Matrix, nam
 
 
 @every_case
-def test_drawing_indices_is_timed_within_each_step(matrix: Matrix, name: str) -> None:
+def test_sampler_time_is_measured_within_each_step(matrix: Matrix, name: str) -> None:
     steps = told(matrix.service, name).steps.values()
     assert all(step.sampler_us is not None and step.sampler_us <= step.wait_us + 1 for step in steps)
 

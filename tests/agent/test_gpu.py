@@ -1,4 +1,5 @@
-"""NVML, played by an object that answers as the library does: which devices count, what they say, why there is none."""
+"""NVML, replaced by an object that answers as the library does: which devices count, their samples, why there is
+none."""
 
 # ruff: noqa: N801, N802, N818 – the names are the library's own
 
@@ -14,7 +15,7 @@ from underfed.collector.sampling.gpu import MIXED, NO_LIBRARY, NONE_VISIBLE, SLI
 
 
 class NVMLError(Exception):
-    """Of the library."""
+    """An error of the library."""
 
 
 class NVMLError_LibraryNotFound(NVMLError):

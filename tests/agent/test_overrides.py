@@ -169,7 +169,7 @@ def test_a_loader_is_changed_once_and_before_its_first_iterator(
     assert len(said) == 1
 
 
-def test_every_loader_that_is_made_anew_is_changed_and_told_of_once(
+def test_every_loader_that_is_created_again_is_changed_and_reported_once(
     override: Callable[..., Overrides], said: list[str]
 ) -> None:
     chosen, changes = override(num_workers=2, pin_memory=True), list[bool]()
@@ -181,7 +181,7 @@ def test_every_loader_that_is_made_anew_is_changed_and_told_of_once(
     assert (len(said), len(changes)) == (2, 1)
 
 
-def test_who_wants_to_know_is_told_of_each_change(override: Callable[..., Overrides]) -> None:
+def test_each_change_is_reported(override: Callable[..., Overrides]) -> None:
     chosen = override(num_workers=2, pin_memory=True)
     seen: list[tuple[dict[str, Value], list[str]]] = []
     chosen.changed = lambda: seen.append((dict(chosen.applied), list(chosen.refused)))
@@ -214,12 +214,12 @@ class Shards:
         ([3, 1, 2], False),
     ],
 )
-def test_a_sampler_that_counts_is_told_from_one_that_draws(sampler: Any, in_order: bool) -> None:
+def test_a_sequential_sampler_is_told_from_one_that_shuffles(sampler: Any, in_order: bool) -> None:
     assert goes_in_order(DataLoader(Numbers(), sampler=sampler)) is in_order
     assert goes_in_order(DataLoader(Numbers(), batch_sampler=Shards(BatchSampler(sampler, 2, False)))) is in_order
 
 
-def test_of_loaders_that_count_the_first_is_trained_from(override: Callable[..., Overrides]) -> None:
+def test_of_sequential_loaders_the_first_is_trained_from(override: Callable[..., Overrides]) -> None:
     chosen, train, val = override(num_workers=2), DataLoader(Numbers()), DataLoader(Numbers())
     for _ in range(2):
         chosen.before_iter(train)
@@ -227,14 +227,14 @@ def test_of_loaders_that_count_the_first_is_trained_from(override: Callable[...,
     assert (train.num_workers, val.num_workers) == (2, 0)
 
 
-def test_one_that_draws_is_trained_from_wherever_it_stands(override: Callable[..., Overrides]) -> None:
+def test_one_that_shuffles_is_trained_from_wherever_it_comes(override: Callable[..., Overrides]) -> None:
     chosen, first, second = override(num_workers=2), DataLoader(Numbers()), shuffled()
     chosen.before_iter(first)
     chosen.before_iter(second)
     assert (first.num_workers, second.num_workers) == (2, 2)
 
 
-def test_beside_one_that_draws_what_counts_validates(override: Callable[..., Overrides]) -> None:
+def test_beside_one_that_shuffles_sequential_ones_are_for_validation(override: Callable[..., Overrides]) -> None:
     """Also when the first was let go of."""
     chosen, val = override(num_workers=2), DataLoader(Numbers())
     chosen.before_iter(shuffled())
@@ -451,7 +451,7 @@ def test_a_class_that_computes_a_setting_keeps_it(override: Callable[..., Overri
     }
 
 
-def test_who_cannot_be_told_is_no_reason_to_stop(
+def test_a_report_that_fails_is_no_reason_to_stop(
     override: Callable[..., Overrides], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("UNDERFED_STRICT")

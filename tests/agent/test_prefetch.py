@@ -157,7 +157,7 @@ def test_a_ctrl_c_while_the_next_batch_is_fetched_loses_nothing(machine: Machine
     assert machine.torn_reads() == 0
 
 
-def test_leaving_early_lets_go_of_everything_at_once(machine: Machine) -> None:
+def test_leaving_early_releases_everything_at_once(machine: Machine) -> None:
     machine.memory.copy_ms = 0.5
     gc.disable()
     try:
@@ -177,7 +177,7 @@ def test_leaving_early_lets_go_of_everything_at_once(machine: Machine) -> None:
     assert len(machine.streams.side_streams) == 1
 
 
-def test_leaving_with_an_error_in_hand_lets_go_of_everything_too(machine: Machine) -> None:
+def test_leaving_while_holding_an_error_releases_everything_too(machine: Machine) -> None:
     def loader() -> Iterator[Any]:
         yield from machine.plain(2)
         raise ValueError("never asked for")

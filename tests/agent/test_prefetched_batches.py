@@ -249,7 +249,7 @@ def test_a_transform_runs_beside_the_work_and_what_it_makes_is_safe(machine: Mac
     assert machine.torn_reads() == 0
 
 
-def test_what_was_fetched_is_let_go_of_when_its_step_is_over(machine: Machine) -> None:
+def test_a_batch_fetched_ahead_is_released_when_its_step_ends(machine: Machine) -> None:
     tensors = [machine.memory.tensor(number) for number in range(20)]
     given = [weakref.ref(tensor) for tensor in tensors]
     prefetched = machine.prefetch(tensors.pop(0) for _ in range(20))

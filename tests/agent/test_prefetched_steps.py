@@ -154,7 +154,7 @@ def test_waiting_for_workers_is_idle_time_and_no_copy_time(machine: Machine, wat
     assert all(step.is_timed for step in steps)
 
 
-def test_a_request_that_finds_a_batch_in_hand_did_not_find_nothing(machine: Machine, watched: Watched) -> None:
+def test_a_batch_already_fetched_is_no_empty_queue(machine: Machine, watched: Watched) -> None:
     worked = watched.open([0.0, 0.0, 100.0, 100.0])
     prefetched = machine.prefetch(worked)
     for _ in prefetched:

@@ -1,4 +1,4 @@
-"""How a process ended, as the kernel tells whoever looked at it while it ran."""
+"""How a process ended, as the kernel reports it to a process that opened it while it ran."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ def test_ranks_that_torch_spawns_are_told_by_torch_once_they_joined(
     assert [line["rank"] for line in joined] == [0, 1]
     assert {line["launcher"] for line in joined} == {"torch.distributed"}
     assert len({line["id"] for line in joined}) == 1
-    # Before, each was a run of its own, as their parent is: what that one was told is not about them.
+    # Before, each was a run of its own, like their parent, whose variables are not theirs.
     assert len(told) == 5
     assert len({line["id"] for line in told}) == 4
 

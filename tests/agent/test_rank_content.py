@@ -70,7 +70,7 @@ def test_a_fast_loop_is_cut_into_windows_that_may_be_sent() -> None:
     assert max(sizes) <= 4_096
 
 
-def test_batches_are_cut_likewise() -> None:
+def test_batches_are_cut_into_windows_that_may_be_sent() -> None:
     rank = content()
     for start in range(0, 20_000, 2_000):
         rank.feed([Drained(TRAIN, [epoch(0, 5)], 0)])

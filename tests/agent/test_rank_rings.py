@@ -1,4 +1,5 @@
-"""The rings of a rank: found when made, drained soon when they fill fast, kept until their worker's end is told."""
+"""The rings of a rank: found when made, drained soon when they fill fast, kept until their worker's end was
+reported."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_validation_is_left_alone() -> None:
     assert seen == 4
 
 
-def test_a_loader_that_is_made_anew_goes_on_where_the_last_one_was() -> None:
+def test_a_loader_that_is_created_again_continues_the_last_one() -> None:
     program = Program(8)
     seen = 0
     with pytest.raises(SystemExit):

@@ -55,14 +55,14 @@ def test_what_was_overwritten_is_counted_and_the_newest_kept(ring: tuple[RingWri
     for number in range(1, 101):
         writer.write(number)
     kept = numbers(drain(reader))
-    # Of 16, an eighth is given up: the writer may be writing there.
+    # Of 16, an eighth is not read: the writer may be writing there.
     assert kept == list(range(86, 101))
     assert reader.lost == 85
     writer.write(101)
     assert numbers(drain(reader)) == [101]
 
 
-def test_the_slots_that_the_writer_comes_to_next_are_given_up(ring: tuple[RingWriter, RingReader]) -> None:
+def test_the_slots_that_the_writer_comes_to_next_are_not_read(ring: tuple[RingWriter, RingReader]) -> None:
     writer, reader = ring
     for number in range(1, 17):
         writer.write(number)

@@ -1,4 +1,5 @@
-"""``underfed run``: the command behaves as it does without, and a run tells of it where nothing was measured."""
+"""``underfed run``: the command behaves as it does without, and is recorded as a run even where nothing was
+measured."""
 
 from __future__ import annotations
 
@@ -140,7 +141,7 @@ def test_files_that_were_handed_down_reach_it() -> None:
 
 
 def test_it_starts_with_no_signal_blocked_or_ignored() -> None:
-    """But for those that were so before us, and two of the C library's own that it ignores in all it starts."""
+    """Except those that were so before us, and two of the C library's own."""
 
     def masks(shown: bytes) -> list[int]:
         return [int(line.split()[1], 16) & ~(3 << 31) for line in shown.splitlines()]
@@ -320,7 +321,7 @@ def test_a_run_is_called_as_its_python_program(command: str, name: str) -> None:
     assert name_of(command.split()) == name
 
 
-# A run tells of a command in which nothing was measured.
+# A command in which nothing was measured is recorded as a run.
 
 
 def unseen_run(service: Service, *command: str, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -444,7 +445,7 @@ def test_settings_that_came_to_no_loader_are_told_of(
     assert launch.read_reports(tmp_path) == {launch.RECORDING: ["run-1"]}, "an outer launcher learns of the run"
 
 
-def test_news_have_a_bound(tmp_path: Path) -> None:
+def test_reports_have_a_bound(tmp_path: Path) -> None:
     environ = {launch.LAUNCH: str(tmp_path)}
     for number in range(5000):
         launch.report(environ, launch.RECORDING, f"run-{number}")
@@ -452,7 +453,7 @@ def test_news_have_a_bound(tmp_path: Path) -> None:
     assert (tmp_path / launch.RECORDING).stat().st_size < 2 * launch.REPORT_BYTES
 
 
-def test_news_without_a_launcher_are_lost_in_silence(tmp_path: Path) -> None:
+def test_reports_without_a_launcher_are_dropped_silently(tmp_path: Path) -> None:
     launch.report({}, launch.TORCH)
     launch.report({launch.LAUNCH: str(tmp_path / "gone")}, launch.TORCH)
     assert launch.read_reports(tmp_path / "gone") == {}

@@ -28,7 +28,7 @@ def recorded(service: Service, *words: str, ends: int = 1, **options: Any) -> su
 
 
 def facts(service: Service) -> list[dict[str, Any]]:
-    """What the last word of each stream about its run was."""
+    """The facts that each stream sent last about its run."""
     told = {
         (window["run_id"], window["rank"], window["incarnation"]): window["run"]
         for window in service.windows

@@ -1,4 +1,4 @@
-"""The spool: what was appended is read in order and forgotten when acknowledged, whatever happens in between."""
+"""The spool: what was appended is read in order and dropped when acknowledged, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_full_disk_is_a_counted_hole_and_not_the_end(tmp_path: Path, open_spoo
     assert indexes(spool) == [0, 3]
 
 
-def test_what_the_disk_does_not_take_goes_to_the_refuge_and_home_when_it_does(
+def test_what_the_disk_refuses_goes_to_memory_and_back_to_the_disk_once_it_takes_it(
     tmp_path: Path, open_spool: OpenSpool
 ) -> None:
     home, fallback = tmp_path / "home", tmp_path / "fallback"
@@ -249,7 +249,7 @@ def test_what_the_disk_does_not_take_goes_to_the_refuge_and_home_when_it_does(
     assert indexes(spool) == [0, 1, 2, 3, 4, 5]
 
 
-def test_the_next_process_reads_home_and_refuge_in_order(tmp_path: Path, open_spool: OpenSpool) -> None:
+def test_the_next_process_reads_disk_and_memory_in_order(tmp_path: Path, open_spool: OpenSpool) -> None:
     home, fallback = tmp_path / "home", tmp_path / "fallback"
     spool = open_spool(home, fallback=fallback)
     fill(spool, 2)
@@ -277,7 +277,7 @@ def test_how_far_it_was_sent_is_kept_where_it_can_be(tmp_path: Path, open_spool:
     assert indexes(open_spool(home, fallback=fallback)) == [2]
 
 
-def test_the_refuge_has_a_bound_of_its_own(
+def test_the_fallback_in_memory_has_a_bound_of_its_own(
     tmp_path: Path, open_spool: OpenSpool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "home").touch()
@@ -337,7 +337,7 @@ def test_what_lies_behind_a_damaged_window_is_counted(tmp_path: Path, open_spool
     assert (found, spool.dropped["0-1"]) == ([0, 1], 2)
 
 
-def test_a_place_of_somebody_else_is_not_written(tmp_path: Path) -> None:
+def test_another_users_spool_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o777)
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path)

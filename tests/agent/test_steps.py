@@ -232,7 +232,7 @@ def ahead(batches: int, *, waits_us: int = 10, work_us: int = 90) -> LoaderSteps
 def test_a_request_ahead_belongs_to_the_step_that_waited_for_it() -> None:
     loader = ahead(4)
     steps = steps_of(loader)
-    # The first step waits for two batches; the last one for the word that there are no more, and nobody sees its end.
+    # The first step waits for two batches; the last one for the end of the epoch, and its own end is not recorded.
     assert steps.data_wait_us == [20, 10, 10, 1]
     assert steps.step_us == [110, 100, 100, None]
     assert (steps.start_us, steps.first_step_index, steps.batch_index) == (100, 0, None)
@@ -307,7 +307,7 @@ def test_at_the_end_nothing_is_held_back() -> None:
     assert steps_of(loader).step_us == [None]
 
 
-def test_drawing_indices_is_told_per_step_unless_nobody_could_see_it() -> None:
+def test_sampler_time_is_reported_per_step_unless_it_was_not_measured() -> None:
     loader = LoaderSteps("train", never)
     loader.begin_epoch(begun())
     for index in range(3):

@@ -53,7 +53,7 @@ def mount_of(path: Path) -> str:
 def test_files_that_are_read_tell_where_the_data_lies(
     num_workers: int, service: Service, tmp_path: Path, shared_memory: Path
 ) -> None:
-    """Read by a small process: a look at a large one is dear, so that the next one comes late."""
+    """Read by a small process: sampling a large one is costly, so that the next sample comes late."""
     files = (tmp_path / "a.bin", shared_memory / "b.bin")
     for path in files:
         path.write_bytes(b"x" * 4096)

@@ -27,7 +27,7 @@ def built(cuda: str | None = None, hip: str | None = None, *, in_use: bool = Tru
 
 
 def run_facts(service: Service) -> Window:
-    """As last told."""
+    """The versions reported last."""
     told: list[Window] = [window["run"] for window in service.windows if "run" in window]
     return told[-1]
 

@@ -190,7 +190,7 @@ def test_two_loaders_at_once_do_not_disturb_each_other() -> None:
     assert seen == [(4, 6)] * 6
 
 
-def test_finish_takes_every_hook_out_and_live_iterators_go_on() -> None:
+def test_finish_removes_every_hook_and_live_iterators_go_on() -> None:
     iterator = iter(underfed.watch(loader(num_workers=2)))
     next(iterator)
     assert patched_attributes() != []

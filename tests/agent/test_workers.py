@@ -1,4 +1,4 @@
-"""Lives of workers: those that end are told from those that die, and what they use is sampled while they are there."""
+"""Lives of workers: ending is distinguished from dying, and their usage is sampled while they run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def finish(service: Service) -> None:
 
 
 class Leaving(Dataset[Tensor]):
-    """Its second worker leaves without a word, the first one waits."""
+    """Its second worker ends without an exception, the first one waits."""
 
     def __len__(self) -> int:
         return 8
@@ -198,7 +198,7 @@ for _ in iterator:
 
 
 def test_workers_that_are_killed_at_one_instant_have_all_died(service: Service, tmp_path: Path) -> None:
-    """Torch's last words are of those that it finds first, often one alone."""
+    """torch's message names the workers that it finds first, often only one."""
     script = tmp_path / "train.py"
     script.write_text(TWO_KILLED)
     assert run_python(str(script)).returncode != 0
@@ -216,7 +216,7 @@ def test_workers_of_a_training_that_is_killed_have_not_died(service: Service) ->
 
 
 def test_living_workers_are_sampled(service: Service, tmp_path: Path) -> None:
-    """Those of a small process: a look at a large one is dear, so that the next one comes late."""
+    """Workers of a small process: sampling a large one is costly, so that the next sample comes late."""
     may_end = tmp_path / "may-end"
     job = start_job("--workers", "2", "--wait-for", str(may_end))
 
@@ -261,7 +261,7 @@ def outcome(workers: Workers) -> list[tuple[int | None, int | None, str | None]]
     return [(each.start_us, each.end_us, each.ended) for each in workers.take()]
 
 
-def test_a_last_word_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
+def test_a_last_record_that_is_read_late_still_counts(process: subprocess.Popen[bytes]) -> None:
     workers = one_worker()
     workers.feed({RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0)])
     workers.sample(20, lambda: True)
@@ -306,7 +306,7 @@ def test_a_worker_that_goes_while_the_training_ends_has_not_died(process: subpro
         (End("crashed", "killed by SIGKILL", -9), False, None),
     ],
 )
-def test_the_last_words_of_the_training_tell_which_worker_died(
+def test_the_exit_reason_of_the_training_names_the_worker_that_died(
     end: End, is_end_marked: bool, expected: str | None, process: subprocess.Popen[bytes]
 ) -> None:
     workers = one_worker()

@@ -48,7 +48,7 @@ AS_SHIPPED = sqlite.WRITER_PRAGMAS
 
 @pytest.fixture(scope="session", autouse=True)
 def _careless() -> Iterator[None]:
-    """As the tests' PostgreSQL, SQLite waits for no disk: what a test loses in a power failure is worth nothing."""
+    """Like the tests' PostgreSQL, SQLite does not sync: a power failure may lose a test's data."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sqlite, "WRITER_PRAGMAS", (*AS_SHIPPED, "synchronous=OFF"))
         yield
@@ -87,7 +87,7 @@ def database_url(databases: Databases, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def opening(tmp_path_factory: pytest.TempPathFactory) -> Opening:
-    """How this module opens its application: with what token, with which runs in it."""
+    """How this module opens its application: with which token and runs."""
     directory = tmp_path_factory.mktemp("service")
     return lambda url: application_in(directory, database_url=url)
 
@@ -107,7 +107,7 @@ def application(
     databases: Databases,
     opening: Opening,
 ) -> Iterator[Application]:
-    """The one of all tests of this module that are marked ``reads``; else one of its own."""
+    """The application shared by this module's tests marked ``reads``; for other tests one of their own."""
     if request.node.get_closest_marker("reads"):
         yield request.getfixturevalue("shared_application")
         return

@@ -11,13 +11,13 @@ from tests.fakes import postgresql
 
 
 class Databases(Protocol):
-    """Makes databases of one kind; all that it made are gone when :meth:`drop` returns."""
+    """Creates databases of one kind; all of them are dropped when :meth:`drop` returns."""
 
     def new(self, directory: Path) -> str:
-        """The URL of one without rows. A file is ``directory/underfed.db``."""
+        """The URL of a database without rows. A file is ``directory/underfed.db``."""
 
     def copy(self, url: str, directory: Path) -> str:
-        """The URL of one with the rows of ``url``, which nobody has open."""
+        """The URL of a copy of ``url``, which no process has open."""
 
     def drop(self) -> None: ...
 
@@ -37,7 +37,7 @@ class Files:
         return f"sqlite:///{file}"
 
     def drop(self) -> None:
-        """They go with their directories."""
+        """Files are deleted with their directories."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A client of the live stream, as a page is one."""
+"""A client of the event stream, like a page."""
 
 from __future__ import annotations
 

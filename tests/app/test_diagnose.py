@@ -1,4 +1,5 @@
-"""Judging through the store: what is saved, when advice is made anew, and what later runs tell earlier ones."""
+"""Judging through the store: what is saved, when advice is computed again, and what later runs show of earlier
+advice."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ def test_advice_is_made_anew_when_the_run_has_grown_by_a_quarter(store: Store, m
     assert made_for == [80, 100, 100], "the run has ended"
 
 
-def test_what_a_change_gained_stands_with_both_runs(store: Store) -> None:
+def test_what_a_change_gained_is_in_the_diagnosis_of_both_runs(store: Store) -> None:
     judge = Diagnoser()
     record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
     advised = judged(store, judge, "before").advice[0]
@@ -138,7 +139,7 @@ def test_what_a_change_gained_stands_with_both_runs(store: Store) -> None:
     assert again.ledger == [entry], "and stays when the earlier run is judged again"
 
 
-def test_what_a_change_gained_stands_when_the_steps_before_it_were_given_up(store: Store) -> None:
+def test_what_a_change_gained_is_kept_when_the_steps_before_it_were_deleted(store: Store) -> None:
     record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
     end(store, "before", 10, EARLY)
     settle(store)
@@ -158,7 +159,7 @@ def test_what_a_change_gained_stands_when_the_steps_before_it_were_given_up(stor
     assert judged(store, Diagnoser(), "too-late").ledger == [], "there is nothing left to compare with"
 
 
-def test_a_diagnosis_that_says_the_same_again_is_no_news(store: Store) -> None:
+def test_an_equal_diagnosis_is_no_change(store: Store) -> None:
     judge = Diagnoser()
     record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
     end(store, "before", 10, EARLY)

@@ -1,4 +1,4 @@
-"""What the service was told, and what it refuses to be told."""
+"""Settings of the service, and the values that it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is deployed is what there is: compose file, image, proxy, alerts and dashboard name real things."""
+"""Deployment files match the product: compose file, image, proxy, alerts and dashboard name what exists."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_profile_postgres_has_two_services_on_one_database_behind_a_proxy() 
     assert [name for name in shared if "ports" in SERVICES[name]] == [], "only the proxy reaches them"
 
 
-def test_what_others_wait_for_has_a_health_check() -> None:
+def test_a_service_that_others_depend_on_has_a_health_check() -> None:
     for service in SERVICES.values():
         waited = service.get("depends_on", {})
         for name, how in waited.items() if isinstance(waited, dict) else ():
@@ -126,7 +126,7 @@ def test_no_secret_is_written_down() -> None:
                 assert re.fullmatch(r"\$\{\w+:-\}|/run/secrets/[\w-]+", value), name
 
 
-def test_the_image_is_made_of_what_there_is_and_runs_as_nobody_special() -> None:
+def test_the_image_is_built_from_existing_files_and_runs_unprivileged() -> None:
     sources = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
     assert sources
     assert [name for line in sources for name in line.split() if not (ROOT / name).exists()] == []

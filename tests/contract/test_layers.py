@@ -96,7 +96,7 @@ def test_the_rooms_of_the_store_import_one_way() -> None:
 
 
 def test_a_migration_knows_only_what_was_written_for_migrations() -> None:
-    """The service's own code changes; a step must do for ever what it did when it was written."""
+    """A migration must not use the service's code, which changes: it has to do for ever what it did when written."""
     rooms = "underfed_server.store.databases.migrations"
     live = [
         f"{name} imports {target}"

@@ -60,7 +60,7 @@ def test_every_refusal_is_described_in_the_one_shape(path: str) -> None:
                 assert response["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorBody")
 
 
-def test_only_lists_may_be_given_more_than_once() -> None:
+def test_only_list_parameters_may_be_given_more_than_once() -> None:
     asked = [
         (parameter["name"], parameter["schema"].get("type") == "array")
         for methods in DESCRIBED["paths"].values()

@@ -1,4 +1,4 @@
-"""What users type and read is what there is: Python names, commands, verdicts, and every promise of the README."""
+"""Names that users type and read exist: Python names, commands, verdicts, and every promise of the README."""
 
 from __future__ import annotations
 

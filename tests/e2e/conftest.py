@@ -107,7 +107,7 @@ def settle(page: Page) -> None:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A desktop page that must not complain: no error in its console, no violation of its policy."""
+    """A desktop page without errors in its console or violations of its policy."""
     yield from quiet_page(browser, width=1440, height=900)
 
 

@@ -1,4 +1,4 @@
-"""What agents write is drawn as text by the real page: nothing of it runs, loads, or turns what stands beside it."""
+"""What agents write is drawn as text by the real page: nothing of it runs, loads, or changes text beside it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_policy_stops_what_would_get_through(visitor: Page, attacked: Servic
     assert visitor.evaluate("document.title") != "owned"
 
 
-def test_what_turns_the_direction_of_writing_turns_nothing_beside_it(page: Page, attacked: Service) -> None:
+def test_text_that_reverses_direction_does_not_affect_its_neighbours(page: Page, attacked: Service) -> None:
     turned = "\u202ename\u2066"
     send(attacked, made_window(0, run_id="turned", run={**RUN, "name": turned}))
     page.goto(attacked.address)

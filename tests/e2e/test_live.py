@@ -113,7 +113,7 @@ def drawings_of_what_was_there(chart: Locator) -> int:
     return drawn
 
 
-def test_what_is_off_the_screen_is_drawn_when_it_is_scrolled_to_and_the_live_dot_beats_with_the_news(
+def test_what_is_off_the_screen_is_drawn_when_scrolled_to_and_the_live_dot_blinks_with_events(
     served: Service, windows: Iterator[dict[str, Any]], context: BrowserContext
 ) -> None:
     context.add_init_script(

@@ -1,4 +1,4 @@
-"""The page in a real browser, on a real service: a run that trains, one that starved, and what mended one."""
+"""The page in a real browser, on a real service: a run that trains, a starved one, and one with the advised change."""
 
 from __future__ import annotations
 

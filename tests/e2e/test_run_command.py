@@ -38,7 +38,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
-"""Knows nothing of us. Without workers a step takes 60 ms; from instant data it would take 20."""
+"""A script without the agent. Without workers a step takes 60 ms; with instant data it would take 20."""
 
 ENOUGH, LONG = "60", "120"
 """Steps for a verdict, and for a gain that can be told from chance."""

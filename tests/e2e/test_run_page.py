@@ -1,4 +1,4 @@
-"""The page of a run in a real browser: every state, its address, what is taken out of it, the keyboard."""
+"""The page of a run in a real browser: every state, its address, exports, the keyboard."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_drag_over_a_chart_reads_that_stretch_at_full_resolution(page: Page, g
     expect(panel(page, "steps").get_by_text(re.compile("every step|mean of [1-4] steps per point"))).to_be_visible()
 
 
-def test_a_panel_is_taken_out_as_link_figures_and_picture(page: Page, gallery: Service, tmp_path: Path) -> None:
+def test_a_panel_is_exported_as_link_figures_and_picture(page: Page, gallery: Service, tmp_path: Path) -> None:
     open_run(page, gallery, STARVED, "?rank=1")
     more = panel(page, "steps").get_by_role("button", name=re.compile("^Export: "))
     more.focus()

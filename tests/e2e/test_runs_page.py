@@ -1,4 +1,4 @@
-"""Runs are searched, selected, put away, deleted and brought back in a real browser."""
+"""Runs are searched, selected, archived, deleted and restored in a real browser."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_selected_runs_are_deleted_and_brought_back(address: str, page: Page) ->
     expect(page.locator("tbody a.run-name")).to_have_count(4)
 
 
-def test_a_run_is_put_away_from_its_own_page_and_found_again(address: str, page: Page) -> None:
+def test_a_run_is_archived_on_its_own_page_and_found_again(address: str, page: Page) -> None:
     page.goto(f"{address}/runs/beta")
     page.get_by_role("button", name="Archive").click()
     expect(page.get_by_role("button", name="Unarchive")).to_be_visible()
@@ -65,7 +65,7 @@ def test_a_run_is_put_away_from_its_own_page_and_found_again(address: str, page:
     expect(page.locator("tbody a.run-name")).to_have_text(["beta"])
 
 
-def test_a_run_that_goes_on_can_be_put_away_and_not_be_deleted(address: str, page: Page) -> None:
+def test_a_running_run_can_be_archived_but_not_deleted(address: str, page: Page) -> None:
     page.goto(f"{address}/runs/going")
     expect(page.get_by_role("button", name="Archive")).to_be_visible()
     expect(page.get_by_role("button", name="Delete")).to_have_count(0)

@@ -27,7 +27,7 @@ LOCK_PATIENCE_S = 0.5
 """Other processes take the lock for an instant, to check whether the run is served."""
 
 SPOOL_PATIENCE_S = 60.0
-"""An ``underfed push`` may be sending what an earlier part of this run left."""
+"""An ``underfed push`` may be sending windows of an earlier part of this run."""
 
 
 def main(run_directory: str) -> int:
@@ -45,7 +45,7 @@ def main(run_directory: str) -> int:
 
 
 def serve(directory: Path) -> set[Path]:
-    """The ranks that were found, all ended or abandoned now."""
+    """Returns the ranks that were found, all ended or abandoned now."""
     first = next(rank_directories(directory), None)
     if first is None:
         return set()
@@ -69,7 +69,7 @@ def serve(directory: Path) -> set[Path]:
 
 
 def keep_log(log: Path, kept: Path) -> None:
-    """Our own failures are worth reading after the run; most logs are empty."""
+    """Keep the log for reading after the run, unless it is empty, as most are."""
     try:
         if log.stat().st_size:
             kept.parent.mkdir(parents=True, exist_ok=True)

@@ -22,17 +22,17 @@ CHECK_S = TICK_S / 4
 """Between ticks only the ends of ranks are checked; once all are read and gone, whether everything was sent."""
 
 LAST_TICK_S = 0.02
-"""Once all ranks ended, and until all know that everything was read: their processes wait for that."""
+"""Between ticks once all ranks ended, until all know that everything was read: their processes wait for that."""
 
 LINGER_S = 10.0
-"""After the end, windows are sent for so long; what is left waits for ``underfed push``."""
+"""How long windows are sent after the end; the rest waits for ``underfed push``."""
 
 STOP_GRACE_S = 25.0
-"""After SIGTERM the collector goes on for so long: a job that is stopped has 30 s (SLURM's KillWait, Kubernetes' grace
-period), and what the training does in them is read too."""
+"""How long the collector goes on after SIGTERM: a job that is stopped has 30 s (SLURM's KillWait, Kubernetes' grace
+period), which are recorded too."""
 
 READ_S = 2.0
-"""A process that neither reads how much was left nor ends gets no longer than this to do so."""
+"""How long a process has to read how much is unsent, or to end."""
 
 
 class Collector:
@@ -50,7 +50,7 @@ class Collector:
         self._leave_at = min(self._leave_at, time.monotonic() + STOP_GRACE_S)
 
     def run(self, linger_s: float = LINGER_S) -> None:
-        """Until nothing is left to do, or ``linger_s`` after the end of the last rank."""
+        """Serve until nothing is left to do, or ``linger_s`` after the end of the last rank."""
         stop = threading.Event()
         sending = threading.Thread(target=self._sender.run, args=(stop,), daemon=True)
         sending.start()
@@ -104,11 +104,11 @@ class Collector:
         return not (stream.directory / run_files.DRAINED).exists() or not stream.is_running()
 
     def _report(self, stream: RankStream) -> None:
-        """Not while sending succeeds: then nothing may be left in a moment."""
+        """Not while sending succeeds: then soon nothing may be left."""
         if self._spool.unsent and not self._sender.is_failing:
             return
         left: Mapping[str, int] = {"unsent": self._spool.unsent}
         self._reported_at[stream.name] = time.monotonic()
-        # Where memory is full or the directory was removed, the process waits no longer than it would anyway.
+        # Memory is full or the directory was removed: the process waits for its time limit.
         with suppress(OSError):
             write_atomically(stream.directory / run_files.DRAINED, json.dumps(left))

@@ -32,11 +32,11 @@ WAITING_S = 0.8
 """A training process waits a second for its last records to be read, and ends its workers after that."""
 
 HEARTBEAT_US = 5_000_000
-"""A stream with nothing new but its samples sends a window so often; docs/wire.md requires it."""
+"""How often a stream sends a window that has only samples; docs/wire.md requires it."""
 
 
 class RankStream:
-    """Goes on where an earlier collector stopped, see ``spool.resume``.
+    """Continues where an earlier collector stopped, see ``reading.resume``.
 
     Raises:
         OSError, ValueError, KeyError: the directory's run.json cannot be read.
@@ -111,11 +111,11 @@ class RankStream:
             self._workers.sample(self.now_us, self._is_waited_for)
 
     def mark(self) -> bool:
-        """Whether its rings fill so fast that they should be drained soon."""
+        """Mark the rings. Returns whether they fill so fast that they should be drained soon."""
         return self._rings.mark()
 
     def drain(self) -> None:
-        """``mark()`` was called, and the records had time to settle."""
+        """Read the marked records; ``SETTLE_S`` has passed since ``mark()``."""
         if not self._rings.loaders() <= self._names.keys():
             self._read_facts()
         drained = self._rings.drain()
@@ -151,7 +151,7 @@ class RankStream:
         self._storage.send_again()
 
     def close_window(self, host: HostPart, end: End | None = None) -> None:
-        """Keep what is known since the last window, if it is worth one."""
+        """Put what is new since the last window into another, if it is worth one."""
         self._read_facts()
         if end is not None:
             self._content.finish()
@@ -220,9 +220,9 @@ class RankStream:
         )
 
     def _append(self, content: Content, start_us: int, end_us: int, end: End | None, parts: Mapping[str, Any]) -> None:
-        """Put the next window into the spool. One that the disk does not take is a hole that the window after it names.
+        """Put the next window into the spool. If the disk refuses it, the next window reports the gap.
 
-        ``parts``: the rest of what is in it."""
+        ``parts``: its other fields."""
         index, previous = self._resume.next_index, self._resume.kept_index
         counted = _sum(self._lost_before, self._content.losses())
         resume = Resume(
@@ -263,7 +263,7 @@ class RankStream:
 
 
 def _known_workers(resume: Resume) -> dict[RingName, WorkerResume | None]:
-    """Of rings that an earlier collector read: those whose worker it did not see end, and the others."""
+    """Rings that an earlier collector read: those whose worker it did not see end, and the others."""
     rings = [ring for name in resume.positions if (ring := run_files.ring_name(name)) is not None]
     known: dict[RingName, WorkerResume | None] = {ring: None for ring in rings if ring.worker is not None}
     return known | {RingName(each.loader, each.iterator, each.worker): each for each in resume.workers}

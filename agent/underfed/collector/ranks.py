@@ -25,13 +25,13 @@ Result = TypeVar("Result")
 
 WINDOW_S = 1.0
 WINDOWS_PER_S = 2
-"""Of all ranks together: to close, keep and send one costs 2 ms, and eight a second would be 1.6 % of a core."""
+"""Windows of all ranks a second: closing, storing and sending one costs 2 ms, so eight would be 1.6 % of a core."""
 
 LONGEST_TURN = 4
 """Seconds between two windows of a rank, however many there are: a live stream must send one every five."""
 
 FAILURES = 20
-"""A stream that fails so often is abandoned; what its rings hold waits for the next collector."""
+"""A stream that fails this often is abandoned; the next collector reads its rings."""
 
 
 class Ranks:
@@ -66,8 +66,8 @@ class Ranks:
         return any(os.access(mark, os.F_OK) for mark in self._end_marks)  # a third of what Path.exists() costs
 
     def tick(self) -> None:
-        """Read what fills fast; once a second everything, for samples and windows. A rank's last window is closed as
-        soon as it ended."""
+        """Read rings that fill fast; once a second read all, take samples and close windows. A rank's last window is
+        closed as soon as the rank has ended."""
         is_due = time.monotonic() >= self._window_due
         if is_due:
             self._window_due = time.monotonic() + WINDOW_S
@@ -75,14 +75,14 @@ class Ranks:
             self._discover()
         streams = self._active()
         self._end_marks = [str(stream.end_mark) for stream in streams]
-        # Asked before the rings are marked: what was written before the end is then read too.
-        # Nobody waits to hear that a process without an end mark is gone: that may take until the next window.
+        # Checked before the rings are marked, so that everything written before the end is read.
+        # A process that is gone without an end mark waits for nothing: it is noticed at the next window.
         asked = [stream for stream in streams if is_due or stream.end_mark.exists()]
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in asked}
         for stream in streams:
             if ends.get(stream.directory) is not None:
                 self._try(stream, stream.check_workers_at_end)
-        # A rank with few records is drained for its windows alone: waking up for each of them is what costs.
+        # A rank with few records is drained only for its windows: waking up is the main cost.
         drained = [stream for stream in streams if self._try(stream, stream.mark) or is_due or stream in asked]
         if drained:
             time.sleep(SETTLE_S)
@@ -103,7 +103,7 @@ class Ranks:
                 stream.send_again()
 
     def remove(self, stream: RankStream) -> None:
-        """Everything of it is in the spool."""
+        """Remove a rank: all of its records are in the spool."""
         stream.close()
         del self._streams[stream.directory]
         shutil.rmtree(stream.directory, ignore_errors=True)

@@ -65,5 +65,5 @@ class UnsentFacts:
         return unsent, loaders
 
     def _has_changed(self, path: Path) -> bool:
-        """False where somebody removed it: what was read of it holds."""
+        """False where the file was removed: what was read remains valid."""
         return self._files.setdefault(path, Changes(path)).has_changed()

@@ -216,7 +216,7 @@ def decode_window(body: bytes) -> dict[str, Any]:
 
 
 def with_previous(body: bytes, previous_window_index: int | None) -> bytes:
-    """The same window after another one: the hole between them is ours."""
+    """The same window with another predecessor: the windows between them were dropped here."""
     window = {**decode_window(body), "previous_window_index": previous_window_index}
     return gzip.compress(json.dumps(window, separators=(",", ":")).encode(), COMPRESSION, mtime=0)
 

@@ -1,4 +1,4 @@
-"""What this host gives a DataLoader of a process like this one, where paths lie, and what of it slows loading."""
+"""What this host offers a DataLoader of a process like this one, where paths lie, and what may slow loading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL_SHM_BYTES = GIB
 """Two batches ahead of 64 pictures of 224×224 for each of 8 workers are 0.6 GB. Docker gives 64 MB unless asked."""
 
 MUCH_SWAP_BYTES = GIB // 4
-"""A little of it holds what nobody uses any more."""
+"""A little swap in use holds pages that nobody uses any more."""
 
 FEW_FILES = 1024
 """What most systems allow. Torch keeps a file open for each tensor of a worker's that is still in use."""
@@ -57,7 +57,7 @@ class Checkup:
     host: HostFacts
     throttled_us: int | None
     memory_used_bytes: int | None
-    """Of the limit."""
+    """Memory that counts against the limit."""
     swap_used_bytes: int | None
     open_files_hard_limit: int | None
     pressure_fractions: dict[str, float]
@@ -70,7 +70,7 @@ class Checkup:
 
 
 def examine(paths: Sequence[str]) -> Checkup:
-    """This process, as one that it would start, and these paths."""
+    """Examine the host as this process may use it, and these paths."""
     import psutil
 
     data_directory = config.data_directory(os.environ)
@@ -118,11 +118,11 @@ def warnings_of(found: Checkup) -> Iterator[str]:
     """A sentence for each thing that slows a DataLoader or breaks it."""
     host = found.host
     if host.usable_cores is not None and host.usable_cores < 2:
-        yield f"{host.usable_cores:g} cores are all there is: workers take turns with the training, and gain little."
+        yield f"Usable cores: {host.usable_cores:g}. Workers compete with the training for them and gain little."
     if host.quota_cores is not None and host.quota_cores < (host.allowed_cpus or 0):
         yield (
             f"The quota is {host.quota_cores:g} cores, though {host.allowed_cpus} CPUs can be seen: programs that "
-            "count CPUs start too many workers and threads, and all of them are held back."
+            "count CPUs start too many workers and threads, and all of them are throttled."
         )
     if host.shm_total_bytes is not None and host.shm_total_bytes < SMALL_SHM_BYTES:
         yield (
@@ -135,11 +135,11 @@ def warnings_of(found: Checkup) -> Iterator[str]:
             "Where training ends with `Too many open files`, raise the limit: ulimit -n 65536."
         )
     if (found.swap_used_bytes or 0) >= MUCH_SWAP_BYTES:
-        yield f"{human(found.swap_used_bytes)} are swapped out: what is needed of it again is waited for."
+        yield f"{human(found.swap_used_bytes)} are swapped out: reading them back takes long."
     yield from _memory_warnings(found)
     for name, share in found.pressure_fractions.items():
         if share >= PRESSED[name]:
-            yield f"For {share:.0%} of the last minute something on this host waited for {WAITED_FOR[name]}."
+            yield f"For {share:.0%} of the last minute some task on this host waited for {WAITED_FOR[name]}."
     for path in found.paths:
         yield from _path_warnings(path)
 
@@ -150,7 +150,7 @@ def _memory_warnings(found: Checkup) -> Iterator[str]:
     if limit and used is not None and used > FULL_FRACTION * limit:
         yield f"{human(used)} of the memory limit of {human(limit)} are in use: the next worker may be killed."
     elif total and available is not None and available < (1 - FULL_FRACTION) * total:
-        yield f"Only {human(available)} of {human(total)} memory are available: no room to keep files that were read."
+        yield f"Only {human(available)} of {human(total)} memory are available: little room to cache files."
 
 
 def _path_warnings(path: PathFacts) -> Iterator[str]:

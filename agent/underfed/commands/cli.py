@@ -61,10 +61,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def doctor(arguments: Sequence[str]) -> int:
-    """Show what this host gives a DataLoader, and where PATHs lie."""
+    """Show what this host offers a DataLoader, and where PATHs lie."""
     parser = argparse.ArgumentParser(prog="underfed doctor", description=doctor.__doc__)
     parser.add_argument(
-        "path", nargs="*", help="of a data set, for example: its mount, file system and device are shown"
+        "path", nargs="*", help="a path, such as a data set's, of which mount, file system and device are shown"
     )
     parser.add_argument("--json", action="store_true", help="print it as a JSON object")
     options = parser.parse_args(arguments)

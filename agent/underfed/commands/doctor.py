@@ -1,4 +1,4 @@
-"""``underfed doctor``: prints what this host gives a DataLoader, where paths lie, and what of that slows loading."""
+"""``underfed doctor``: prints what this host offers a DataLoader, where paths lie, and what may slow loading."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Line = tuple[str, str]
 
 
 def doctor(paths: Sequence[str], is_json: bool) -> int:
-    """Returns 1 when a path is not there, else 0, whatever was found."""
+    """Returns 1 if a path does not exist, else 0, whatever was found."""
     found = examine(paths)
     print(json.dumps(asdict(found), indent=2) if is_json else text_of(found))
     return 0 if all(path.exists for path in found.paths) else 1
@@ -65,7 +65,7 @@ def _gpu_lines(found: Checkup) -> Iterator[Line]:
 
 def _path_lines(path: PathFacts) -> Iterator[str]:
     if not path.exists:
-        yield "is not there"
+        yield "does not exist"
     elif path.mount is None:
         yield "on a mount that cannot be seen"
     else:

@@ -1,4 +1,4 @@
-"""``underfed push``: reads the rings that dead runs left, and sends what their spools hold."""
+"""``underfed push``: reads rings left by ended runs, and sends what their spools hold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from underfed.host.lock import locked
 
 
 def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
-    """Send everything to ``UNDERFED_URL``. Returns 0: nothing is left; 1: something is; 2: the address is wrong."""
+    """Send everything to ``UNDERFED_URL``. Returns 0: all was sent; 1: something is left; 2: the address is wrong."""
     data_directory = directory.absolute() if directory is not None else config.data_directory(environ)
     try:
         url = config.read_url(environ)
@@ -49,7 +49,7 @@ def own_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]
 
 
 def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
-    """In which windows were left, each with its run's directory where there still is one."""
+    """Spools with unsent windows, each with its run's directory if that still exists."""
     runs = {
         spool_directory(data_directory, run.name, platform.node()): run for run in own_runs(environ, data_directory)
     }
@@ -60,7 +60,7 @@ def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[
 
 
 def collect(run_directory: Path, data_directory: Path) -> None:
-    """Bring the rings of a run that is over into its spool. One that runs, is served or is another host's is left."""
+    """Read the rings of an ended run into its spool. Runs that go on, are served or are another host's are skipped."""
     origins = [read_facts(path / run_files.RUN, Origin) for path in run_files.rank_directories(run_directory)]
     if any(origin.hostname != platform.node() for origin in origins):
         return
@@ -99,7 +99,7 @@ def push_spool(directory: Path, run_directory: Path | None, url: str, environ: M
             while (outcome := sender.send_one()) is Outcome.SENT:
                 continue
             left = spool.unsent
-            # While its training goes on, the next collector has to know where this run stands.
+            # While the training goes on, the next collector needs the run's progress.
             spool.close(is_over=run_directory is None or not any(run_files.rank_directories(run_directory)))
             transport.close()
     except SpoolLockedError:

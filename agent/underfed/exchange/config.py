@@ -46,7 +46,7 @@ def read_config(
     tags: Mapping[str, str] | None = None,
     config: Mapping[str, Value] | None = None,
 ) -> Config:
-    """Arguments win over the environment.
+    """Arguments take precedence over the environment.
 
     Raises:
         ConfigError: naming the argument or variable.

@@ -19,7 +19,7 @@ Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a rank's records come from and where they go; for the collector alone."""
+    """Where a rank's records come from and where they are sent; only for the collector."""
 
     run_id: str
     rank: int
@@ -108,13 +108,13 @@ class LoaderFacts:
     repeated_batches: int | None = None
     """... and those of them that another worker gave too."""
     paths: list[str] | None = None
-    """Files and directories that the data set's own attributes name; for the collector alone."""
+    """Files and directories that the data set's own attributes name; only for the collector."""
     not_measured: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Also what an incarnation's last window carries."""
+    """How a recording ended; the incarnation's last window holds it too."""
 
     status: str
     exit_reason: str | None = None

@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 LOGGED_FAILURES = 100
-"""A session that fails is switched off, so there are few; the rest are counted in the process alone."""
+"""Most failures in the file. A session that fails is switched off, so there are few; the rest are only counted."""
 
 
 class Guard:
-    """Counts what we swallow. The user's code never runs inside a guarded block.
+    """Counts exceptions that the agent swallows. The user's code never runs inside a guarded block.
 
     Use as ``except Exception as error: guard.failed("where", error)``; never around ``BaseException``, which
     is the user's Ctrl-C. A context manager would cost a microsecond a step.
@@ -31,15 +31,15 @@ class Guard:
             raise error
 
     def count(self, where: str, error: Exception) -> None:
-        """Count what is a limit of the agent, and no mistake in its code."""
+        """Count a limit of the agent that is no error in its code."""
         self.failures += 1
         if self.log is not None and self.failures <= LOGGED_FAILURES:
             append_line(self.log, f"{where}: {type(error).__name__}: {error}")
 
 
 def append_line(path: str | Path, line: str, largest_bytes: int | None = None) -> None:
-    """Append at most 400 characters in one piece, also while others append. Nothing is added to a file that is as large
-    as ``largest_bytes``. Raises nothing: where it cannot be written it is lost."""
+    """Append at most 400 characters in one piece, also while others append. A file of ``largest_bytes`` or more is not
+    appended to. Raises nothing: a line that cannot be written is lost."""
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError:

@@ -21,17 +21,17 @@ SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
 """Settings, number of batches, and the run whose advice ``--apply`` took."""
 
 COLLECTOR = "UNDERFED_COLLECTOR"
-"""``python:directory:…``: whose packages a collector runs with, where the training's own environment has none."""
+"""``python:directory:…``: what a collector runs with where the training's environment lacks our packages."""
 
 PYTHON, OLD_PYTHON = "python", "old-python"
-"""Kinds of reports. A Python began that we reach, or one that is too old; ..."""
+"""Kinds of reports. A Python started that we can hook, or one that is too old; ..."""
 TORCH, UNHOOKED = "torch", "unhooked"
 """... it imported torch's DataLoader; that could not be hooked; ..."""
 SETTLED, RECORDING = "set", "recording"
-"""... ``--set`` came to a training loader; a recording began."""
+"""... ``--set`` was applied to a training loader; a recording began."""
 
 REPORT_BYTES = 4096
-"""A file of so many is not added to: a command may start a hundred thousand processes."""
+"""Size from which a file is not appended to: a command may start a hundred thousand processes."""
 
 Say = Callable[[str], None]
 """Prints a line for the person who trains."""
@@ -43,14 +43,14 @@ def first_rank_only(environ: Mapping[str, str], say: Say) -> Say:
 
 
 def report(environ: Mapping[str, str], reports: str, detail: str = "") -> None:
-    """Let the launcher know, if there is one. Raises nothing: on another host its directory is not there."""
+    """Report to the launcher, if there is one. Raises nothing: on another host its directory does not exist."""
     directory = environ.get(LAUNCH)
     if directory:
         append_line(Path(directory, reports), detail, REPORT_BYTES)
 
 
 def read_reports(directory: Path) -> dict[str, list[str]]:
-    """Details of each kind. Empty where nobody reported anything. Files that cannot be read are left out."""
+    """Details by kind; empty where nothing was reported. Files that cannot be read are left out."""
     found: dict[str, list[str]] = {}
     with suppress(OSError):
         for path in sorted(directory.iterdir()):

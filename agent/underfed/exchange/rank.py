@@ -1,4 +1,4 @@
-"""Which rank of which run this process is, and a run id that all its ranks agree on without talking to each other."""
+"""Which rank of which run this process is, and a run id that all its ranks derive without communicating."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from underfed.host import procfs
 
 SLUG_LENGTH = 40
 
-APART = "nothing tells that ranks on other hosts belong to this run: set UNDERFED_RUN_ID, or torchrun's --rdzv-id"
+APART = "ranks on other hosts cannot be matched to this run: set UNDERFED_RUN_ID, or torchrun's --rdzv-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Rank:
     launcher: str | None = None
     restart_count: int | None = None
     identity: str | None = field(default=None, compare=False)
-    """Of the run: what all its ranks derive alike, and those of no other. ``None``: nothing is known to be so."""
+    """Identity of the run, which all its ranks derive alike and no other run does; ``None``: there is none."""
     why_apart: str | None = field(default=None, compare=False)
-    """Why the ranks on other hosts, of which there are some, will be a run of their own."""
+    """Why ranks on other hosts will form a run of their own."""
 
 
 def read_rank(environ: Mapping[str, str]) -> Rank:
@@ -79,7 +79,7 @@ def read_rank(environ: Mapping[str, str]) -> Rank:
 def make_run_id(name: str, rank: Rank) -> str:
     """Readable and unique: a slug of the name and eight hexadecimal digits.
 
-    A restart by the same launcher is the same run. What a process that is no rank records after its first run, is not.
+    A restart by the same launcher is the same run. Later recordings of a process that is no rank are other runs.
     """
     is_another = rank.world_size == 1 and rank.identity in _begun
     identity = secrets.token_hex() if rank.identity is None or is_another else rank.identity
@@ -97,7 +97,7 @@ def slug(name: str) -> str:
 
 
 def _identity(placement: Placement, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """What names the run, and why it ends at this host if it should not.
+    """What identifies the run, and why the run is limited to this host if it should not be.
 
     On one host that is who launched its ranks. A process that nobody launched may yet launch others, as rank 0 of
     Lightning does, so it names its run by itself. So does one of one rank: a script may run it again and again.
@@ -110,7 +110,7 @@ def _identity(placement: Placement, environ: Mapping[str, str]) -> tuple[str | N
     if job is not None:
         return job, None
     parent = multiprocessing_parent()
-    # Of what is not a launcher's variables, those count that are set.
+    # Without a launcher, those variables that are set count.
     names = convention.names if convention is not JOINED else tuple(set(JOINED.local_rank) & environ.keys())
     launcher = parent or launching_process(names)
     launch = process_identity(launcher) or str(launcher)
@@ -133,4 +133,4 @@ def _joined_world() -> tuple[int, int] | None:
             return None
         return int(distributed.get_rank()), int(distributed.get_world_size())
     except (AttributeError, RuntimeError, ValueError):
-        return None  # only half imported, or being taken down
+        return None  # only half imported, or being destroyed

@@ -17,7 +17,7 @@ from underfed.host import procfs
 Names = tuple[str, ...]
 
 SPECIAL_STEPS = 0xFFFFFFF0
-"""From here on SLURM numbers what has no ranks: the batch script, the interactive shell of ``salloc`` (slurm.h)."""
+"""Step numbers from here on have no ranks: the batch script, the interactive shell of ``salloc`` (slurm.h)."""
 
 SCHEDULERS = ("SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_RESTART_COUNT", "PBS_JOBID", "LSB_JOBID")
 MPI_JOBS = ("OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE")
@@ -46,7 +46,7 @@ class Convention:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Of one process in one launch."""
+    """Place of one process in one launch."""
 
     convention: Convention
     rank: int
@@ -123,13 +123,13 @@ def read_placement(environ: Mapping[str, str]) -> Placement | None:
 
 
 def is_in_step(environ: Mapping[str, str]) -> bool:
-    """Whether SLURM started this process as a task of a job step. Its batch script and interactive shells are none."""
+    """Whether SLURM started this process as a task of a job step. Batch scripts and interactive shells are not."""
     step = number(environ, "SLURM_STEP_ID")
     return step is not None and step < SPECIAL_STEPS and "SLURM_PTY_PORT" not in environ
 
 
 def has_several_hosts(placement: Placement, environ: Mapping[str, str]) -> bool | None:
-    """Whether ranks of this launch run elsewhere; ``None`` where nothing says so or denies it."""
+    """Whether ranks of this launch run on other hosts; ``None``: not known."""
     if placement.local_world_size is not None:
         return placement.local_world_size < placement.world_size
     if any(number(environ, name) for name in ("NODE_RANK", "GROUP_RANK", "SLURM_NODEID")):
@@ -140,7 +140,7 @@ def has_several_hosts(placement: Placement, environ: Mapping[str, str]) -> bool 
 
 
 def job_identity(placement: Placement, environ: Mapping[str, str]) -> str | None:
-    """Alike on all hosts of a job, and of no other job; ``None`` where nothing is.
+    """The same on all hosts of a job, and of no other job; ``None``: there is no such identity.
 
     A restart within the job keeps it. torchrun's ``--rdzv-id`` is chosen by a user, who may choose 100 again and
     again, so the first host's name stands beside it.
@@ -158,7 +158,7 @@ def job_identity(placement: Placement, environ: Mapping[str, str]) -> str | None
 
 
 def process_identity(pid: int) -> str | None:
-    """Names one process for ever; ``None`` where the system does not know when it started."""
+    """Unique identity of one process; ``None`` where the system does not know when it started."""
     started_ticks = procfs.start_ticks(pid)
     if started_ticks is None:
         return None
@@ -187,7 +187,7 @@ def multiprocessing_parent() -> int | None:
 
 
 def number(environ: Mapping[str, str], *names: str) -> int | None:
-    """Of the first of these variables that is set."""
+    """The number in the first of these variables that is set."""
     text = next((environ[name] for name in names if name in environ), "")
     return int(text) if text.isascii() and text.isdigit() else None
 

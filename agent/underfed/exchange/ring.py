@@ -1,7 +1,7 @@
 """A ring of 64-byte records in a memory-mapped file: one process writes, another reads, neither waits.
 
 The writer only stores: fields first, the record's own number last, no shared position. The reader knows which
-number comes next, so it sees what is new, what was overwritten before it came, and what is not there yet. A
+number comes next, so it sees what is new, what was overwritten before it was read, and what is not there yet. A
 kill -9 of the writer leaves everything it wrote. A reader calls ``mark()``, lets ``SETTLE_S`` pass, then
 ``drain()``: by then the stores of every marked record are visible, on processors that reorder them too.
 """
@@ -108,7 +108,7 @@ class RingReader:
         self._marked = newest
 
     def drain(self) -> list[Record]:
-        """Everything up to the mark, oldest first. What the writer came near while we copied is counted as lost."""
+        """Everything up to the mark, oldest first. Records that the writer came near during the copy count as lost."""
         self._skip_to(self._oldest_safe(self._marked))
         first = self.next
         records = [self._record(number) for number in range(first, self._marked + 1)]
@@ -137,7 +137,7 @@ class RingReader:
         return max(numbers)
 
     def _number_at(self, number: int) -> int:
-        """What stands in the slot that record ``number`` belongs to."""
+        """The number in the slot that record ``number`` belongs to."""
         found: int = self._words[((number & (self.capacity - 1)) << 3) + LAST]
         return found
 

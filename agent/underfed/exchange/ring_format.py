@@ -16,7 +16,7 @@ EPOCH = 1
 ``sampler_ns << 1 | fetches_ahead``: sampler time during construction or reset, and whether its consumer asks for the
 batch after the one it hands out"""
 STEP = 2
-"""entered_ns, left_ns, ``pack_request(…)``, batch index, step index, received_ns (before entered_ns: it came early)"""
+"""entered_ns, left_ns, ``pack_request(…)``, batch index, step index, received_ns (before entered_ns: it was ready)"""
 EXHAUSTED = 3
 """entered_ns, left_ns, –, –, –, – : the request that found no more batches"""
 FAILED = 4
@@ -60,7 +60,7 @@ EPOCH_SHIFT = 8
 
 DEPTH_BITS = 16
 DEEPEST = (1 << DEPTH_BITS) - 2
-"""A queue of so many batches or more reads as this many: 65,534."""
+"""A longer queue is recorded as this many batches: 65,534."""
 
 TIMED, SAMPLER_SHIFT = 1 << DEPTH_BITS, DEPTH_BITS + 1
 

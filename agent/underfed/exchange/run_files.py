@@ -24,7 +24,7 @@ from underfed.host.files import write_atomically
 from underfed.host.mounts import holding, read_mounts
 
 AMPLE_BYTES = 128 << 20
-"""Where /dev/shm has this much free, our megabyte a rank is nothing to the DataLoader that shares it."""
+"""With this much of /dev/shm free, our megabyte per rank does not matter to the DataLoader that shares it."""
 
 ENOUGH_BYTES = 8 << 20
 """A container's /dev/shm is 64 MB by default: rings of a few ranks fit, and a disk is worse (see ``choose_root``)."""
@@ -75,7 +75,7 @@ def find_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
 
 
 def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
-    """Everywhere that a run may have left rings."""
+    """All roots where a run may have left rings."""
     if named := environ.get("UNDERFED_RINGS"):
         return [Path(named).absolute()]
     runtime = environ.get("XDG_RUNTIME_DIR")
@@ -114,7 +114,7 @@ def make_run_directory(root: Path, run_id: str) -> Path:
 
 
 def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path:
-    """A new one for this incarnation. Tried twice: a collector that ends may remove the run's directory in between.
+    """Create one for this incarnation. Tried twice: a collector that ends may remove the run's directory in between.
 
     Raises:
         RunDirectoryError: it cannot be created, or would not be private.
@@ -183,6 +183,6 @@ def ring_name(file_name: str) -> RingName | None:
 
 
 def remove_batch_rings(directory: Path, loader: int, iterator: int) -> None:
-    """The collector has drained these rings long ago; without one the number of files stays bounded all the same."""
+    """Remove rings that the collector has drained long ago, so that the number of files is bounded also without one."""
     for path in directory.glob(f"loader-{loader}.{iterator}.*.batches"):
         path.unlink(missing_ok=True)

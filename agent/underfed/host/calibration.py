@@ -1,8 +1,8 @@
-"""What a prediction needs to know of a host and no run shows by itself: measured once, before training.
+"""What a prediction needs to know about a host and no run shows: measured once, before training.
 
 How much longer the same CPU work takes while other cores are busy: hyperthreads share a core, cores share a clock and
-a cache (own study: 11 ms of CPU for a batch alone, 20 ms beside a busy sibling). And what handing a batch from one
-process to another takes, which a run without workers never does.
+a cache (own study: 11 ms of CPU for a batch alone, 20 ms beside a busy sibling). Also what handing a batch to another
+process takes, which a run without workers never does.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ WORK_BYTES = 64 << 10
 """Compressing so much takes about 3 ms without the GIL, and stays within a core's own cache, as decoding does."""
 
 PATIENCE_S = 0.5
-"""A launcher for each rank, as srun starts them, finds that another one measures. It waits: its rank would disturb."""
+"""Where srun starts a launcher per rank, the others wait while one measures: their ranks would disturb it."""
 
 QUIET_QUANTILE = 4
-"""Of the pieces of work the fastest quarter counts: the slower ones were disturbed by others."""
+"""The fastest quarter of the pieces of work counts: slower ones were disturbed by other processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Of one host with one set of CPUs. ``handover``: ``None`` where it cannot be measured."""
+    """Calibration of one host with one set of CPUs. ``handover``: ``None`` where it cannot be measured."""
 
     cpu_slowdown: Curve
     handover: Handover | None
 
 
 def calibrate(data_directory: Path) -> Calibration:
-    """Of this host, measured in about 0.5 s with all usable cores busy, unless it is known already.
+    """Calibrate this host in about 0.5 s with all usable cores busy, unless that was done already.
 
     Call it before training starts: it would disturb it.
     """
@@ -65,9 +65,9 @@ def calibrate(data_directory: Path) -> Calibration:
 
 
 def calibrate_once(data_directory: Path) -> None:
-    """Calibrate the host if it is not yet, in one process where several begin together. Raises nothing.
+    """Calibrate the host unless that was done; of processes that start together one does. Raises nothing.
 
-    Where nothing can be kept nothing is measured, since every run would do so again. A single core has no curve.
+    Where the result cannot be stored nothing is measured: every run would do so again. A single core has no curve.
     """
     if whole_cores() < 2 or read_cached(data_directory) is not None:
         return
@@ -79,7 +79,7 @@ def calibrate_once(data_directory: Path) -> None:
 
 
 def read_cached(data_directory: Path) -> Calibration | None:
-    """As measured earlier on this host with these CPUs, or ``None``. Never measures."""
+    """The calibration stored for this host with these CPUs, or ``None``. Never measures."""
     try:
         known = json.loads(_cache(data_directory).read_text())
         curve = [(float(cores), float(factor)) for cores, factor in known["cpu_slowdown"]]
@@ -125,7 +125,7 @@ def _work_until(stop: threading.Event) -> None:
 
 
 def _work() -> bytes:
-    """Text of few letters: it compresses slowly, like what is worth compressing."""
+    """Text of few letters, which compresses as slowly as real data."""
     return bytes(random.Random(0).choices(b"acgt", k=WORK_BYTES))
 
 

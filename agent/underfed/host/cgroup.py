@@ -1,4 +1,4 @@
-"""What the control groups of a process allow it, and what they took: CPU quota, memory, throttling. Versions 1 and 2.
+"""Limits and use of a process's control groups: CPU quota, memory, throttling. Versions 1 and 2.
 
 Limits of all ancestors that can be seen count; the smallest holds. ``None``: no limit, or no control groups.
 """
@@ -45,7 +45,7 @@ def throttled_us(group: Path | None) -> int | None:
 
 
 def memory_used_bytes(group: Path | None) -> int | None:
-    """What counts against a memory group's limit, without file cache that nobody used lately.
+    """What counts against a memory group's limit, without file cache that was not used lately.
 
     That is dropped before anything is killed: kubelet calls the rest the working set.
     """

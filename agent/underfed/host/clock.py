@@ -1,4 +1,4 @@
-"""The two clocks: a monotonic one for durations, the wall's for the one instant that a run starts at."""
+"""The two clocks: a monotonic one for durations, the wall clock for the instant at which a run starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 
 Clock = Callable[[], int]
-"""Returns nanoseconds. Only differences are meaningful, but between all processes of one host."""
+"""Returns nanoseconds. Only differences are meaningful, also between processes of one host."""
 
 now_ns: Clock = time.perf_counter_ns
 """CLOCK_MONOTONIC on Linux, mach_absolute_time on macOS: trainer, workers and collector read the same clock."""

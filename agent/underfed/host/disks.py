@@ -11,7 +11,7 @@ from underfed.host.files import read_text
 SYS = Path("/sys")
 
 SLOWEST_FIRST = ("network", "hdd", "unknown", "overlay", "ssd", "nvme", "memory")
-"""A volume across several disks is as slow as the slowest of them, and one that is not known may be slow."""
+"""A volume across several disks is as slow as the slowest of them, and an unknown one may be slow."""
 
 STACKED = 8
 """Partition on encryption on a logical volume on a RAID: nobody stacks deeper."""
@@ -70,7 +70,7 @@ def slowest(kinds: Iterable[str]) -> str:
 
 
 def _leaves(device: Path, depth: int) -> Iterator[Path]:
-    """A partition is part of its parent; what the device mapper, RAID and caches make has slaves."""
+    """A partition is part of its parent; devices of the device mapper, RAID and caches have slaves."""
     if (device / "partition").exists():
         device = device.parent
     slaves = sorted((device / "slaves").iterdir()) if (device / "slaves").is_dir() and depth else []

@@ -22,7 +22,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def read_text(path: Path) -> str | None:
-    """Without blanks around it; ``None`` where it is not there, may not be read, or holds no text."""
+    """The text without surrounding blanks; ``None``: the file does not exist, may not be read, or holds no text."""
     try:
         return path.read_text().strip()
     except (OSError, UnicodeDecodeError):
@@ -37,7 +37,7 @@ class Changes:
         self._changed_ns: int | None = None
 
     def has_changed(self) -> bool:
-        """True also where it is not certain yet; false for what was removed."""
+        """True also while it is uncertain; false for a removed file."""
         try:
             changed_ns = self._path.stat().st_mtime_ns
         except FileNotFoundError:

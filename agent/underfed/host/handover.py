@@ -20,7 +20,7 @@ TIMES = 12
 """Batches of one tensor and of nine, each so many times: about 0.1 s."""
 
 READY_S = 0.002
-"""After so long a batch lies in the pipe."""
+"""After this long a batch is in the pipe."""
 
 SHARED_BYTES = 4 << 20
 SHARED_TIMES = 4
@@ -80,7 +80,7 @@ def _receiving() -> tuple[float, float, float, float]:
 
 
 def _receive(requests: Any, batches: Any, tensors: int) -> tuple[float, float]:
-    """Wall and CPU microseconds."""
+    """Receive a batch. Returns wall and CPU microseconds."""
     requests.put(tensors)
     time.sleep(READY_S)
     wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
@@ -90,7 +90,7 @@ def _receive(requests: Any, batches: Any, tensors: int) -> tuple[float, float]:
 
 
 def _hand_over(requests: Any, batches: Any) -> None:
-    """In the other process: a batch of as many descriptors as ordered, until none is."""
+    """Runs in the other process: sends a batch of as many descriptors as requested, until none is."""
     from multiprocessing.resource_sharer import DupFd
 
     file = os.open(os.devnull, os.O_RDONLY)

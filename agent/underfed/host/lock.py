@@ -19,7 +19,7 @@ POLL_S = 0.05
 
 @contextmanager
 def held(directory: Path) -> Iterator[bool]:
-    """Hold the lock within the block, if nobody else does: whether that is so is what the block is given."""
+    """Hold the lock within the block, unless another process does; the block gets whether it is held."""
     file = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -34,7 +34,7 @@ def held(directory: Path) -> Iterator[bool]:
 
 @contextmanager
 def locked(directory: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock within the block. Makes the directory.
+    """Hold the lock within the block. Creates the directory.
 
     Raises:
         SpoolLockedError: another process has it, also after ``patience_s``.

@@ -27,7 +27,7 @@ OVERLAY = frozenset(("overlay", "aufs", "fuse.fuse-overlayfs"))
 
 LISTED_DISKS = 4
 NESTED = 4
-"""Images in images on overlays: deeper is a circle."""
+"""Depth of images in images on overlays: anything deeper is a cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Mount:
 
     point: str
     root: str
-    """What of the file system is mounted there."""
+    """The part of the file system that is mounted there."""
     number: str
     """``major:minor``; major 0 is no block device."""
     file_system: str
     source: str
     options: str
-    """Of the file system, not of this mount of it."""
+    """Options of the file system, not of this mount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def read_mounts(pid: int | str = "self") -> list[Mount]:
 
 
 def locate(mount: Mount, mounts: Sequence[Mount]) -> Location:
-    """What is below it. ``mounts`` are all there are: an image or an overlay lies on another one."""
+    """What a mount lies on. ``mounts``: all of them, since an image or an overlay lies on another one."""
     device, kind = _below(mount, mounts, NESTED)
     return Location(mount.point, mount.file_system, device, kind)
 

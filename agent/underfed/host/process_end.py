@@ -20,7 +20,7 @@ PIDFD_INFO_EXIT = 1 << 3
 
 
 class ProcessEnd:
-    """Opened while the process runs: of one that is gone already the kernel gives nothing more."""
+    """Opened while the process runs: of one that has ended the kernel reports nothing."""
 
     def __init__(self, pid: int, start_ticks: int | None) -> None:
         self._pid = pid
@@ -32,7 +32,7 @@ class ProcessEnd:
 
     def status(self) -> int | None:
         """Exit code, negative for a signal; ``None``: it runs, or the kernel does not report it."""
-        # While nobody has collected it, /proc has it; later only the kernel does.
+        # /proc has the status until the parent collects it; afterwards only the pidfd does.
         status = procfs.exit_status(self._pid, self._start_ticks)
         return status if status is not None else self._collected()
 

@@ -21,7 +21,7 @@ from underfed.host.files import read_text
 
 PROC = Path("/proc")
 ONE_READ_BYTES = 4096
-"""Read at once: a second read could show another moment."""
+"""Size of one read: a second one could show another moment."""
 
 SWAPS = PROC / "swaps"
 STATE, PARENT, USER_TICKS, SYSTEM_TICKS, THREADS, START_TICKS, RESIDENT_PAGES, EXIT_CODE = 0, 1, 11, 12, 17, 19, 21, 49
@@ -41,7 +41,7 @@ class ProcessUsage:
 
 
 def boot_id() -> str | None:
-    """Differs after every start of the machine: with it, a pid and its start time name one process for ever."""
+    """Differs after every boot: with it, a pid and a start time identify one process uniquely."""
     return read_text(PROC / "sys/kernel/random/boot_id")
 
 
@@ -66,7 +66,7 @@ def parent(pid: int) -> int | None:
 
 
 def environment(pid: int) -> dict[str, str] | None:
-    """The variables that it was started with. What it set since is not among them. Another user's are hidden."""
+    """The variables that it was started with, without those that it set itself. Another user's are hidden."""
     try:
         content = (PROC / str(pid) / "environ").read_bytes()
     except OSError:
@@ -109,7 +109,7 @@ def describe_exit(status: int | None) -> str:
 
 
 def usage(pid: int) -> ProcessUsage | None:
-    """``None`` also for a zombie, which uses nothing any more."""
+    """What the process has used; ``None`` also for a zombie."""
     fields = _stat(pid)
     if not fields or fields[STATE] in ("Z", "X"):
         return None
@@ -137,7 +137,7 @@ def swap_bytes(pid: int) -> int | None:
 
 
 def is_swapping() -> bool | None:
-    """Whether any swap of this host is in use: if not, no process has a share of it."""
+    """Whether any swap of this host is in use; if not, no process needs to be read."""
     text = _read_once(str(SWAPS))
     if text is None:
         return None
@@ -188,7 +188,7 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def _read_once(path: str) -> str | None:
-    """Of a file that is small and asked for every second: a third of what ``Path.read_text()`` costs."""
+    """Read a small file at a third of the cost of ``Path.read_text()``: some are read every second."""
     try:
         file = os.open(path, os.O_RDONLY)
         try:

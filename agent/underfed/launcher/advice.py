@@ -1,4 +1,4 @@
-"""``--apply RUN``: asks the service what it advised for a run, and takes of it what ``--set`` can carry."""
+"""``--apply RUN``: asks the service for the advice for a run, and takes what ``--set`` can apply."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class Service:
     token: str | None
 
     def get(self, path: str, **query: str) -> Any:
-        """The answer; ``None``: there is no such thing.
+        """The answer; ``None``: not found.
 
         Raises:
-            ConfigError: nobody answers, or with a refusal.
+            ConfigError: there is no answer, or an error.
         """
         address = f"{self.url}/api/v1{path}" + (f"?{urlencode(query)}" if query else "")
         request = Request(address, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
         try:
-            # Straight to it, as the collector goes: a proxy for the web does not know it.
+            # Without a proxy, as the collector connects: a web proxy may not reach the service.
             with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_S) as answer:
                 return json.load(answer)
         except HTTPError as error:
@@ -91,8 +91,8 @@ def find_by_prefix(service: Service, wanted: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise ConfigError(f"--apply {wanted}: {service.url} knows no run that begins so")
-    raise ConfigError(f"--apply {wanted}: {len(found)} runs begin so: {', '.join(found[:5])}")
+        raise ConfigError(f"--apply {wanted}: {service.url} knows no run whose id begins so")
+    raise ConfigError(f"--apply {wanted}: {len(found)} run ids begin so: {', '.join(found[:5])}")
 
 
 def known(service: Service, **query: str) -> list[Mapping[str, Any]]:
@@ -103,5 +103,5 @@ def known(service: Service, **query: str) -> list[Mapping[str, Any]]:
 def why_nothing_to_apply(run_id: str, diagnosis: Mapping[str, Any]) -> str:
     others = [str(advice.get("change")) for advice in diagnosis.get("advice", [])]
     if others:
-        return f"what is advised for {run_id} cannot be set from outside: {', '.join(others)}"
+        return f"the advice for {run_id} cannot be set from outside: {', '.join(others)}"
     return f"nothing is advised for {run_id}"

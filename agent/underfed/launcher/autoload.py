@@ -26,7 +26,7 @@ STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
 
 
 class Finder:
-    """First on ``sys.meta_path``. What it waits for it lets the others find, and is called back when that is loaded."""
+    """First on ``sys.meta_path``. Other finders find the awaited modules; once these are loaded, it is called."""
 
     def __init__(self) -> None:
         self.awaited: dict[str, After] = {DATALOADER: hook_dataloader, STATEFUL: hook_stateful}
@@ -44,7 +44,7 @@ class Finder:
         return spec
 
     def loaded(self, module: ModuleType) -> None:
-        """Once for each: a module that is loaded again is left alone."""
+        """Once per module: one that is loaded again is not hooked again."""
         after = self.awaited.pop(module.__name__, None)
         if after is not None:
             when_task_is_known(self, lambda: guarded(after, module))
@@ -72,7 +72,7 @@ def arm(launch: str) -> None:
 
 
 def own_package() -> ModuleSpec | None:
-    """Our package and none of its neighbours: the environment that trains may be another one than ours."""
+    """Only our package, not its neighbours: the training may use another environment than ours."""
     from importlib.util import spec_from_file_location
 
     return spec_from_file_location(
@@ -111,7 +111,7 @@ def restore(module: ModuleType, loader: Any) -> None:
 
 
 def when_task_is_known(finder: Finder, call: Callable[[], None]) -> None:
-    """At once, but in a process of multiprocessing that still learns what it is for: one that loads needs no hooks."""
+    """At once, except in a child of multiprocessing, whose task is not known yet: a worker needs no hooks."""
     process = sys.modules.get("multiprocessing.process")
     if process is None or not getattr(process.current_process(), "_inheriting", False):
         call()
@@ -166,7 +166,7 @@ def hook_stateful(module: ModuleType) -> None:
 
 
 def guarded(after: After, module: ModuleType) -> None:
-    """Never into the import of torch."""
+    """Errors never reach the import of torch."""
     try:
         after(module)
     except Exception as error:

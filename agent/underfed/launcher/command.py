@@ -16,7 +16,7 @@ class StartedCommand:
 
 
 def name_of(words: Sequence[str]) -> str:
-    """What a run of this command would call itself: its Python program, wherever that stands, else its first word."""
+    """The name of a run of this command: its Python program, wherever that stands, else its first word."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == "-m" and following:
             return following.rpartition(".")[2]

@@ -27,15 +27,15 @@ def report_end(
             begun = [record_without_loader(config, command, status, launch.why_no_loader(reports))]
         elif settings and launch.SETTLED not in reports:
             launch.first_rank_only(os.environ, say)(f"--set {settings}: {NOT_YET}, so nothing was set")
-        # Where a full disk took the file but not its content, it is still known that a recording began.
+        # A file without content, as on a full disk, still shows that a recording began.
         launch.report(os.environ, launch.RECORDING, *begun[:1])
     except Exception as error:
         Guard().failed("end of the command", error)
 
 
 def record_without_loader(config: Config, command: StartedCommand, status: int, reason: str) -> str:
-    """A run of who ran what, how it ended, and why nothing was measured; through a collector as any, and with one line
-    for the person who trains. Returns its id.
+    """Record a run with its command, its end and why nothing was measured, through a collector as any other; print one
+    line. Returns its id.
 
     Raises:
         OSError: there is no place to record it.

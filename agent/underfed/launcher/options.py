@@ -13,7 +13,7 @@ from underfed.exchange.launch import first_rank_only
 from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings, parse_settings
 
 MOST_BATCHES = 10_000
-"""Of ``--replay``: they are kept in memory."""
+"""Most batches of ``--replay``: they are kept in memory."""
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -25,7 +25,7 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--name", help="what the run is called; default: the script's name")
-    parser.add_argument("--project", help="what it belongs to; runs of one project and name are compared")
+    parser.add_argument("--project", help="the project; runs of one project and name are compared")
     parser.add_argument("--tag", metavar="KEY=VALUE", action="append", default=[], help="may be given several times")
     parser.add_argument("--url", help="address of the service")
     parser.add_argument(
@@ -39,7 +39,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--replay",
         metavar="N",
-        help="feed N batches a second time at once, tell what instant data would gain, and end the program there; "
+        help="feed N batches a second time at once, print what instant data would gain, and end the program there; "
         "weights that it leaves were trained on the same batches twice, so do not keep them",
     )
     return parser
@@ -83,7 +83,7 @@ def ask_for_advice(wanted: str, environ: Mapping[str, str]) -> tuple[str, dict[s
 
 
 def with_tags(pairs: Sequence[str]) -> str:
-    """Those of the environment, and these. A comma would be read as the end of one."""
+    """The environment's tags and these. A comma would be read as the end of a tag."""
     for pair in pairs:
         key, equals, _ = pair.partition("=")
         if not equals or not key.strip() or "," in pair:

@@ -1,4 +1,4 @@
-"""Runs a command in our place: its exit, its signals, its stops and its terminal are as if we were not there."""
+"""Runs a command in our place: its exit, signals, stops and terminal are as without us."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from underfed.launcher.signal_monitor import SignalMonitor
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
-"""A shell's exit codes for a command that is not there, and for one that cannot be run."""
+"""A shell's exit codes for a command that does not exist, and for one that cannot be run."""
 
 OURS: set[int] = {
     signal.SIGKILL,
@@ -30,14 +30,14 @@ OURS: set[int] = {
     signal.SIGSYS,
     signal.SIGTRAP,
 }
-"""Signals that nobody can wait for, that report our children, or that a process gets for what it did itself."""
+"""Signals that cannot be waited for, that report our children, or that a process causes itself."""
 
 IGNORED_BY_PYTHON = [signal.SIGPIPE, signal.SIGXFSZ]
 STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
-"""From a terminal, to every process of the group."""
+"""Sent by a terminal to every process of the group."""
 
 REACH_S = 0.02
-"""Who sends a signal to each process by itself, as SLURM does, has reached all by then."""
+"""A sender that signals each process by itself, as SLURM does, has reached all by then."""
 
 
 def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -97,7 +97,7 @@ def as_script(command: Sequence[str]) -> list[str]:
 
 
 def release_pipes() -> None:
-    """Whoever reads the command's output must see its end when the command closes it."""
+    """Close our ends: readers of the command's output must see its end when the command closes it."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     sys.stdout.flush()
     for standard in (0, 1):
@@ -106,14 +106,14 @@ def release_pipes() -> None:
 
 
 class RunningCommand:
-    """On a running command: passes on what it has to know, and does as it does."""
+    """A running command: forwards signals to it, and stops and ends as it does."""
 
     def __init__(self, pid: int, monitor: SignalMonitor, passed: set[int]) -> None:
         self._pid = pid
         self._monitor = monitor
         self._passed = passed
         self._stop: int | None = None
-        """A terminal's stop signal that came, and that no continuation followed."""
+        """A terminal's stop signal that no continuation has followed yet."""
         self._is_stopped = False
 
     def until_end(self) -> int:
@@ -155,7 +155,7 @@ class RunningCommand:
         self._stop = next(iter(numbers & STOPS), self._stop)
 
     def _stop_too(self, number: int) -> None:
-        """So that the shell sees its job stopped. Continued, we find the signal that continued us waiting."""
+        """Stop, so that the shell sees its job stopped. Once continued, the signal that continued us is pending."""
         self._stop = None
         os.kill(os.getpid(), number)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})

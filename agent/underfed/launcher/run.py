@@ -86,7 +86,7 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
 
 
 def make_launch_directory(config: Config) -> Path:
-    """Where the processes of the command write their reports; a path that does not exist, where none can be created."""
+    """Create the directory for reports of the command's processes; a path that does not exist, if that fails."""
     name = f"{LAUNCHES}{os.getpid()}-{procfs.start_ticks(os.getpid()) or 0}"
     reason: Exception | None = None
     for root in run_files.find_roots(os.environ, config.data_directory):
@@ -103,14 +103,14 @@ def make_launch_directory(config: Config) -> Path:
 
 
 def lock_and_name(fresh: Path, directory: Path) -> Path:
-    """Lock it for as long as this process lives, then give it the name by which others find it."""
-    # Never closed here, and not handed down to the command.
+    """Lock it for the life of this process, then give it the name by which others find it."""
+    # Never closed here, and not inherited by the command.
     fcntl.flock(os.open(fresh, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
     return fresh.rename(directory)
 
 
 def remove_leftovers(own: Path) -> None:
-    """Remove what killed launchers left. Their pids do not help: they may be of another container on this host."""
+    """Remove directories of killed launchers. Their pids do not help: they may be of another container on this host."""
     for path in own.glob(f"{LAUNCHES}*"):
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -126,7 +126,7 @@ def remove_leftovers(own: Path) -> None:
 
 
 def variables_below(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """Variables that make every Python of the command ours to reach, and that keep it what it would be without us."""
+    """Variables by which every Python of the command loads our hook, and otherwise runs as without us."""
     path = environ.get("PYTHONPATH", "")
     others = [place for place in path.split(os.pathsep) if place != str(SITE)] if path else []
     variables = {
@@ -135,7 +135,7 @@ def variables_below(environ: Mapping[str, str], directory: Path) -> dict[str, st
         launch.COLLECTOR: launch.collector_variable(package_paths()),
     }
     if environ.get("JPY_PARENT_PID") == str(os.getppid()):
-        # A notebook's kernel ends when its parent is another process than this variable names.
+        # A notebook's kernel ends when its parent is not the process that this variable names.
         variables["JPY_PARENT_PID"] = str(os.getpid())
     return variables
 

@@ -18,7 +18,7 @@ PATIENCE_S = 1.0
 
 
 class SignalMonitor:
-    """Lives no longer than we do. Killed in our place is also what we were to keep running: see ``guard``."""
+    """Ends with us at the latest. If we are killed, it kills the command: see ``guard``."""
 
     def __init__(self, signals: Iterable[int]) -> None:
         """``signals`` are blocked when this is called."""
@@ -33,11 +33,11 @@ class SignalMonitor:
         os.close(answers)
 
     def guard(self, pid: int) -> None:
-        """Should we be killed, this process is too, as it would have been in our place."""
+        """If we are killed, this process is killed too, as without us."""
         self._say(b"%d\n" % pid)
 
     def seen(self) -> set[int]:
-        """Signals since the last call. None when it is gone."""
+        """Signals since the last call; empty if the monitor is gone."""
         self._say(ASKED)
         seen = b""
         while not seen.endswith(ANSWERED):
@@ -49,7 +49,7 @@ class SignalMonitor:
         return set(seen) - {0}
 
     def reaped(self, pid: int) -> None:
-        """This child has ended and was waited for: if it is the monitor, its pid is no longer ours to use."""
+        """This child was reaped: if it is the monitor, its pid must not be used any more."""
         if pid == self._pid:
             self._pid = None
 
@@ -69,7 +69,7 @@ class SignalMonitor:
 
 
 def record_signals(asked: int, answers: int, signals: Iterable[int]) -> NoReturn:
-    """In the forked process, until the asking one is gone."""
+    """Runs in the forked process, until its parent is gone."""
     guarded = None
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -78,7 +78,7 @@ def record_signals(asked: int, answers: int, signals: Iterable[int]) -> NoReturn
         os.set_blocking(answers, False)
         for number in signals:
             signal.signal(number, lambda *_: None)
-        # The number is written by the C handler itself, so it stands before an answer to what is asked later.
+        # The C handler itself writes the number, so it comes before the answer to a later request.
         signal.set_wakeup_fd(answers, warn_on_full_buffer=False)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         with open(asked, "rb", buffering=0) as questions:

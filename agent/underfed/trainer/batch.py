@@ -1,4 +1,4 @@
-"""What a batch is made of: measured, or pinned, moved and handed over part by part, with its shape kept.
+"""What a batch consists of: counts its tensors, and pins, moves and hands them over, keeping its structure.
 
 Goes into mappings, lists, tuples, named tuples and dataclasses. An object with ``pin_memory()``, ``to()`` or
 ``record_stream()`` of its own is asked for it, as torch's pin thread does and PyG's and Hugging Face's batches expect.
@@ -19,7 +19,7 @@ from underfed.trainer.device.device_clock import Stream
 
 DEPTH = 8
 ITEMS = 10_000
-"""A few milliseconds of counting, once a loader; a batch of more pieces is not measured."""
+"""Most pieces counted, a few milliseconds once per loader; a larger batch is not measured."""
 
 Change = Callable[[Any], Any]
 
@@ -54,7 +54,7 @@ def measure_batch(batch: Any) -> tuple[int, int]:
 
 
 def pinned(item: Any) -> Any:
-    """With its tensors in page-locked memory. A tensor that is there already, or cannot be, is not copied."""
+    """The batch with its tensors in page-locked memory. A tensor that is there already, or cannot be, is not copied."""
     if isinstance(item, tensor_type()):
         return _pinned_tensor(item)
     own = _own(item, "pin_memory")
@@ -67,7 +67,7 @@ def pinned(item: Any) -> Any:
 
 
 def moved(item: Any, device: Any, non_blocking: bool) -> Any:
-    """With its tensors on ``device``, copied in the current stream."""
+    """The batch with its tensors on ``device``, copied in the current stream."""
     if isinstance(item, tensor_type()):
         return item.to(device, non_blocking=non_blocking)
     own = _own(item, "to")
@@ -80,7 +80,7 @@ def moved(item: Any, device: Any, non_blocking: bool) -> Any:
 
 
 def tensors(item: Any) -> Iterator[Any]:
-    """All that can be seen of its tensors."""
+    """All of its tensors that can be reached."""
     if isinstance(item, tensor_type()):
         yield item
     else:
@@ -125,7 +125,7 @@ def _pinned_tensor(tensor: Any) -> Any:
         copied = tensor.pin_memory()
     except RuntimeError:
         return tensor  # expanded, or no memory left to lock: copied from where it is, while the host waits
-    # Some subclasses come back as plain tensors (torchvision's tv_tensors); ``to()`` keeps them what they are.
+    # Some subclasses come back as plain tensors (torchvision's tv_tensors); ``to()`` keeps their type.
     return copied if type(copied) is type(tensor) else tensor
 
 
@@ -170,7 +170,7 @@ def _mapping_with(item: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
 
 
 def _dataclass_with(item: Any, change: Change) -> Any:
-    """Not by its constructor, which may take other arguments than its fields, and do more than keep them."""
+    """Without its constructor, which may take other arguments than its fields, and do more than store them."""
     rebuilt = copy.copy(item)
     for each in fields(item):
         if hasattr(item, each.name):

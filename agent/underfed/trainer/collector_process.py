@@ -1,8 +1,8 @@
 """Starts a run's collector so that the training process neither waits for it nor owns it.
 
-It is no child of the trainer (a user's ``os.wait()`` must not see it), in a session of its own (Ctrl-C and a
-closed terminal do not reach it), holds none of the trainer's files (whoever reads the trainer's pipes must see
-them close), and imports nothing from the user's directories.
+It is no child of the trainer (a user's ``os.wait()`` must not see it), runs in a session of its own (Ctrl-C and a
+closed terminal do not reach it), holds none of the trainer's files (readers of the trainer's pipes must see them
+close), and imports nothing from the user's directories.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ STARTING_S = 5.0
 """A collector that does not hold its lock by then has failed to start."""
 
 CHECK_S = 1.0
-"""Between two checks whether it is there: one costs 10 µs, and an epoch may be as short as that."""
+"""Time between two checks whether it runs: one costs 10 µs, and an epoch may be as short as that."""
 
 PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
-"""Between two starts, twice as long each time: where none stays, they must not take 5 ms of the training each time."""
+"""Least time between two starts, doubled each time: where each start fails, they must not keep taking 5 ms."""
 
 STAYED_S = 60.0
-"""One that served so long did not fail at its start."""
+"""A collector that served for this long did not fail at its start."""
 
 
 @dataclass(slots=True)
@@ -49,11 +49,11 @@ class Attempts:
 
     started_ns: int = 0
     check_due_ns: int = 0
-    """Not again before."""
+    """When the next check is due."""
     has_served: bool = False
-    """The one started last has."""
+    """Whether the collector started last has held its lock."""
     starts: int = 0
-    """Since one stayed."""
+    """Starts since a collector last stayed."""
 
     def is_starting(self, now: int) -> bool:
         return not self.has_served and now - self.started_ns < STARTING_S * 1e9
@@ -64,11 +64,11 @@ class Attempts:
 
 
 _attempts: dict[Path, Attempts] = {}
-"""By run directory: a process may record one run after another."""
+"""Attempts by run directory: a process may record one run after another."""
 
 
 def start_collector(run_directory: Path, guard: Guard) -> None:
-    """At the beginning of a recording. A collector that serves another rank of the run serves this one too. One that
+    """Called at the beginning of a recording. A collector of another rank of the run serves this one too. One that
     cannot be started is counted as a failure."""
     _attempts[run_directory] = Attempts()
     ensure_collector(run_directory, guard)
@@ -78,7 +78,7 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
     """Start another collector where this run's was killed. Where one serves the run this takes about 10 µs, and
     nothing within ``CHECK_S`` after the last check.
 
-    ``is_end``: there is no later occasion, so it is checked in any case.
+    ``is_end``: the last call, so it checks in any case.
     """
     attempts, now = _attempts.setdefault(run_directory, Attempts()), now_ns()
     if now < attempts.check_due_ns and not is_end:
@@ -88,7 +88,7 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
         attempts.has_served = True
         if now - attempts.started_ns > STAYED_S * 1e9:
             attempts.starts = 0
-    # Where somebody removed the rings, what they hold is read by whoever has them open.
+    # Where the rings were removed, only a process that has them open can read them.
     elif run_directory.exists() and attempts.may_start(now, is_end):
         attempts.started_ns, attempts.has_served = now, False
         attempts.starts += 1
@@ -99,13 +99,13 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
 
 
 def is_served(run_directory: Path) -> bool:
-    """Whether a collector reads this run's rings, or was started so lately by this process that it may yet."""
+    """Whether a collector reads this run's rings, or was started by this process a moment ago."""
     attempts = _attempts.get(run_directory)
     return (attempts is not None and attempts.is_starting(now_ns())) or is_held(run_directory)
 
 
 def start_process(run_directory: Path) -> None:
-    """Takes about 5 ms.
+    """Start the collector, in about 5 ms.
 
     Raises:
         OSError: it could not be started.

@@ -37,7 +37,7 @@ class _State:
 
     def __init__(self) -> None:
         self.watches_all = False
-        """Started by ``underfed run``: nobody names the loaders."""
+        """Started by ``underfed run``: the program does not name its loaders."""
         self.overrides: Overrides | None = None
         self.replay: Replay | None = None
         self.reset()
@@ -47,7 +47,7 @@ class _State:
         self.recording: Recording | None = None
         self.hooks: Hooks | None = None
         self.has_failed = False
-        """There was no place to record: reported once, not tried again."""
+        """No place to record was found: reported once, not tried again."""
 
 
 _state = _State()
@@ -118,7 +118,7 @@ def _read_launcher_options() -> None:
 
 
 def _report_overrides() -> None:
-    """The first settings may be applied before the recording begins: then again when it does."""
+    """The first settings may be applied before the recording begins, so it is called again when it does."""
     if _state.overrides is not None and _state.recording is not None:
         _state.recording.report_overrides(_state.overrides.applied, _state.overrides.refused)
 
@@ -165,7 +165,7 @@ def finish() -> None:
 
 
 def check_loader(loader: Any) -> None:
-    """Before anything is started.
+    """Check the argument before anything is started.
 
     Raises:
         TorchMissingError: ``loader`` may be a DataLoader, and PyTorch cannot be imported.
@@ -205,7 +205,7 @@ def is_worker() -> bool:
 
 
 def _running_recording(config: Callable[[], Config]) -> Recording | None:
-    """The current recording, else a new one. ``None`` where there is no place for one: training runs without."""
+    """The current recording, else a new one. ``None`` where there is no place for one: the training goes on without."""
     with _state.lock:
         if _state.recording is None and not _state.has_failed:
             wanted = config()
@@ -230,9 +230,9 @@ def _installed_hooks() -> Hooks:
 
 
 def _open_session(loader: Any) -> Session | None:
-    """For an iterator of this loader under construction: what it records, if it does. Raises nothing.
+    """The session for an iterator of this loader under construction; ``None``: it is not recorded. Raises nothing.
 
-    Under ``underfed run`` this is where a recording starts, and where the loader begins to be watched.
+    Under ``underfed run`` recording starts here, and the loader is watched from here on.
     """
     recording, hooks = _state.recording, _state.hooks
     if hooks is None or (recording is None and not _state.watches_all):

@@ -17,7 +17,7 @@ from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
 
 TEXT_LENGTH = 2000
-"""Of a word of the command line, and of the reason for an end."""
+"""Most characters of a word of the command line, and of an exit reason."""
 
 
 def make_origin(config: Config, rank: Rank, run_id: str, directory: Path) -> Origin:
@@ -69,7 +69,7 @@ def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
 
 
 def how_it_ended() -> End:
-    """From what the interpreter still knows of the exception that ended it, if one did."""
+    """By the exception that ended the interpreter, if one did."""
     error = sys.exc_info()[1] or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if isinstance(error, SystemExit):
         return exit_end(error)
@@ -92,7 +92,7 @@ def last_words(error: BaseException) -> str:
 
 
 def is_interactive() -> bool:
-    """In a notebook or prompt, where an earlier uncaught exception says nothing about how the run ends."""
+    """Whether this is a notebook or prompt, where an earlier uncaught exception says nothing about how the run ends."""
     return hasattr(sys, "ps1") or bool(sys.flags.interactive) or "PYTHONINSPECT" in os.environ
 
 

@@ -38,7 +38,7 @@ DRAIN_S = 1.0
 
 POLL_S = 0.01
 LAST_POLLS = 8
-"""At the end the device has mostly done its work: each poll reads the events of two requests."""
+"""Polls at the end, when the device has mostly finished: each reads the events of two requests."""
 
 
 ReadFacts = Callable[[str, str], LoaderFacts]
@@ -85,7 +85,7 @@ class Recording:
         return watched
 
     def open_plain(self, stand_in: Any) -> Session | None:
-        """For a pass over what is no DataLoader."""
+        """A session for a pass over an iterable that is no DataLoader."""
         watched = self.registry.find(stand_in)
         if watched is None or self.has_ended or os.getpid() != self.pid:
             return None
@@ -107,7 +107,7 @@ class Recording:
         self._report(replace(self.facts, replay=result))
 
     def report_versions(self) -> None:
-        """Again while a device may yet be used: a program may do so for the first time in the middle of an epoch."""
+        """Repeated while a device may yet come into use, which may happen in the middle of an epoch."""
         import torch
 
         self._report(with_versions(self.facts, torch))
@@ -192,7 +192,7 @@ def open_recording(config: Config) -> Recording:
 
 
 def make_directory(config: Config, rank: Rank, run_id: str) -> Path:
-    """This incarnation's, at the first root that is safe: in /dev/shm others may have been before us."""
+    """This incarnation's directory, at the first safe root: in /dev/shm another user may hold our name."""
     *earlier, last = run_files.find_roots(os.environ, config.data_directory)
     for root in earlier:
         with suppress(RunDirectoryError):
@@ -201,7 +201,7 @@ def make_directory(config: Config, rank: Rank, run_id: str) -> Path:
 
 
 def say(line: str) -> None:
-    """One line for the person who trains. A closed stderr is no reason to fail."""
+    """Print one line to stderr. A closed stderr is no reason to fail."""
     try:
         print(f"underfed: {line}", file=sys.stderr, flush=True)
     except (OSError, ValueError, AttributeError):

@@ -1,7 +1,7 @@
 """``--replay N``: the training loop gets N real batches, then the same N again without loading, and the program ends.
 
-The second time shows how fast it would be with instant data. Torch's iterator does not see those requests, and nothing
-else measures them.
+The second time shows how fast it would be with instant data. Torch's iterator does not see the requests of the second
+time, and nothing else measures them.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ KEY = "_underfed_replay"
 """A feed's place in the ``__dict__`` of its loader's iterators."""
 
 ENOUGH = 20
-"""A run is judged from as many steps on."""
+"""Steps from which a run is judged."""
 
 BLOCKS = 8
 """The median is taken of the mean steps of so many blocks: one pause or slow start moves one block, while a wait that
 comes with every fourth batch, as with four workers, is in all of them. A median of steps would not see it."""
 
 IDLE = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0}
-"""An iterator that is created when batches are handed out again must not begin to load."""
+"""An iterator that is created during the second time must not begin to load."""
 
 
 @dataclass(slots=True, eq=False)
 class Feed:
-    """One training loader's batches. A loader that replaces a gone one goes on with its feed."""
+    """One training loader's batches. A loader that replaces one that is gone continues its feed."""
 
     loader: weakref.ref[Any] | None = None
     batches: list[Any] = field(default_factory=list)
     handed_out: int = 0
     requested_ns: int = 0
     requests_ns: list[int] = field(default_factory=list)
-    """When each batch was asked for, on a clock that stands still while we keep one."""
+    """When each batch was requested, on a clock that stops while we store one."""
     own_ns: int = 0
 
     @property
@@ -62,14 +62,14 @@ class Replay:
     def __init__(self, batches: int, say: Say, now: Clock = now_ns) -> None:
         self.batches = batches
         self.result: Replayed | None = None
-        """Once it is over."""
+        """The result, once the replay is over."""
         self.ended: Callable[[], None] | None = None
-        """Called then."""
+        """Called with the result."""
         self.refused: str | None = None
         self._say = say
         self._now = now
         self._pid: int | None = None
-        """Of the process that began. One that it forks does not replay; one forked before begins by itself."""
+        """Pid of the process that began. One forked later does not replay; one forked before has its own replay."""
         self._training = TrainingLoaders()
         self._feeds: list[Feed] = []
 
@@ -151,7 +151,7 @@ class Replay:
         raise SystemExit(0)
 
     def _say_what_is_missing(self) -> None:
-        """At the end of the program."""
+        """Called at the end of the program."""
         if self.result is None and self._is_on():
             steps = max(len(feed.requests_ns) for feed in self._feeds)
             self._say(
@@ -160,7 +160,7 @@ class Replay:
 
 
 def read_replay(environ: Mapping[str, str], say: Say) -> Replay | None:
-    """From the launcher, which validated it; ``None`` without ``--replay``."""
+    """The launcher's option, which it validated; ``None`` without ``--replay``."""
     batches = environ.get(launch.REPLAY)
     return Replay(int(batches), first_rank_only(environ, say)) if batches else None
 

@@ -2,7 +2,7 @@
 
 A wrapper around a function shows in every traceback and shifts what ``warnings.warn(stacklevel=2)`` blames, and torch's
 iterators warn so. Here the function's own source is compiled again, with our calls in it, and takes the place of its
-``__code__``: same file, same lines, same frames. Where the source is missing or of another shape, nothing is touched.
+``__code__``: same file, same lines, same frames. Where the source is missing or of another shape, nothing is changed.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _templates: dict[tuple[CodeType, Around | AtCall], CodeType | None] = {}
 
 
 def splice(function: Any, seam: Around | AtCall, hooks: object) -> Spliced | None:
-    """Put calls of the methods of ``hooks`` into ``function``; ``None``, and nothing done, where that cannot be."""
+    """Put calls of the methods of ``hooks`` into ``function``; ``None``: impossible, and nothing was changed."""
     if not isinstance(function, FunctionType):
         return None
     original = function.__code__
@@ -119,7 +119,7 @@ def _find(code: CodeType, name: str) -> CodeType | None:
 
 
 def _is_like(code: CodeType, original: CodeType) -> bool:
-    """Whether it can take the other's place: called the same way, closing over the same variables."""
+    """Whether it can replace the other: called the same way, closing over the same variables."""
     arguments = original.co_argcount + original.co_kwonlyargcount
     return (
         code.co_freevars == original.co_freevars
@@ -133,7 +133,7 @@ def _is_like(code: CodeType, original: CodeType) -> bool:
 
 
 def _words(code: CodeType) -> set[str]:
-    """Names and texts in it. A file that was replaced under the running program is no source of what runs."""
+    """Names and texts in it, by which a source file that was replaced under the running program is noticed."""
     return {*code.co_names, *(constant for constant in code.co_consts if isinstance(constant, str))}
 
 

@@ -15,7 +15,7 @@ from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Refusal, Setting, Verdict
 
 COMMAND = "COMMAND"
-"""Stands for the words that start the run, where they are not known: a launcher's are not seen in its ranks."""
+"""Placeholder for the run's command where it is not known: ranks do not see their launcher's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def _outcome(case: Case, change: Change) -> Advice | Refusal | None:
 
 
 def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
-    """By predicted gain; those without by what the causes cost that they cure. Stable in all else."""
+    """By predicted gain; changes without one by the cost of the causes that they cure. A stable sort."""
     return sorted(advice, key=lambda one: (-(one.predicted_speedup or 0.0), -case.cost_fraction(one.change)))
 
 

@@ -23,7 +23,7 @@ FILES_A_WORKER = 5
 
 
 def fits(case: Case, setting: SimulatedSetting) -> bool:
-    """What was not measured bounds nothing; what takes no more than the run took before always fits.
+    """What was not measured is no limit; a setting that takes no more than the recorded one always fits.
 
     A run that is short of memory gets nothing that takes more.
     """

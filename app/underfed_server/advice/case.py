@@ -48,17 +48,17 @@ class Case:
 
     @property
     def prefetch_factor(self) -> int:
-        """As torch has it where workers are started and none is given."""
+        """torch's default where none is given."""
         return self.loader.prefetch_factor or 2
 
     @property
     def recorded(self) -> SimulatedSetting:
-        """As the run had it."""
+        """The setting that the run had."""
         return recorded_setting(self.loader)
 
     @property
     def ranks_on_host(self) -> int:
-        """That share cores, memory and /dev/shm with the judged one, itself included."""
+        """Ranks that share cores, memory and /dev/shm with the judged one, which is included."""
         return max(1, sum(each.hostname == self.rank.hostname for each in self.facts.ranks))
 
     @property
@@ -69,7 +69,7 @@ class Case:
         load = measures.mean(self.rank.batches.cpu_us)
         if load is None:
             return None
-        # Without workers, loading is among what the training process computes.
+        # Without workers, the training process computes loading too.
         training = (self.rank.process.process_cores or 0.0) * self.rank.step_us - (0.0 if self.num_workers else load)
         return load + max(0.0, training)
 

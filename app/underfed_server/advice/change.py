@@ -25,9 +25,9 @@ class Change:
     needs_cause: bool = True
     """It is considered only where the verdict names a cause that it cures."""
     sign: Sign | None = None
-    """By what a later run shows that it carries the change, where no setting of the loader says so. A change of code
-    that leaves no sign is never said to be carried."""
+    """How a later run shows that it carries the change, where no setting of the loader does. A change of code that
+    leaves no sign is never taken as carried."""
     alters: str | None = None
-    """The trait besides settings that it alters, and may."""
+    """The trait besides settings that the change alters: it may differ between the runs."""
     is_between_epochs: bool = False
-    """What it gains is gained between epochs: runs are compared by whole ones only (CONTRACT)."""
+    """The gain lies between epochs: runs are compared over whole epochs only (CONTRACT)."""

@@ -19,7 +19,7 @@ from underfed_server.model import Advice, Anatomy, Evidence, Refusal, Setting
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a change says of itself for one run. Figures belong into the evidence, not into the sentences."""
+    """What a change says of itself for one run. Figures belong in the evidence, not in the sentences."""
 
     to: Setting
     title: str
@@ -27,22 +27,22 @@ class Offer:
     risk: str
     evidence: Sequence[Evidence]
     diff: str | None = None
-    """``None``: ``to`` as the argument of the ``DataLoader`` call that is named as the change."""
+    """``None``: ``to`` as the argument of the ``DataLoader`` call that has the name of the change."""
     in_call: bool = False
     """``diff`` is of the ``DataLoader`` call."""
     from_: Setting = None
     """``None``: the loader's setting of that name."""
     settings: dict[str, Setting] | None = None
-    """Of the loader, beside those that the run had already; ``None``: ``to``, where the change is such a setting."""
+    """Loader settings of the change; ``None``: ``to``, where the change is itself such a setting."""
     changes_batch_order: bool = False
     simulated: SimulatedSetting | None = None
     """What is simulated for the gain."""
     gain: Prediction | Gain | str | None = None
-    """Where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show it."""
+    """Gain where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show it."""
     assumption: str | None = None
-    """Of a gain that is not simulated."""
+    """What a gain that is not simulated rests on."""
     ceiling: float | None = None
-    """The speed-up that it cannot exceed; ``None``: that with no data wait at all."""
+    """The speed-up that the change cannot exceed; ``None``: that without any data wait."""
 
 
 def advice_of(case: Case, offer: Offer) -> Advice | None:
@@ -114,7 +114,7 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
 
 
 def _complete(case: Case, changed: dict[str, Setting]) -> dict[str, Setting]:
-    """All that a run needs to be this one with the change: what it was given from outside, too."""
+    """All settings of this run with the change in it, those set from outside included."""
     number = case.loader.num_workers
     kept: dict[str, Setting] = {"num_workers": number} if number is not None else {}
     if number:

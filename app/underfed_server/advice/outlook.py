@@ -11,7 +11,7 @@ from underfed_server.model import Diagnosis, LoaderInfo, Outlook, Run, Setting
 EPOCHS = {"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "train_epochs", "num_train_epochs"}
 """Names of options and config keys for the number of epochs."""
 RESUMED = {"resume", "resume_from", "resume_from_checkpoint", "start_epoch", "initial_epoch", "ckpt_path"}
-"""Names of options for going on from another run: then it is not known how many epochs are left."""
+"""Names of options for resuming another run: then it is not known how many epochs are left."""
 S_PER_HOUR = 3_600.0
 
 

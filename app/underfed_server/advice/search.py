@@ -81,7 +81,7 @@ def _tried(predictor: Predictor, settings: Iterable[SimulatedSetting]) -> dict[S
 
 
 def _nearly_best(speeds: dict[SimulatedSetting, float]) -> list[SimulatedSetting]:
-    """Of these a longer queue may make the best."""
+    """Settings of which one may be the best with a longer queue."""
     enough = max(speeds.values()) / THRESHOLDS.worthwhile_speedup
     near = [setting for setting, speed in speeds.items() if speed >= enough and setting.num_workers > 0]
     return sorted(near, key=lambda setting: setting.num_workers)[:3]

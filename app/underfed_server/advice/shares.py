@@ -27,7 +27,7 @@ class Gain:
 
 
 def gain_without(step_us: Column, part_us: Column, at_most: float = MOST_SHARE) -> Gain | None:
-    """If ``part_us`` of each step went away, but no more than the share ``at_most``. ``None``: it was not measured.
+    """The gain if ``part_us`` of each step went away, but at most the share ``at_most``. ``None``: not measured.
 
     Steps in which the part was not measured are left out. With fewer than two steps a block there is no
     estimate of the error: the interval is from 0 to ``at_most``.

@@ -1,6 +1,6 @@
-"""Who may do what: everybody on this machine, or whoever has a token, a session, or was signed in by a proxy.
+"""Who may do what: everybody on this machine, or holders of a token or a session, or users signed in by a proxy.
 
-The tables are the truth, since several service processes may share them; what stands here is at most a second old.
+Several service processes may share the tables, which are authoritative; this copy is at most a second old.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ POLL_S = 0.5
 CLOSING_S = 5.0
 NOTED_APART_S = 60.0
 LOOKED_UP_APART_S = 0.1
-"""Unknown secrets are looked for in the tables no more often: anybody can send them."""
+"""Unknown secrets are looked up in the tables at most this often: anybody can send them."""
 
 
 class Access:
@@ -41,7 +41,7 @@ class Access:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self.is_open = is_open(settings)
-        """Nobody is asked for anything."""
+        """Nobody is asked for a token."""
         self._proxy_scopes = frozenset(settings.proxy_scopes)
         self._own = {}
         if settings.token is not None:
@@ -50,7 +50,7 @@ class Access:
         self._lock = threading.Lock()
         self._used: dict[str, datetime] = {}
         self._listeners: list[Callable[[], None]] = []
-        # What it would read at once was just read.
+        # The first round waits: its tables were just read.
         failed = "tokens could not be read"
         self._thread = PeriodicThread(
             "access", self._follow, failed=failed, failed_s=POLL_S, first_s=POLL_S, closing_s=CLOSING_S
@@ -68,13 +68,13 @@ class Access:
     # --- who asks ---------------------------------------------------------------------------------
 
     def known(self, headers: Headers, user: str | None = None) -> Permission | None:
-        """What whoever sent these headers may do; ``None``: nobody that is known. Costs a hash and a look-up.
+        """What the sender of these headers may do; ``None``: the sender is not known. Costs a hash and a look-up.
 
-        ``user``: as the proxy says; a token that was sent besides counts instead.
+        ``user``: as the proxy says; a token in the headers takes precedence.
         """
         if self.is_open:
             return EVERYTHING
-        # By digest: how long a look-up takes tells nothing of the secret.
+        # By digest: the time of a look-up reveals nothing about the secret.
         for secret, among in ((_bearer(headers), self._known.tokens), (_cookie(headers), self._known.sessions)):
             permission = among.get(access_tokens.digest_of(secret)) if secret else None
             if permission is not None and not self._is_over(permission):
@@ -82,10 +82,10 @@ class Access:
         return None if user is None else Permission(self._proxy_scopes, user=user)
 
     def look_up(self, headers: Headers, user: str | None = None) -> Permission | None:
-        """As :meth:`known`, of the tables as they are now: another process may have made the token or the session.
+        """As :meth:`known`, but from the tables as they are now: another process may have created the token or session.
 
         Raises:
-            TryLaterError: they cannot be read.
+            TryLaterError: the tables cannot be read.
         """
         try:
             self.refresh(after_s=LOOKED_UP_APART_S)
@@ -94,7 +94,7 @@ class Access:
         return self.known(headers, user)
 
     def is_live(self, permission: Permission) -> bool:
-        """It was not revoked since, signed out, or expired."""
+        """Whether it was not revoked, signed out or expired since."""
         if permission.token_id is None:
             return True
         has_session = permission.session is None or permission.session in self._known.sessions
@@ -110,11 +110,11 @@ class Access:
     # --- sessions ---------------------------------------------------------------------------------
 
     def sign_in(self, token: str) -> str:
-        """A new session for whoever knows a token that may read.
+        """A new session for the holder of a token that may read.
 
         Raises:
-            UnauthorisedError: it is none.
-            ForbiddenError: it may not read.
+            UnauthorisedError: the token is not known.
+            ForbiddenError: the token may not read.
         """
         bearer = {b"authorization": b"Bearer " + token.encode("utf-8", "replace")}
         permission = self.known(bearer) or self.look_up(bearer)
@@ -139,12 +139,12 @@ class Access:
     # --- the tables -------------------------------------------------------------------------------
 
     def write(self, work: Callable[[Connection], None]) -> None:
-        """Change tokens or sessions: it holds here on return, and in other processes within a second."""
+        """Change tokens or sessions: effective here on return, and in other processes within a second."""
         self._store.write(work)
         self.refresh()
 
     def refresh(self, *, after_s: float = 0.0) -> None:
-        """Read the tables anew, unless that was done less than ``after_s`` ago."""
+        """Read the tables again, unless that was done less than ``after_s`` ago."""
         asked_at = time.monotonic()
         with self._lock:
             if after_s and asked_at - self._read_at < after_s:
@@ -159,7 +159,7 @@ class Access:
                 heard()
 
     def listen(self, heard: Callable[[], None]) -> None:
-        """``heard`` is told, on any thread, when a token or a session ended. It must not block."""
+        """``heard`` is called, on any thread, when a token or a session has ended. It must not block."""
         self._listeners.append(heard)
 
     def start(self) -> None:
@@ -167,13 +167,13 @@ class Access:
             self._thread.start()
 
     def close(self) -> None:
-        """Before the store: what is known of uses is written."""
+        """Call it before the store is closed: it writes when tokens were last used."""
         self._thread.close()
         if not self.is_open:
             self._note_uses()
 
     def _follow(self) -> float:
-        """Where it fails nobody is let in or shut out: what was known holds until the tables can be read again."""
+        """When reading fails, the last known tokens and sessions hold until the tables can be read again."""
         self.refresh()
         if time.monotonic() - self._noted_at >= NOTED_APART_S:
             self._noted_at = time.monotonic()
@@ -187,12 +187,12 @@ class Access:
 
 
 def is_open(settings: Settings) -> bool:
-    """Only on a loopback address, and not behind a proxy: then everybody who asks is on this machine."""
+    """Only on a loopback address and not behind a proxy: then every client is on this machine."""
     return settings.token is None and settings.is_loopback and not settings.proxy_addresses
 
 
 def open_access(store: Store, settings: Settings) -> tuple[Access, str | None]:
-    """The service's access, and a token that was made just now: it is shown once and cannot be read again."""
+    """The service's access, and a token if one was just created: it is shown once and cannot be read again."""
     made: list[TokenMade] = []
 
     def make_first(connection: Connection) -> None:

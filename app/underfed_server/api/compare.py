@@ -22,7 +22,7 @@ def compare(
         Query(min_length=2, max_length=MOST_COMPARED, description="The first is the baseline of all others"),
     ],
 ) -> Comparison:
-    """How fast each run is against the first, why, which settings differ, and what makes them hard to compare."""
+    """How fast each run is compared with the first, why, which settings differ, and what makes them hard to compare."""
     if len(set(run_id)) < len(run_id):
         raise InvalidError("run_id: a run was given twice", field="run_id")
     return read_comparison(store, run_id)

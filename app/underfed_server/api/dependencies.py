@@ -1,4 +1,4 @@
-"""What routes are given: the store and who asks, found on the application they belong to."""
+"""What routes are given: the store and the caller's permission, read from their application and request."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ LISTS = frozenset({"metric", "run_id", "topic"})
 """Parameters that may be given more than once."""
 
 MOST_RANK = 10_000_000
-"""As on the wire; no database is asked for more than its columns can hold."""
+"""As on the wire: a query value never exceeds what a database column can hold."""
 
 MOST = 2**53
-"""Steps and workers: every JSON reader has it exactly."""
+"""For steps and workers: every JSON parser reads it exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Parts:
     counters: Counters
     started_at: datetime
     default_policy: RetentionPolicy
-    """How long rows are kept, where a project does not say otherwise."""
+    """How long rows are kept, where a project sets nothing else."""
 
 
 def parts_of(request: Request) -> Parts:
@@ -59,17 +59,16 @@ def store_of(request: Request) -> Store:
 
 
 def permission_of(request: Request) -> Permission:
-    """What whoever asks may do: nothing, where nobody is known."""
+    """What the caller may do: nothing, where the caller is not known."""
     return request.scope[PERMISSION] or NOTHING
 
 
 def require_access(request: Request) -> None:
-    """What every route asks for: reads the scope ``view``, all else ``admin``; a project's token sees its runs alone.
+    """What every route requires: ``view`` to read, ``admin`` for all else; a project's token sees its runs alone.
 
     Raises:
         UnauthorisedError: no token or session, or one that is not known.
-        ForbiddenError: it has not got the scope.
-        NotFoundError: it is not for the project of a run that is named, or of the project itself.
+        ForbiddenError: it lacks the scope. NotFoundError: it does not open the named project, or that of a named run.
     """
     if request.scope[PERMISSION] is None:
         raise UnauthorisedError("this service asks for an access token (UNDERFED_TOKEN)")
@@ -84,7 +83,7 @@ def require_access(request: Request) -> None:
 
 def require_runs(store: Store, permission: Permission, run_ids: Iterable[str]) -> None:
     """Raises:
-    NotFoundError: one of them does not exist, or is of a project that the permission does not open.
+    NotFoundError: a run does not exist, or is of a project that the permission does not open.
     """
     for run_id in run_ids if permission.project is not None else ():
         if not permission.opens(store.project_of(run_id)):
@@ -101,7 +100,7 @@ def require_admin(request: Request) -> None:
 
 
 def require_once(request: Request) -> None:
-    """Of two values for what can have one, neither is meant more than the other.
+    """Reject two values of a single-valued parameter instead of choosing one.
 
     Raises:
         InvalidError: a parameter that takes one value was given several.
@@ -115,14 +114,14 @@ def require_once(request: Request) -> None:
 
 def check_stretch(from_step: int, to_step: int | None) -> None:
     """Raises:
-    InvalidError: no step can lie there.
+    InvalidError: the range contains no step.
     """
     if to_step is not None and to_step <= from_step:
         raise InvalidError(f"to_step: {to_step} does not come after from_step {from_step}", field="to_step")
 
 
 class Choice(NamedTuple):
-    """What a question about recorded rows is about."""
+    """The rank and loader whose recorded rows are requested."""
 
     run: Run
     rank: int
@@ -131,7 +130,7 @@ class Choice(NamedTuple):
 
 
 def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> Choice:
-    """The rank and loader that were asked for, else the lowest rank and the loader that was judged.
+    """The requested rank and loader, else the lowest rank and the judged loader.
 
     Raises:
         NotFoundError: there is no such run.
@@ -144,7 +143,7 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d
 
 
 def _as_written(said: object) -> object:
-    """Pydantic would also take numbers, as seconds or milliseconds of Unix time, whichever seems likelier."""
+    """Reject numbers: Pydantic would guess whether they are seconds or milliseconds of Unix time."""
     if (isinstance(said, str) and not _RFC_3339.fullmatch(said)) or isinstance(said, (int, float)):
         raise ValueError("an instant is written as 2026-11-21T10:00:00Z")
     return said
@@ -157,5 +156,5 @@ PermissionDep = Annotated[Permission, Depends(permission_of)]
 RankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
 LoaderQuery = Annotated[str | None, Query(description="Default: the one that was judged")]
 FromStepQuery = Annotated[int, Query(ge=0, le=MOST)]
-ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Left out itself; default: to the end")]
+ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Exclusive; default: to the end")]
 ALLOWED = [Depends(require_access), Depends(require_once)]

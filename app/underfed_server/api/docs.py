@@ -1,6 +1,6 @@
 """``/docs``: the API's description as one plain page.
 
-The usual viewers load their script from somewhere else, which our content policy forbids and a closed network cannot.
+The usual viewers load their script from another site, which our content policy forbids and a closed network blocks.
 """
 
 from __future__ import annotations

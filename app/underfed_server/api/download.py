@@ -24,7 +24,7 @@ WRITTEN: Mapping[ExportFormat, tuple[Callable[[Run, Iterable[Stretch]], Iterator
     "json": (as_json, "application/json", "json"),
     "trace": (as_trace, "application/json", "trace.json"),
 }
-"""How, its media type, and the ending of the file's name."""
+"""By format: its writer, media type and file extension."""
 
 
 @router.get("/runs/{run_id}/export", response_class=StreamingResponse)

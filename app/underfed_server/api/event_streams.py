@@ -1,4 +1,4 @@
-"""Server-sent events: what happens to runs, to every page that watches, over one stream each."""
+"""Server-sent events: changes of runs, sent to every open page over one stream each."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from underfed_server.store.databases.tables import MICROSECOND, UNIX_EPOCH
 
 ALL_RUNS = "runs"
 HEARTBEAT_S = 10.0
-"""Proxies close a silent connection, the usual ones after a minute; and a dead client is noticed by writing to it."""
+"""Proxies close a silent connection, usually after a minute, and a dead client is noticed only by writing to it."""
 
 OVERLAP = timedelta(seconds=2)
-"""A resumed stream begins so much earlier: an event is numbered a moment after what it tells was written."""
+"""A resumed stream begins so much earlier: an event gets its number a moment after its change was written."""
 
 SET_BACK = timedelta(days=1)
 
 Recall = Callable[[], Awaitable[Sequence[RunSummary]]]
-"""Reads the runs of which a client may have missed something."""
+"""Reads the runs of which a client may have missed an event."""
 
 
 class Watching(NamedTuple):
-    """What a stream's watcher may."""
+    """What the client of a stream may watch."""
 
     see: Callable[[str], bool]
-    """Runs of a project."""
+    """Whether it may watch runs of a project."""
     go_on: Callable[[], bool]
-    """Watch at all: tokens and sessions end."""
+    """Whether it may still watch: tokens and sessions end."""
 
 
 EVERYBODY = Watching(see=lambda project: True, go_on=lambda: True)  # noqa: ARG005
@@ -42,7 +42,7 @@ def topic_of(run_id: str) -> str:
 
 
 class _Watcher:
-    """One open stream: the newest event of each run that it has not sent yet, so that it never falls behind."""
+    """One open stream. Of each run it holds only the newest event not yet sent, so it never falls behind."""
 
     def __init__(self, topics: Sequence[str], may: Watching) -> None:
         self.topics = topics
@@ -52,7 +52,7 @@ class _Watcher:
         self.wake = asyncio.Event()
 
     def put(self, number: int, event: RunEvent) -> None:
-        """On the stream's own event loop."""
+        """Called on the stream's own event loop."""
         run_id = event.run.run_id
         before = self.pending.pop(run_id, None)
         if before is not None and before[1].diagnosis_changed:
@@ -61,7 +61,7 @@ class _Watcher:
         self.wake.set()
 
     def recall(self, run: RunSummary) -> None:
-        """Tell the state of ``run``, unless something newer waits to be told."""
+        """Send the state of ``run``, unless a newer event of it waits."""
         if self.watches(run) and run.run_id not in self.pending:
             self.put(time.time_ns() // 1_000, RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=True))
 
@@ -69,7 +69,7 @@ class _Watcher:
         return self.may.see(run.project) and (ALL_RUNS in self.topics or topic_of(run.run_id) in self.topics)
 
     def take(self) -> list[tuple[int, RunEvent]]:
-        """One for each topic that a run's event belongs to."""
+        """One event for each topic that a run's event belongs to."""
         pending, self.pending = self.pending, {}
         self.wake.clear()
         return [
@@ -93,7 +93,7 @@ class Events:
         topic = topic_of(run.run_id)
         event = RunEvent(topic=topic, run=run, diagnosis_changed=diagnosis_changed, deleted=deleted)
         with self._lock:
-            # Numbers are Unix microseconds: a client may come back with one after the service was restarted.
+            # Numbers are Unix microseconds: a client may present one after the service was restarted.
             self._last_number = max(self._last_number + 1, time.time_ns() // 1_000)
             watchers = [watcher for watcher in self._watchers if watcher.watches(run)]
             for watcher in watchers:
@@ -109,7 +109,7 @@ class Events:
         self.wake()
 
     def wake(self) -> None:
-        """Have each stream see whether its watcher may still watch."""
+        """Have each stream check whether its client may still watch."""
         with self._lock:
             for watcher in self._watchers:
                 watcher.loop.call_soon_threadsafe(watcher.wake.set)
@@ -117,16 +117,16 @@ class Events:
     async def watch(
         self, topics: Sequence[str], recall: Recall | None = None, may: Watching = EVERYBODY
     ) -> AsyncIterator[str]:
-        """The stream's text, until the client goes, may no longer watch, or the service stops. ``recall`` reads what is
-        told first.
+        """The stream's text, until the client goes, may no longer watch, or the service stops. ``recall`` reads the
+        runs that are sent first.
         """
         watcher = _Watcher(topics, may)
         with self._lock:
             self._watchers.add(watcher)
         try:
-            # Something at once: the browser's `open` comes with the first bytes that a proxy lets through.
+            # Sent at once: the browser's `open` fires with the first bytes that a proxy lets through.
             yield ": open\n\n"
-            # Asked for when the stream listens already: nothing falls between what was missed and what comes.
+            # Read once the stream is registered: no event is lost between the missed ones and the new ones.
             for run in await recall() if recall else ():
                 watcher.recall(run)
             while not self._is_closed and may.go_on():
@@ -140,11 +140,11 @@ class Events:
 
 
 def since_of(last_event_id: str, now: datetime) -> datetime | None:
-    """Since when a client that saw ``last_event_id`` may have missed something; ``None``: no number of ours."""
+    """Since when a client that saw ``last_event_id`` may have missed events; ``None``: not one of our numbers."""
     if not (last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= 16):
         return None
     since = UNIX_EPOCH + int(last_event_id) * MICROSECOND - OVERLAP
-    # From before the clock was set back: how far is not known, and too much told is no harm.
+    # The clock was set back since, by an unknown amount; sending too many events does no harm.
     return since if since <= now else now - SET_BACK
 
 

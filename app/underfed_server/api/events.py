@@ -30,9 +30,9 @@ async def events(
     parts: PartsDep,
     permission: PermissionDep,
     topic: Annotated[list[str], Query(description="`runs`, or `run:RUN_ID`", max_length=MOST_TOPICS)],
-    last_event_id: Annotated[str | None, Header(description="What a stream that broke had seen")] = None,
+    last_event_id: Annotated[str | None, Header(description="The last event seen before the stream broke")] = None,
 ) -> EventStream:
-    """Server-sent events: a run has new windows, a new status or a new diagnosis; at most one a second a run."""
+    """Server-sent events: a run has new windows, a new status or a new diagnosis; at most one per second and run."""
     for each in topic:
         if not _TOPIC.fullmatch(each):
             raise InvalidError(f"topic: {each!r} is neither `runs` nor `run:RUN_ID`", field="topic")

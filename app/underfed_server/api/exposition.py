@@ -23,7 +23,7 @@ from underfed_server.store.team.gauges import RunGauges, StoreGauges
 router = APIRouter(tags=["service"], dependencies=ALLOWED)
 
 MOST_RUNS = 200
-"""Running runs with series of their own, the newest: each leaves eight behind for as long as Prometheus keeps data."""
+"""The newest running runs that have series of their own: each run adds eight to what Prometheus keeps."""
 
 MOST_LABEL = 100
 """Characters of a name: it is repeated on every line of the run."""
@@ -34,7 +34,7 @@ RUN_GAUGES = (
     ("step_seconds", "Typical step", "step_us", 1e-6),
     ("lost_seconds", "Time lost to input so far, summed over ranks", "hours_lost", 3_600.0),
     ("gpu_lost_seconds", "GPU time lost to input so far, summed over GPUs", "gpu_hours_lost", 3_600.0),
-    ("predicted_speedup", "Factor on steps a second that the best advice promises", "predicted_speedup", 1.0),
+    ("predicted_speedup", "Predicted factor on steps a second of the best advice", "predicted_speedup", 1.0),
 )
 """Name, help, field of :class:`RunGauges`, factor."""
 
@@ -60,7 +60,7 @@ class Exposition:
 
     parts: Parts
     project: str | None
-    """The only one whose runs are told; ``None``: all."""
+    """The only project whose runs are exposed; ``None``: all."""
 
     def collect(self) -> Iterator[Metric]:
         running, gauges = self.parts.store.gauges(MOST_RUNS, self.project)
@@ -69,8 +69,8 @@ class Exposition:
         )
         waiting, waiting_bytes = self.parts.store.waiting
         yield _gauge("writer_queue_length", "Writes that wait for the writing thread", waiting)
-        yield _gauge("writer_queue_bytes", "Bytes of the windows among them", waiting_bytes)
-        yield _gauge("event_streams", "Open streams of events: pages that watch", self.parts.events.open_streams)
+        yield _gauge("writer_queue_bytes", "Bytes of the windows that wait for the writing thread", waiting_bytes)
+        yield _gauge("event_streams", "Open event streams: one per open page", self.parts.events.open_streams)
         yield from _store(gauges, len(running))
         yield from _runs(running)
 
@@ -82,16 +82,16 @@ def _store(gauges: StoreGauges, told: int) -> Iterator[Metric]:
     yield runs
     untold = max(0, gauges.runs_by_status["running"] - told)
     yield _gauge("runs_left_out", f"Running runs without series here: there are more than {MOST_RUNS}", untold)
-    yield _gauge("database_bytes", "What the database takes on its disk", gauges.database_bytes)
-    yield _gauge("hot_streams", "Streams of which windows wait to be compacted", gauges.hot_streams)
+    yield _gauge("database_bytes", "Size of the database on disk", gauges.database_bytes)
+    yield _gauge("hot_streams", "Streams with windows that wait to be compacted", gauges.hot_streams)
     yield _gauge("hot_windows", "Windows that wait to be compacted", gauges.hot_windows)
 
 
 def _runs(running: Sequence[RunGauges]) -> Iterator[Metric]:
-    """The verdict is a series of its own: a run that changes it would otherwise begin all its series anew."""
+    """The verdict is a series of its own: as a label, each change of it would begin all of a run's series anew."""
     verdict = GaugeMetricFamily(
         "underfed_run_verdict",
-        "1, with what was found last in the labels",
+        "1, with the last verdict in the labels",
         labels=["run_id", "project", "name", "bound", "level", "cause"],
     )
     for run in running:

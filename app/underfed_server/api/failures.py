@@ -21,7 +21,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": HTTPStatus(status).phrase}
     for status in (400, 401, 403, 404, 413, 415, 422, 429, 503)
 }
-"""What every route may answer besides; for the description of the API."""
+"""Failures that every route may answer; for the description of the API."""
 
 
 def install(app: FastAPI) -> None:
@@ -50,11 +50,11 @@ def _invalid(request: Request, error: Exception) -> Response:  # noqa: ARG001
 
 
 def _framework(request: Request, error: Exception) -> Response:
-    """No such path, or not for that method."""
+    """No such path, or no such method on it."""
     assert isinstance(error, HTTPException)
     status, headers = HTTPStatus(error.status_code), error.headers
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-        # The framework knows of one route of an address at a time.
+        # The framework names the methods of one route, an address may have several.
         methods = _methods_of(request.app, request.url.path)
         if methods:
             status, headers = HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": ", ".join(methods)}
@@ -67,12 +67,12 @@ def _said(request: Request, status: HTTPStatus) -> str | None:
     if status == HTTPStatus.NOT_FOUND:
         return f"there is nothing at {request.url.path}"
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        return f"{request.method} is not for {request.url.path}"
+        return f"{request.url.path} does not take {request.method}"
     return None
 
 
 def _unreadable(request: Request, error: Exception) -> Response:
-    """The database is in trouble, which a person can end; what is wrong with our statement is raised on."""
+    """The database is in trouble that an operator can end; an error in our own statement is raised again."""
     refusal = refusal_of(error)
     if refusal is None:
         raise error
@@ -80,7 +80,7 @@ def _unreadable(request: Request, error: Exception) -> Response:
 
 
 def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    """It is raised again afterwards, and logged by whoever stands before everything else."""
+    """The framework raises it again after this answer, and ``Traffic`` logs it."""
     return answer(500, internal_error(request_id.get() or "this moment"))
 
 
@@ -90,7 +90,7 @@ def _field(place: Sequence[int | str]) -> str:
 
 
 def _methods_of(app: FastAPI, path: str) -> list[str]:
-    """That an address takes, as the description of the API says; none where there is nothing."""
+    """Methods that an address takes by the description of the API; none where no route matches."""
     known = getattr(app.state, "methods", None)
     if known is None:
         known = app.state.methods = [(_pattern(each), methods) for each, methods in app.openapi()["paths"].items()]

@@ -1,6 +1,6 @@
-"""Where several service processes share a database: the thread that learns what the others wrote.
+"""Where several service processes share a database: the thread that finds what the others wrote.
 
-It asks once a second. PostgreSQL's NOTIFY would tell at once, but takes a lock of the whole database at every commit.
+It polls once a second. PostgreSQL's NOTIFY would be immediate, but locks the whole database at every commit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from underfed_server.store.upkeep.periodic import PeriodicThread
 
 EVERY_S = 1.0
 OVERLAP = timedelta(seconds=10)
-"""A change is looked for so much longer than needed: clocks of hosts differ, and a commit comes after its instant."""
+"""Each poll reaches back so much further than the last one: clocks differ, and a commit comes after its timestamp."""
 
 CLOSING_S = 5.0
 
@@ -26,7 +26,7 @@ class Follower:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
     def __init__(self, store: Store, events: Events, touch: Callable[[set[str]], None]) -> None:
-        """``touch`` is told which runs have new windows."""
+        """``touch`` is called with the runs that have new windows."""
         self._store = store
         self._events = events
         self._touch = touch
@@ -42,7 +42,7 @@ class Follower:
     def _follow(self) -> float:
         begun = time.monotonic()
         self._look()
-        # As long as it worked: however many runs report, half a core is left for taking in their windows.
+        # Rests as long as it worked: however many runs report, half a core is left for receiving their windows.
         return max(EVERY_S, time.monotonic() - begun)
 
     def _look(self) -> None:
@@ -67,5 +67,5 @@ class Follower:
         try:
             run, deleted = self._store.state(change.run_id)
         except NotFoundError:
-            return  # nothing is left of it
+            return  # removed for good
         self._events.publish(run, diagnosis_changed=changed, deleted=deleted)

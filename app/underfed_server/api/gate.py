@@ -1,4 +1,4 @@
-"""Stands in front of everything: finds out who asks, and lets in what comes in good manners and not too fast."""
+"""Runs before every route: identifies the caller, and admits well-formed requests within the rate limits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Gate:
         self._proxy = proxy
 
     async def admit(self, scope: Scope, receive: Receive, *, is_ingest: bool) -> Receive:
-        """Put into ``scope`` what whoever sent the request may do, and return what its body is received by.
+        """Put the caller's permission into ``scope``, and return the ``receive`` through which the body is read.
 
         Raises:
-            RequestError: it is not let in.
+            RequestError: the request is not admitted.
             ConnectionResetError: the client went away before its body was complete.
         """
         headers = dict(scope["headers"])
@@ -49,7 +49,7 @@ class Gate:
     async def _known(self, headers: dict[bytes, bytes], user: str | None) -> Permission | None:
         permission = self._access.known(headers, user)
         if permission is None and (b"authorization" in headers or b"cookie" in headers):
-            # It reads the database, for which nobody else must wait.
+            # In a thread: it reads the database, and no other request must wait for that.
             permission = await asyncio.to_thread(self._access.look_up, headers, user)
         if permission is not None:
             self._access.note_use(permission)
@@ -57,7 +57,7 @@ class Gate:
 
 
 def address_of(scope: Scope) -> str:
-    """Whose requests count together where no token tells them apart."""
+    """The client's address, by which requests without a token are counted."""
     client = scope.get("client")
     return key_of(client[0] if client else "")
 
@@ -69,7 +69,7 @@ def _key(scope: Scope, permission: Permission | None) -> str:
 
 
 def _counted(receive: Receive, count: Callable[[int], None]) -> Receive:
-    """``receive`` of a body whose size no header tells."""
+    """``receive`` of a body whose size is in no header."""
 
     async def receiving() -> Message:
         message = await receive()
@@ -80,7 +80,7 @@ def _counted(receive: Receive, count: Callable[[int], None]) -> Receive:
 
 
 def _held(body: bytes, receive: Receive) -> Receive:
-    """``receive`` of a body that was read already, then of what follows it."""
+    """``receive`` that returns a body already read, then whatever follows."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receiving() -> Message:

@@ -20,10 +20,10 @@ HEADERS = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
 OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
-"""A year. Once a browser has seen it no wire it uses can take the TLS away."""
+"""A year, in which a browser that has seen it refuses to go without TLS."""
 
 NOT_KEPT = (b"cache-control", b"no-store")
-"""What the API says belongs to whoever asked, and is old by the next second."""
+"""Answers of the API are for their caller only, and out of date a second later."""
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -31,7 +31,7 @@ _LOCAL = re.compile(rb"(127(\.\d{1,3}){3}|\[::1\]|([a-z0-9-]+\.)*localhost)(:\d{
 
 
 def require_local_name(headers: Headers) -> None:
-    """A page of another site can make its own name resolve to 127.0.0.1, and would then be let in by the browser.
+    """Against DNS rebinding: another site's name can resolve to 127.0.0.1, and its page would then have access.
 
     Raises:
         ForbiddenError: the request was not sent to a name of this machine.
@@ -46,7 +46,7 @@ def require_local_name(headers: Headers) -> None:
 
 
 def require_json(method: str, headers: Headers) -> None:
-    """A form of another site can be sent without asking, JSON cannot.
+    """A browser sends another site's form without a preflight request, but not its JSON.
 
     Raises:
         UnsupportedMediaTypeError: a body that is not JSON.
@@ -58,10 +58,10 @@ def require_json(method: str, headers: Headers) -> None:
 
 
 def require_same_site(method: str, headers: Headers) -> None:
-    """A browser says from which page a write comes; what says nothing of it is no browser.
+    """A browser names the page that a write comes from; a client that names none is no browser.
 
     Raises:
-        ForbiddenError: it comes from a page of another site.
+        ForbiddenError: the write comes from a page of another site.
     """
     if method not in WRITES:
         return
@@ -77,13 +77,13 @@ def require_same_site(method: str, headers: Headers) -> None:
 
 
 def require_text(scope: Scope) -> None:
-    """NUL is in no name or id, and one of the databases cannot even be asked for it.
+    """No name or id contains NUL, and PostgreSQL rejects it even in a query.
 
     Raises:
-        InvalidError: the address has one.
+        InvalidError: the address contains one.
     """
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
-        raise InvalidError("the address has a NUL character in it")
+        raise InvalidError("the address contains a NUL character")
 
 
 def with_headers(scope: Scope, send: Send) -> Send:

@@ -51,7 +51,7 @@ def bin_edges_us() -> Column:
 
 
 def _coarse(fine: Bins) -> NDArray[np.float64]:
-    """Eight of a histogram's bins are one of the map's; what took no microsecond is in the first."""
+    """Eight bins of a histogram are one of the map; durations below a microsecond are in the first."""
     merged = fine[:, 1:].reshape(len(fine), BINS, FINE_BINS_PER_OCTAVE // BINS_PER_OCTAVE).sum(axis=2)
     merged[:, 0] += fine[:, 0]
     return np.asarray(merged, dtype=np.float64)

@@ -17,7 +17,7 @@ router = APIRouter(tags=["team"], dependencies=ALLOWED)
 
 MOST_BUCKETS = 1_000
 SHOWN = timedelta(hours=1)
-"""Of a host, where nothing else is asked for."""
+"""Length of a host's history, unless requested otherwise."""
 
 LONGEST = timedelta(days=31)
 
@@ -26,8 +26,8 @@ LONGEST = timedelta(days=31)
 def hosts(
     store: StoreDep,
     permission: PermissionDep,
-    hostname: Annotated[str | None, Query(description="This one alone, with its history")] = None,
-    from_at: Annotated[Instant | None, Query(description="Of the history; default: an hour before `to_at`")] = None,
+    hostname: Annotated[str | None, Query(description="Only this host, with its history")] = None,
+    from_at: Annotated[Instant | None, Query(description="Default: an hour before `to_at`")] = None,
     to_at: Annotated[Instant | None, Query(description="Default: when the host was last heard of")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Intervals of the history")] = 240,
 ) -> HostsPage:

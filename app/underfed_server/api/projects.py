@@ -17,7 +17,7 @@ from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolic
 router = APIRouter(dependencies=ALLOWED)
 
 LEAST_AGE_US = 3_600_000_000
-"""Chunks span some minutes: a shorter age could not be kept to."""
+"""Chunks span some minutes: a shorter age could not be met."""
 
 LEAST_BYTES = 1_000_000
 
@@ -25,7 +25,7 @@ ProjectName = Annotated[str, Path(min_length=1, max_length=500, pattern=r"^[^\x0
 
 
 class RetentionWish(BaseModel):
-    """Null: as the service was told for all. 0: for ever, and of any size."""
+    """Null: the service's default. 0: no limit."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,7 +49,7 @@ def users(store: StoreDep, permission: PermissionDep) -> list[UserInfo]:
 
 @router.get("/projects/{project}/retention", tags=["projects"])
 def retention(project: ProjectName, parts: PartsDep) -> ProjectRetention:
-    """What the project set, what holds where it set nothing, and what its runs take."""
+    """The project's own retention, the service's default, and the storage that its runs use."""
     own, taken = parts.store.retention_policy(project)
     return ProjectRetention(
         project=project,
@@ -62,7 +62,7 @@ def retention(project: ProjectName, parts: PartsDep) -> ProjectRetention:
 
 @router.put("/projects/{project}/retention", tags=["projects"])
 def set_retention(project: ProjectName, wish: RetentionWish, parts: PartsDep) -> ProjectRetention:
-    """In place of all that the project set before; rows that are beyond it are deleted within a minute."""
+    """Replaces all that the project set before; rows beyond the new limits are deleted within a minute."""
     _require(wish.retain_us, LEAST_AGE_US, "retain_us", "an hour")
     _require(wish.max_bytes, LEAST_BYTES, "max_bytes", "a megabyte")
     parts.store.set_retention_policy(project, RetentionPolicy(**dict(wish)))
@@ -71,7 +71,7 @@ def set_retention(project: ProjectName, wish: RetentionWish, parts: PartsDep) ->
 
 def _require(wish: int | None, least: int, field: str, said: str) -> None:
     """Raises:
-    InvalidError: a slip of units would cost all steps.
+    InvalidError: too small to be meant; a mistaken unit would delete all steps.
     """
     if wish is not None and wish != FOR_EVER and wish < least:
         raise InvalidError(f"{field} must be at least {said}, {least}, or 0 for no limit; not {wish}", field=field)

@@ -1,4 +1,4 @@
-"""What a proxy in front of the service says of a request: believed from the configured addresses, else not read."""
+"""What a proxy in front of the service says of a request: trusted from the configured addresses, else not read."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Proxy:
         return self._user(headers)
 
     def _client(self, headers: Headers) -> str | None:
-        """The last address of ``X-Forwarded-For`` that is no proxy of ours: what stands before it anybody may write."""
+        """The last address of ``X-Forwarded-For`` that is no proxy of ours: anybody can write what stands before it."""
         named = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
         others = (address for each in reversed(named) if (address := each.strip()))
         return next((address for address in others if not trusts(self._networks, address)), None)
 
     def _user(self, headers: Headers) -> str | None:
-        """``None``: nobody is signed in there, or the header is not configured."""
+        """``None``: nobody is signed in at the proxy, or the header is not configured."""
         if not self._user_header:
             return None
         name = headers.get(self._user_header, b"").decode("utf-8", "replace").strip()
@@ -47,7 +47,7 @@ class Proxy:
 
 
 def _last(headers: Headers, name: bytes) -> bytes:
-    """Of several, what the nearest proxy said."""
+    """Of several values, that of the nearest proxy."""
     return headers.get(name, b"").rpartition(b",")[2].strip()
 
 

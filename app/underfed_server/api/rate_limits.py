@@ -1,4 +1,4 @@
-"""How much one token or address may send: so many requests and bytes a second, after a rest several seconds' worth."""
+"""How much one token or address may send: requests and bytes a second, and several seconds' worth in a burst."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class Rate:
             raise TooManyRequestsError(f"{what}; try again in {late_s:.1f} s", retry_after_s=math.ceil(late_s))
 
     def take(self, key: str, amount: float = 1.0) -> None:
-        """What is taken beyond the rate is waited for by the next one: no body is too large for it by itself."""
+        """The next request waits for what was taken beyond the rate: no body is too large by itself."""
         rested = self._clock() - self._burst_s
         if len(self._paid_until) >= MOST_KEYS and key not in self._paid_until:
             self._forget(rested)
         self._paid_until[key] = max(self._paid_until.get(key, rested), rested) + amount * self._s_each
 
     def _forget(self, rested: float) -> None:
-        """Those at rest are as if they had never come; where all are busy, whoever came first starts afresh."""
+        """Idle keys are dropped, which changes nothing; of too many busy ones the oldest start afresh."""
         busy = [(key, until) for key, until in list(self._paid_until.items()) if until > rested]
         self._paid_until = dict(busy[-MOST_KEYS // 2 :])
 
 
 class RateLimits:
-    """Of one service process. Several behind one address allow as many times as much."""
+    """Limits of one service process. Several behind one address allow as many times as much."""
 
     def __init__(self, requests_per_s: float, bytes_per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._requests = Rate(requests_per_s, clock=clock)
@@ -61,7 +61,7 @@ class RateLimits:
         """One request of ``size`` bytes.
 
         Raises:
-            TooManyRequestsError: more came than the key may send; a request that is refused costs nothing.
+            TooManyRequestsError: the key sent more than it may; a refused request does not count.
         """
         self._requests.require(key, "more requests come than this service takes from one token or address")
         self._bytes.require(key, "more bytes come than this service takes from one token or address")
@@ -69,13 +69,13 @@ class RateLimits:
         self._bytes.take(key, size)
 
     def take_bytes(self, key: str, size: int) -> None:
-        """Of a body whose size no header told."""
+        """As :meth:`take`, for a body whose size is in no header."""
         self._bytes.take(key, size)
 
 
 @lru_cache(maxsize=4_096)
 def key_of(address: str) -> str:
-    """One household of the internet: an IPv4 address, or the 64 bits of an IPv6 one that are not its owner's choice."""
+    """One customer: an IPv4 address, or the 64-bit prefix of an IPv6 one, whose other bits its owner chooses."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -10,14 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep, StoreDep
 from underfed_server.api.unjudged import unjudged
-from underfed_server.api.within import told_to
+from underfed_server.api.within import visible_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
 MOST_RUNS = 5_000
-"""In one page: a team's list fits into one."""
+"""Runs in one page: a team's list usually fits into one."""
 
 WITHOUT_NUL = r"^[^\x00]*$"
 """No text in the database has one, and PostgreSQL refuses even to look for it."""
@@ -27,7 +27,7 @@ Name = Annotated[str, StringConstraints(max_length=500, min_length=1, strip_whit
 
 
 class RunChanges(BaseModel):
-    """Only what is given is changed; ``null`` gives a name or tags back to what the agent says."""
+    """Only what is given is changed; ``null`` restores the name or tags that the agent sent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,7 +35,7 @@ class RunChanges(BaseModel):
     tags: dict[Name, Text] | None = Field(default=None, max_length=200)
     notes: Annotated[str, StringConstraints(max_length=100_000, pattern=WITHOUT_NUL)] = ""
     archived: StrictBool = False
-    """Put away: out of the list, its counts and the week's hours until it is asked for."""
+    """Archived: out of the list, its counts and the week's hours unless requested."""
 
 
 @router.get("/runs", response_model=RunsPage)
@@ -52,7 +52,7 @@ def runs(
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
 ) -> Response:
-    """Runs that pass the filter, with counts by status and the week's hours."""
+    """Runs that match the filter, with counts by status and the week's hours."""
     asked = RunFilter(
         project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
         cursor=cursor, within=permission.project,
@@ -71,7 +71,7 @@ def run(run_id: str, store: StoreDep) -> Run:
 
 @router.patch("/runs/{run_id}")
 def edit(run_id: str, changes: RunChanges, parts: PartsDep) -> Run:
-    """Change the name, the tags or the notes of a run; put it away, or take it out again."""
+    """Change the name, the tags or the notes of a run; archive or unarchive it."""
     parts.store.edit_run(run_id, changes.model_dump(exclude_unset=True))
     parts.scheduler.touch({run_id})
     return parts.store.run(run_id)
@@ -79,15 +79,15 @@ def edit(run_id: str, changes: RunChanges, parts: PartsDep) -> Run:
 
 @router.delete("/runs/{run_id}", status_code=204, responses={409: {"model": ErrorBody, "description": "It is running"}})
 def remove(run_id: str, parts: PartsDep) -> None:
-    """Forget a run that is not running, and everything that was recorded of it; for ten minutes it can be restored."""
+    """Delete a run that is not running and everything recorded of it; for ten minutes it can be restored."""
     run = parts.store.summary(run_id)
     parts.store.delete_run(run_id)
-    parts.scheduler.tell_deleted(run)
+    parts.scheduler.publish_deleted(run)
 
 
 @router.post("/runs/{run_id}/restore")
 def restore(run_id: str, parts: PartsDep) -> Run:
-    """Bring back a run that was deleted within the last ten minutes, whole."""
+    """Restore a run that was deleted within the last ten minutes, with all its data."""
     parts.store.restore_run(run_id)
     parts.scheduler.touch({run_id})
     return parts.store.run(run_id)
@@ -96,4 +96,4 @@ def restore(run_id: str, parts: PartsDep) -> Run:
 @router.get("/runs/{run_id}/diagnosis")
 def diagnosis(run_id: str, store: StoreDep, permission: PermissionDep) -> Diagnosis:
     """The last verdict, with the status that the run had when it was given."""
-    return told_to(permission, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))
+    return visible_to(permission, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))

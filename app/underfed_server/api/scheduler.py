@@ -1,4 +1,4 @@
-"""The thread that follows the runs: has each judged when its windows arrive, and tells the open pages."""
+"""The thread that follows the runs: has each judged when its windows arrive, and notifies the open pages."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from underfed_server.store.store import Store
 log = logging.getLogger("underfed.scheduler")
 
 Judge = Callable[[Store, str], bool]
-"""Reads a run from the store and saves its diagnosis there. ``False``: it says the same as the last one."""
+"""Reads a run from the store and saves its diagnosis there. ``False``: the diagnosis equals the last one."""
 
 APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
 
 REST, BUSY_REST = 1.0, 4.0
-"""How long it rests for each second of its work: half a core is the judge's at most, a fifth while windows wait."""
+"""Seconds of rest for each second of work: judging takes half a core at most, a fifth while windows wait."""
 
 SWEEP_S = 5.0
-"""How often runs are looked for that fell silent: they become lost by the mere passing of time."""
+"""How often silent runs are looked for: they become lost without any event."""
 
 AGAIN_S = 5.0
 """After which a run that another service process judges is asked for again: that process may be gone."""
@@ -61,7 +61,7 @@ class JudgementScheduler:
         with self._changed:
             self._is_closing = True
             self._changed.notify()
-        # A judge in the middle of a run is not waited for: what it would have said is said after the next start.
+        # A judgement in progress is not waited for: the run is judged again after the next start.
         if self._thread.ident is not None:
             self._thread.join(CLOSING_S)
         try:
@@ -92,14 +92,14 @@ class JudgementScheduler:
                 self._rest(took)
 
     def _rest(self, worked_s: float) -> None:
-        """However many runs report, their windows come first: both are this process's, which computes one at a time."""
+        """Windows come first, however many runs report: Python computes only one of the two at a time."""
         waiting, _ = self._store.waiting
         seconds = worked_s * (BUSY_REST if waiting else REST)
         with self._changed:
             self._changed.wait_for(lambda: self._is_closing, seconds)
 
     def _next(self, until: float) -> str | None:
-        """The run that is due first, when it is due; ``None``: none is before ``until``, or we close."""
+        """Waits for the run that is due first; ``None``: none is due before ``until``, or the scheduler closes."""
         with self._changed:
             now = time.monotonic()
             run_id, due_at = min(self._due.items(), key=lambda each: each[1], default=(None, until))
@@ -128,7 +128,7 @@ class JudgementScheduler:
             with self._store.reading() as reader:
                 curve = read_spark(reader, run_id)
             self._store.note_judged(run_id, curve)
-            # Where the database is shared, every process tells its pages what it finds there: see Follower.
+            # Where the database is shared, every process notifies its own pages: see Follower.
             if not self._store.is_shared:
                 self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
         except NotFoundError:
@@ -136,9 +136,9 @@ class JudgementScheduler:
         except Exception as error:
             tell(log, error, f"run {run_id} could not be followed")
 
-    def tell_deleted(self, run: RunSummary) -> None:
-        """The open pages remove it. Does not block; any thread."""
-        # Where the database is shared, every process tells its pages what it finds there: see Follower.
+    def publish_deleted(self, run: RunSummary) -> None:
+        """Have the open pages remove the run. Does not block; any thread."""
+        # Where the database is shared, every process notifies its own pages: see Follower.
         if not self._store.is_shared:
             self._events.publish(run, deleted=True)
 
@@ -148,7 +148,7 @@ class JudgementScheduler:
             self._attended_at[run_id] = time.monotonic() + AGAIN_S - APART_S
 
     def _judged(self, run_id: str) -> bool:
-        """Whether something else was found than before."""
+        """Whether the diagnosis differs from the last one."""
         if self._judge is None:
             return False
         try:
@@ -156,6 +156,6 @@ class JudgementScheduler:
         except (NotFoundError, TryLaterError):
             raise
         except Exception as error:
-            # Its last diagnosis stays; its windows and its line in the list must not wait until the judge is repaired.
+            # Its last diagnosis stays: its windows and its line in the list must not wait until the rule is repaired.
             tell(log, error, f"run {run_id} could not be judged")
             return False

@@ -1,4 +1,4 @@
-"""``/runs/{run_id}/series``: how metrics went over the run, in at most as many buckets as there is room for."""
+"""``/runs/{run_id}/series``: metrics over the run, in at most as many buckets as requested."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PERCENTILES = (50, 95, 99)
 METRIC = (
     "One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or "
     f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}. An unknown one is "
-    "answered with all that there are."
+    "answered with the list of all."
 )
 
 
@@ -62,7 +62,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Of one kind of lane."""
+    """What was read of one kind of lane."""
 
     rollup: Rollup | None
     stats: Mapping[str, Stat]
@@ -76,10 +76,10 @@ def series(
     metric: Annotated[list[str], Query(description=METRIC, max_length=MOST_METRICS)],
     rank: RankQuery = None,
     loader: LoaderQuery = None,
-    worker: Annotated[int, Query(ge=0, le=MOST, description="Whose samples the `worker_…` metrics are of")] = 0,
+    worker: Annotated[int, Query(ge=0, le=MOST, description="The worker that the `worker_…` metrics are of")] = 0,
     from_step: FromStepQuery = 0,
     to_step: ToStepQuery = None,
-    buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="At most so many")] = 240,
+    buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Maximum number of buckets")] = 240,
     percentiles: Annotated[bool, Query(description="p50, p95 and p99 of durations; buckets may be larger")] = False,
 ) -> Response:
     """Mean, least and greatest of each metric in buckets of consecutive steps, batches or samples."""
@@ -92,7 +92,7 @@ def series(
         found = _read(reader, question, metrics.values())
         missing = [name for name, each in metrics.items() if each.measure not in found[each.lane_kind].stats]
         reasons = read_reasons(reader.connection, run_id, its_loader) if missing else {}
-    # Thousands of figures are not looked at a second time.
+    # Not validated again: these are thousands of figures.
     page = SeriesPage.model_construct(
         run_id=run_id,
         rank=chosen,
@@ -116,7 +116,7 @@ def _metric(name: str) -> Metric:
 
 
 def _choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -> tuple[datetime, int, str | None]:
-    """As :func:`choose`, without all that is known of the run.
+    """As :func:`choose`, without reading the whole run.
 
     Raises:
         NotFoundError: there is no such run.

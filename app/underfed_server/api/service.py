@@ -1,4 +1,4 @@
-"""``/service``, ``/session`` and the health checks: what the page needs to explain itself, and to sign in."""
+"""``/service``, ``/session`` and the health checks: what the page needs to begin with, and to sign in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Health(BaseModel):
 
 @router.get("/service")
 def service(request: Request, parts: PartsDep, permission: PermissionDep) -> ServiceInfo:
-    """Open to everybody: the page asks before it knows whether to ask for a token."""
+    """Open to everybody: the page calls it before it knows whether a token is needed."""
     return ServiceInfo(
         version=request.app.version,
         url=str(request.base_url).rstrip("/"),

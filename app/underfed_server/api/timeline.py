@@ -16,7 +16,7 @@ from underfed_server.store.store import Store
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
 SPAN_US = 6_000_000
-"""What fits on a page with every batch still to be seen."""
+"""As many steps as fit on a page with every batch visible."""
 
 FEWEST_STEPS, MOST_STEPS = 8, 240
 """Slow steps are shown over a longer time, quick ones over a shorter."""
@@ -67,7 +67,7 @@ def _steps(steps: StepRows, first: int) -> list[TimelineStep]:
 
 
 def _batches(batches: BatchRows, from_us: float, to_us: float) -> list[TimelineBatch]:
-    """Those being loaded, or waiting to be used, at some moment of the span."""
+    """Batches that were being loaded or waited to be used at some moment of the span."""
     until = np.fmax(batches.start_us + batches.load_us, batches.received_us)
     shown = np.flatnonzero((until >= from_us) & (batches.start_us <= to_us))
     return [TimelineBatch(**row) for row in _records(batches, TimelineBatch.model_fields, shown)]

@@ -1,4 +1,4 @@
-"""``/tokens``: who has access to what, and until when. Secrets are told once, where they are made."""
+"""``/tokens``: who has access to what, and until when. A secret is shown once, when its token is created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from underfed_server.ingest.permission import Permission
 from underfed_server.model import Scope, TokenList, TokenMade
 from underfed_server.store.team import access_tokens
 
-# To know of tokens is as much as to make one: also reading them asks for `admin`.
+# Listing tokens requires `admin`, as creating one does.
 router = APIRouter(tags=["tokens"], dependencies=[*ALLOWED, Depends(require_admin)])
 
 Name = Annotated[
@@ -29,13 +29,13 @@ class NewToken(BaseModel):
     name: Name
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
     project: Name | None = None
-    """The only one it opens."""
+    """The only project that the token opens."""
     expires_at: Instant | None = None
 
 
 @router.get("/tokens")
 def tokens(parts: PartsDep, permission: PermissionDep) -> TokenList:
-    """All that were made, the newest first; a project's administrator sees that project's."""
+    """All tokens, the newest first; a project's administrator sees that project's."""
     with parts.store.reading() as reader:
         found = access_tokens.list_tokens(reader.connection)
     return TokenList(tokens=[each for each in found if _manages(permission, each.project)])
@@ -43,7 +43,7 @@ def tokens(parts: PartsDep, permission: PermissionDep) -> TokenList:
 
 @router.post("/tokens", status_code=201)
 def make(asked: NewToken, parts: PartsDep, permission: PermissionDep) -> TokenMade:
-    """Make a token. This answer has its secret, which is kept nowhere."""
+    """Create a token. This answer holds its secret, which is not stored."""
     now = parts.store.now()
     _require(asked, permission, now)
     made: list[TokenMade] = []
@@ -69,11 +69,11 @@ def revoke(token_id: str, parts: PartsDep, permission: PermissionDep) -> None:
 
 def _require(asked: NewToken, permission: Permission, now: datetime) -> None:
     if not _manages(permission, asked.project):
-        raise ForbiddenError(f"this token makes tokens for the project {permission.project!r} only", field="project")
+        raise ForbiddenError(f"this token creates tokens for the project {permission.project!r} only", field="project")
     if asked.expires_at is not None and asked.expires_at <= now:
         raise InvalidError(f"expires_at: {asked.expires_at.isoformat()} is over", field="expires_at")
 
 
 def _manages(permission: Permission, project: str | None) -> bool:
-    """A token of all projects is not one project's to see or to end."""
+    """A project's administrator neither sees nor ends a token of all projects."""
     return permission.project is None or permission.project == project

@@ -1,6 +1,6 @@
-"""What stands before everything else: gives each request its id, its line in the log and its place in the counts.
+"""Runs before everything else: gives each request its id, its line in the log and its place in the counts.
 
-Agents' posts pass through here too, so all of it is a few microseconds.
+Agents' posts pass through here too, so it may take a few microseconds only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREFIX = "/api/v1"
 PAGE = "/{path:path}"
 _CODE = re.compile(rb'\{"error":\{"code":"([a-z_]{1,40})"')
 QUIET = frozenset({PATH, "/healthz", "/readyz", "/metrics"})
-"""Asked all day long by machines: their lines in the log are for those who look for them."""
+"""Requested all day by machines: logged at debug level."""
 
 CLIENT_LEFT = 499
 """nginx's number for it; nobody receives it."""
@@ -67,7 +67,7 @@ class Traffic:
             if refusal is not None:
                 await refuse(sending, refusal)
             else:
-                # Here and nowhere else: where it came from is told once, with the id that was answered.
+                # The only place that logs a traceback, with the id that the client was given.
                 fields = {"method": scope["method"], "path": scope["path"]}
                 log.exception("request %s failed", asked, extra={"fields": fields})
                 if not status:

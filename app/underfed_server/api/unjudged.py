@@ -1,4 +1,4 @@
-"""What is said of a run before it was judged for the first time."""
+"""The diagnosis of a run that was not judged yet."""
 
 from __future__ import annotations
 

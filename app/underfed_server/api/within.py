@@ -1,4 +1,4 @@
-"""What a project's token is told of a verdict: nothing of other projects' runs."""
+"""What a project's token sees of a verdict: nothing of other projects' runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
 
-def told_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:
-    """``found`` with those runs alone that the permission opens, in its ledger and among those that share its cause."""
+def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:
+    """``found`` without runs that the permission does not open, in its ledger and among those that share its cause."""
     if permission.project is None:
         return found
     ledger = [

@@ -36,7 +36,7 @@ TRAINING = -1
 """In place of a worker's number: batches loaded in the training process."""
 
 NEWEST_BATCHES = 20_000
-"""That a worker's figures are of: five chunks, and enough for a 95th percentile of each of 100 workers."""
+"""Batches that the figures are computed from: five chunks, and enough for a 95th percentile of each of 100 workers."""
 
 NEWEST_STEPS = 2_000
 
@@ -107,7 +107,7 @@ def _limit(info: LoaderInfo | None, steps: StepRows) -> int | None:
 
 
 def _workers(batches: BatchRows, records: Mapping[int, WorkerRecord]) -> list[WorkerInfo]:
-    """Those that loaded a batch, and those that are known without having loaded one."""
+    """Workers that loaded a batch, and known ones that loaded none."""
     loading = {int(worker) for worker in np.unique(np.nan_to_num(batches.worker, nan=TRAINING))}
     return [_worker(batches, worker, records.get(worker)) for worker in sorted(loading | records.keys())]
 
@@ -133,12 +133,12 @@ def _worker(batches: BatchRows, worker: int, record: WorkerRecord | None) -> Wor
 
 
 def _process_of(record: WorkerRecord | None) -> dict[str, Any]:
-    """What is known of a worker's processes; nothing of a batch loaded in training."""
+    """What is known of a worker's processes; nothing for the training process."""
     if record is None:
         unknown = ("rss_bytes", "pss_bytes", "rss_bytes_per_hour", "pss_bytes_per_hour", "is_growing", "threads")
         return {"lives": [], "died": 0, "raised": 0, **dict.fromkeys(unknown)}
     samples = record.newest_samples
-    # Its own share grows when it writes to memory that it shared, its resident size when it takes more.
+    # Unshared memory grows when a worker writes to shared pages, resident size when it allocates more.
     growing = [is_growing(samples.at_us, column) for column in (samples.rss_bytes, samples.pss_bytes)]
     told = [each for each in growing if each is not None]
     return {

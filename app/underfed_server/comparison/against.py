@@ -13,10 +13,10 @@ from underfed_server.model import Speed
 ORDER: tuple[Part, ...] = ("wait", "copy", "compute")
 
 NAMED_FRACTION = 0.2
-"""Of what a step became shorter or longer: a part that did less of it is no reason, though it may have changed."""
+"""A part that makes up a smaller share of the change in step time is not named as a reason."""
 
 NOTICEABLE = 0.02
-"""A run repeated on the same machine strays by a per cent or two, which the interval of these steps cannot know."""
+"""A run repeated on the same machine differs by a per cent or two, which the interval of these steps does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +30,17 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """Of one run against an earlier one. Durations are of a step, or of a sample where samples are compared."""
+    """One run compared with an earlier one. Durations are per step, or per sample where samples are compared."""
 
     speed: Speed
     reasons: tuple[Shift, ...]
     """Parts that made the difference, the one that did most first."""
     opposed: tuple[Shift, ...]
-    """Parts that worked against it."""
+    """Parts that changed in the other direction."""
 
 
 def compare(before: Measured, after: Measured, batches: tuple[float, float] | None) -> Against:
-    """``batches``: samples in a step of each; then samples are compared and not steps."""
+    """``batches``: samples per step of each run; with it samples are compared, not steps."""
     scale = batches or (1.0, 1.0)
     factor = scale[1] / scale[0]
     value, low, high = (ratio * factor for ratio in speedup(before.pace, after.pace))
@@ -62,7 +62,7 @@ def _shifts(before: Measured, after: Measured, scale: tuple[float, float]) -> tu
 
 
 def _merged(one: Measured, before: Measured, after: Measured) -> Mapping[Part, Share]:
-    """A copy that only one run saw lies within the other's compute: so it is for both."""
+    """A copy that only one run measured is part of the other's compute, so both count it there."""
     if "copy" not in one.parts or ("copy" in before.parts and "copy" in after.parts):
         return one.parts
     copy, rest = one.parts["copy"], one.parts["compute"]

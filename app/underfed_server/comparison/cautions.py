@@ -13,13 +13,13 @@ MODEL_KEYS = frozenset({"model", "model_name", "arch", "architecture", "net", "n
 """Last words of configuration keys by which jobs name their model."""
 
 COMPUTE_FACTOR = 1.25
-"""Between runs of one model on one GPU the work of a step stays; noise and shared cores seldom move it as far."""
+"""Runs of one model on one GPU compute equally long per step; noise and shared cores seldom exceed this factor."""
 
 
 def cautions_of(sides: Sequence[Side], found: Sequence[Against | None]) -> list[Caution]:
-    """``found``: of each run but the first."""
+    """``found``: for each run but the first, how it compares with the first."""
     set_up = [*_batch_sizes(sides), *_models(sides), *_gpus(sides), *_world_sizes(sides)]
-    # Each of those explains other work in a step.
+    # Each of those already explains why compute differs.
     return set_up or list(_compute(sides, found))
 
 
@@ -45,14 +45,14 @@ def _models(sides: Sequence[Side]) -> Iterator[Caution]:
 def _gpus(sides: Sequence[Side]) -> Iterator[Caution]:
     names = _distinct([side.run.gpu_name if side.run.gpus else "no GPU" for side in sides])
     if len(names) > 1:
-        yield Caution(of="gpu", sentence=f"GPUs differ ({_list(names)}): part of the difference may be theirs.")
+        yield Caution(of="gpu", sentence=f"GPUs differ ({_list(names)}): part of the difference may be due to them.")
 
 
 def _world_sizes(sides: Sequence[Side]) -> Iterator[Caution]:
     sizes = _distinct([side.run.world_size for side in sides])
     if len(sizes) > 1:
         yield Caution(
-            of="world_size", sentence=f"Numbers of ranks differ ({_list(sizes)}): what is compared is one rank of each."
+            of="world_size", sentence=f"Numbers of ranks differ ({_list(sizes)}): one rank of each run is compared."
         )
 
 
@@ -66,7 +66,7 @@ def _compute(sides: Sequence[Side], found: Sequence[Against | None]) -> Iterator
                 span = duration_span(shift.before_us, shift.after_us)
                 yield Caution(
                     of="compute",
-                    sentence=f"In {side.label} compute went from {span}: it may not do the same work.",
+                    sentence=f"In {side.label} compute went from {span}: its steps may not do the same work.",
                 )
 
 

@@ -17,10 +17,10 @@ MATTERS: Mapping[str, frozenset[str]] = {
     "data": frozenset({"dataset", "samples", "sampler", "collate", "transforms", "storage", "batch_tensors", "batch"}),
     "machine": frozenset({"cpu", "usable_cores", "host_memory", "shm", "world_size", "launcher"}),
 }
-"""Of the groups that have any: rules of diagnosis and advice look at them."""
+"""Settings that rules of diagnosis or advice look at, by group."""
 
 OPTIONAL: frozenset[Group] = frozenset({"config", "tags"})
-"""Groups that a run may well have nothing of: that is a difference, and not a gap."""
+"""A run that has none of these has none set, so that is a difference; elsewhere it means not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _Row:
 
 
 def settings_of(sides: Sequence[Side]) -> list[ComparedSetting]:
-    """In groups; within one those that matter first."""
+    """By group; within a group those that matter first."""
     of_each = [dict(_of_run(side)) for side in sides]
     rows = dict.fromkeys(row for each in of_each for row in each)
     known = [{row.group for row, value in each.items() if value is not None} for each in of_each]
@@ -41,8 +41,8 @@ def settings_of(sides: Sequence[Side]) -> list[ComparedSetting]:
 
 
 def _compared(row: _Row, values: list[Setting], known: Sequence[set[Group]]) -> ComparedSetting:
-    """``known``: groups of which anything is known, of each run. A version that is not known may be the same."""
-    # Of a run without a loader every setting would seem to differ.
+    """``known``: for each run, groups of which anything is known. A version that is not known may be the same."""
+    # Otherwise every setting would seem to differ from a run without a loader.
     counted = [
         value for value, groups in zip(values, known, strict=True) if row.group in groups or row.group in OPTIONAL
     ]

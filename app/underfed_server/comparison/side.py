@@ -17,12 +17,12 @@ Basis = Literal["epochs", "steps"]
 Part = Literal["wait", "copy", "compute"]
 
 SHORTEST = 6
-"""Of the beginning of a run id: as much as a person would type for one."""
+"""Characters of a shortened run id: as many as a person would type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What is known of a run, before it is set against another. ``steps`` is ``None`` where ``why_not`` says why."""
+    """What is known of a run before it is compared with another. ``steps`` is ``None`` where ``why_not`` says why."""
 
     run: Run
     label: str
@@ -33,7 +33,7 @@ class Side:
 
     @property
     def batch(self) -> float | None:
-        """Samples in a step of the judged rank, as counted; else as set."""
+        """Samples per step of the judged rank: as counted, else as configured."""
         known = self.diagnosis
         if known is None or not known.samples_per_s or not known.steps_per_s:
             return self._set_batch_size
@@ -41,7 +41,7 @@ class Side:
 
     @property
     def batch_size(self) -> int | None:
-        """As it was set, else as counted: a last batch that is smaller makes no other size."""
+        """As configured, else as counted: a smaller last batch does not change it."""
         return self._set_batch_size or (None if self.batch is None else round(self.batch))
 
     @property
@@ -61,12 +61,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Over the blocks of steps that all runs are compared by."""
+    """What was measured over the blocks of steps that all runs are compared by."""
 
     pace: Pace
     anatomy: Anatomy
     parts: Mapping[Part, Share]
-    """Without ``copy`` where it was not seen: it lies within compute."""
+    """Without ``copy`` where copies were not timed: compute then includes them."""
 
 
 def common_basis(sides: Sequence[RankFacts]) -> Basis:
@@ -75,7 +75,7 @@ def common_basis(sides: Sequence[RankFacts]) -> Basis:
 
 
 def measure(rank: RankFacts, basis: Basis) -> Measured | None:
-    """``None``: it has too few steps for that."""
+    """``None``: the rank has too few steps."""
     blocks = epoch_blocks(rank.steps) if basis == "epochs" else step_blocks(rank.steps)
     if blocks is None:
         return None
@@ -94,7 +94,7 @@ def _parts(whole: Anatomy, blocks: Sequence[Anatomy]) -> dict[Part, Share]:
 
 
 def _share(whole_us: int, blocks_us: Sequence[int | None]) -> Share:
-    """A block in which nothing was looked at says nothing."""
+    """Blocks in which the part was not measured are left out of the error."""
     seen = np.array([each for each in blocks_us if each is not None], dtype=np.float64)
     return Share(float(whole_us), standard_error(seen) if len(seen) > 1 else float("inf"))
 
@@ -113,7 +113,7 @@ def labels_of(runs: Sequence[Named]) -> list[str]:
 
 
 def _with_run_id(name: str, run_id: str, ids: Sequence[str]) -> str:
-    """An id that begins with the name says both."""
+    """A run id that begins with the name is label enough."""
     if run_id.startswith(name):
         return run_id
     length = next(

@@ -18,7 +18,7 @@ from underfed_server.store.store import Store
 
 
 def read_comparison(store: Store, run_ids: Sequence[str]) -> Comparison:
-    """Of at least two runs, each once.
+    """Compare at least two runs, each named once.
 
     Raises:
         NotFoundError: there is no such run.
@@ -28,7 +28,7 @@ def read_comparison(store: Store, run_ids: Sequence[str]) -> Comparison:
 
 
 def compare_sides(sides: Sequence[Side]) -> Comparison:
-    """Every run is measured by the same kind of steps, so that all figures can be held against each other."""
+    """Every run is measured by the same kind of steps, so that all figures can be compared."""
     basis = common_basis([side.steps for side in sides if side.steps])
     measured = [measure(side.steps, basis) if side.steps else None for side in sides]
     per: Per = "samples" if len({side.batch_size for side in sides} - {None}) > 1 else "steps"
@@ -75,7 +75,7 @@ def _compared_run(one: Compared, baseline: Compared, found: Against | None) -> C
     step_s = measured.pace.step_us / 1e6 if measured else None
     batch = side.batch
     return ComparedRun(
-        # Of the whole run there is more than a comparison needs.
+        # A whole ``Run`` holds more than a comparison needs.
         run=RunSummary.model_validate(side.run.model_dump(include=set(RunSummary.model_fields), by_alias=True)),
         label=side.label,
         verdict=side.diagnosis.sentence if side.diagnosis else no_verdict(side.run.status),
@@ -91,7 +91,7 @@ def _compared_run(one: Compared, baseline: Compared, found: Against | None) -> C
 
 
 def _ledger(sides: Sequence[Side]) -> list[LedgerEntry]:
-    """Each once, though both of the runs have it."""
+    """Each entry once, though both of its runs list it."""
     ids = {side.run.run_id for side in sides}
     known = [entry for side in sides if side.diagnosis for entry in side.diagnosis.ledger]
     among = [entry for entry in known if {entry.run_id, entry.advice_of} <= ids]

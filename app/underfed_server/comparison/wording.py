@@ -60,7 +60,7 @@ def _interval(speed: Speed) -> str:
 
 
 def _factor(value: float) -> str:
-    """Two digits at least: a factor of nothing says nothing."""
+    """At least two significant digits: a small factor must not be printed as 0."""
     if value < 0.095:
         return f"{value:.2g}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
@@ -76,7 +76,7 @@ class Compared:
 
     @property
     def why_not(self) -> str | None:
-        """Why it has no figures; or none that others could be held against."""
+        """Why the run has no figures, or none that can be compared."""
         if self.side.why_not is not None or self.measured is None:
             return self.side.why_not or "it has too few steps"
         if self.per == "samples" and self.side.batch is None:
@@ -84,7 +84,7 @@ class Compared:
         return None
 
     def compared_with(self, other: Compared) -> Against | None:
-        """How fast it is, held against the ``other``; ``None``: they cannot be compared."""
+        """How fast the run is compared with the ``other``; ``None``: they cannot be compared."""
         before, after = other.measured, self.measured
         if before is None or after is None or other.why_not or self.why_not:
             return None
@@ -102,7 +102,7 @@ Found = Sequence[tuple[Compared, Against | None]]
 
 
 def headline(baseline: Compared, others: Found) -> str:
-    """``others``: each against the ``baseline``."""
+    """``others``: each with its comparison with the ``baseline``."""
     if len(others) == 1 or baseline.why_not:
         run, found = others[0]
         return run.sentence(baseline, found)
@@ -120,7 +120,7 @@ def headline(baseline: Compared, others: Found) -> str:
 
 
 def _rival(faster: Sequence[tuple[Compared, Against]]) -> str | None:
-    """The next one, where the two cannot be told apart."""
+    """The second fastest run, where the two cannot be told apart."""
     if len(faster) < 2:
         return None
     between = faster[0][0].compared_with(faster[1][0])

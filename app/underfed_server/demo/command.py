@@ -34,7 +34,7 @@ PROJECT, NAME = "demo", "photographs"
 TRAINING_SCRIPT = Path(__file__).with_name("train.py")
 START_S = 30.0
 SETTLE_S = 20.0
-"""After a training job ended: its last windows are sent and judged well within this."""
+"""The last windows of an ended training job are sent and judged well within this."""
 POLL_S = 0.5
 INTERRUPTED = 130
 

@@ -21,8 +21,8 @@ HOST_IDLE_FRACTION = 0.20
 between kernels take some per cent, and NVML averages over 1/6 to 1 s."""
 
 HICCUP_FRACTION = 0.001
-"""Of the steps, so many (at least one) may have waited long for another reason than the loader: a network that
-hung, a page cache that was dropped."""
+"""This share of the steps (at least one) may have waited long for another reason than the loader: a network that hung,
+a page cache that was dropped."""
 
 KEEP_FACTOR = 0.8
 """A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
@@ -46,7 +46,7 @@ def judged_rank(facts: RunFacts) -> RankFacts:
 
 
 def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
-    """The same, from a saved verdict on the ranks; ``None``: none was judged."""
+    """The judged rank by a saved verdict on the ranks; ``None``: none was judged."""
     known = [each for each in ranks if each.data_stall_fraction is not None]
     judged = sorted(known, key=lambda each: each.data_stall_fraction or 0.0)
     slow = [each.rank for each in judged if each.straggler]
@@ -82,7 +82,7 @@ class Losses:
     host: float | None
     """The device is idle with its input ready. Only by the device's clock, with GPU-Util beside it."""
     lasting: float
-    """Of ``data``, what is left without the longest waits of a few steps."""
+    """What is left of ``data`` without the longest waits of a few steps."""
     hiccups: int
     """How many steps those are."""
 
@@ -93,7 +93,7 @@ class Losses:
 
 
 def read_losses(rank: RankFacts) -> Losses:
-    """Of a rank with judged steps."""
+    """``rank``: one with judged steps."""
     copy_us = exposed_copy_us(rank)
     transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
     hiccups = max(1, int(HICCUP_FRACTION * len(rank.steps)))
@@ -135,7 +135,7 @@ def find_level(fraction: float) -> Level:
 
 
 def _host_idle(rank: RankFacts, transfer: float) -> float | None:
-    """GPU-Util is the share of time in which any kernel ran. Idle time because waits delayed the host is input's."""
+    """GPU-Util is the share of time in which any kernel ran. Idle time after waits that delayed the host is input's."""
     if not rank.has_device_clock or rank.gpu_util is None:
         return None
     by_input = max(rank.stall_fraction, input_lost_fraction(rank) or 0.0)

@@ -46,7 +46,7 @@ class Cause:
     cured_by: tuple[ChangeName, ...]
     signals: tuple[ReadSignal, ...] = ()
     turn: Literal["first", "usual", "last"] = "usual"
-    """When it takes its share of the loading: what names a reason comes before what says how much is loaded at once."""
+    """When it takes its share of loading: causes that name a reason first, how much is loaded at once last."""
     is_of_loading: bool = False
     """It explains a share of the loading by itself. What these leave goes to the number of workers and the CPU."""
     is_of_copy: bool = False
@@ -69,7 +69,7 @@ def share_below(
     limit: float, name: str, of: str, share: float | None, says: str, *, is_cause: bool = False,
     series: str | None = None,
 ) -> Signal:  # fmt: skip
-    """A share that is healthy below ``limit``. ``is_cause``: the cause that it speaks of was found."""
+    """A share that is healthy below ``limit``. ``is_cause``: the cause that the row is about was found."""
     is_bad = share is not None and share >= limit
     reading = "not_measured" if share is None else "ruled_out" if not is_bad else "cause" if is_cause else "symptom"
     measured = Evidence(what=of, value=share, unit="fraction", series=series)
@@ -87,7 +87,7 @@ def share_signal(
 ) -> ReadSignal:  # fmt: skip
     """A row for a share that is healthy below ``limit``, in runs for which ``where`` holds.
 
-    ``says``: the reading from there on; ``None``: that it is the cause, or else some wait.
+    ``says``: the reading from the limit on; ``None``: "the cause" where it was found, else "some wait".
     """
 
     def read(examined: Examination, is_found: bool) -> Signal | None:

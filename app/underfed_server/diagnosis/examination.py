@@ -24,12 +24,12 @@ KINDS = {
 }
 
 PRESSURE_MARGIN = 2.0
-"""Being blocked for so many times as long as any task of the host waited for I/O (PSI) is waiting for something
-else. Not for less: samples come once a second, and a rank's share of a short span is known no better."""
+"""Time blocked beyond so many times what any task of the host waited for I/O (PSI) is spent on something else. The
+factor is not smaller because samples come once a second, and a rank's share of a short span is known no better."""
 
 CACHED_BATCHES = 8
-"""So many batches that the page cache served, and at least a tenth of all, show what loading takes without storage:
-the median of eight is a batch like any other, whatever two of them did."""
+"""So many batches served by the page cache, and at least a tenth of all, show what loading takes without storage: two
+outliers do not change the median of eight."""
 
 COLD_EPOCH_FACTOR = 3.0
 """A first epoch whose loads are blocked so many times longer than later ones filled the page cache: shuffling moves
@@ -76,7 +76,7 @@ class Examination:
         return (self.loader.num_workers if self.loader else None) or 0
 
     def explained(self, cost_fraction: float) -> Examination:
-        """With that much of the loading explained by a cause."""
+        """A copy in which a cause explains that much more of the loading."""
         return replace(self, unexplained=max(0.0, self.unexplained - cost_fraction))
 
 
@@ -87,7 +87,7 @@ def examine(facts: RunFacts, rank: RankFacts, bound: Bound) -> Examination:
 
 
 def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:
-    """``weights``: of each recorded batch; where all are 0, all count alike."""
+    """``weights``: one for each recorded batch; where all are 0, batches count equally."""
     batches = rank.batches
     weights = weights if float(np.sum(weights)) > 0 else np.ones(len(batches))
 
@@ -120,14 +120,14 @@ def describe(place: StoragePlace | None) -> str:
 
 
 def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StoragePlace | None) -> Column:
-    """Of each batch's load, what storage takes; NaN: not measured.
+    """The part of each batch's load that storage takes; NaN: not measured.
 
     At least the time blocked on reads that reach it, but no more than twice what the host's tasks together waited for
     I/O (PSI): what a sleep or a service took is not storage's. Where other batches came from the page cache, also the
     time by which this load was longer than theirs: reading costs CPU time, too.
 
-    Memory-mapped reads are not asked for by a call; those of a network file system do not show as read from storage:
-    only asking and being blocked can be seen.
+    Memory-mapped reads make no read call, and reads from a network file system do not count as read from storage: of
+    these only the call and the blocked time are seen.
     """
     batches = rank.batches
     asked, read = batches.asked_bytes, np.nan_to_num(batches.read_bytes)

@@ -46,9 +46,9 @@ def busy_workers_fraction(rank: RankFacts, num_workers: int) -> float | None:
 
 
 def storage_fraction(rank: RankFacts) -> float | None:
-    """Of the bytes that loading asked for, the share that reached storage; ``None``: nothing was asked for.
+    """Share of the bytes requested by loading that was read from storage; ``None``: none were requested.
 
-    Memory-mapped reads are not asked for by a call, and read-ahead fetches more than was asked: at most 1.
+    Capped at 1: memory-mapped reads make no read call, and read-ahead fetches more than was requested.
     """
     asked, read = mean(rank.batches.asked_bytes), mean(rank.batches.read_bytes)
     if asked is None or read is None or max(asked, read) <= 0:
@@ -65,7 +65,7 @@ def read_bytes_per_s(rank: RankFacts) -> float | None:
 def handover_us(rank: RankFacts) -> float | None:
     """Median time from a worker finishing a batch to the training process having it, of batches that were waited for.
 
-    A batch that is ready early is picked up late on purpose, which says nothing of the way. ``None``: none was
+    A batch that is ready early is picked up late on purpose, which says nothing about the hand-over. ``None``: none was
     waited for, or arrivals were not measured.
     """
     steps, batches = rank.steps, rank.batches
@@ -129,7 +129,7 @@ def throughput_pressure(rank: RankFacts, num_workers: int) -> float | None:
 
 
 def recoverable_share(rank: RankFacts, host: HostShare, loading: float) -> float:
-    """Of the wait for loading (a fraction of step time), what loading beside the step on all usable cores gives back.
+    """Part of the wait for loading (a fraction of step time) recovered by loading beside the step on all usable cores.
 
     A step is then limited by its own work or by all CPU work there is; 1 where CPU time or cores are not known.
     """
@@ -160,7 +160,7 @@ def _step_cpu_us(rank: RankFacts) -> float:
 
 
 def throttled_fraction(rank: RankFacts, host: HostShare) -> float | None:
-    """Share of time that the control group was stopped at its CPU quota, mean of its cores."""
+    """Share of time that the control group was throttled at its CPU quota, mean of its cores."""
     stopped = None if rank.host is None else pressure_fraction(rank.host, rank.host.throttled_us)
     return None if stopped is None else min(1.0, stopped / max(1.0, host.usable_cores or 1.0))
 
@@ -186,9 +186,9 @@ def load_tail(rank: RankFacts) -> Tail | None:
 
 
 def exposed_copy_us(rank: RankFacts) -> float | None:
-    """Of the mean step, copying the batch to the device that is not hidden; ``None``: no copy was seen.
+    """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed.
 
-    It is looked at in every step that could block, and in few of the others: each kind counts by its steps.
+    Copies are timed in every step that could block and in few of the others: each kind is weighted by its steps.
     """
     exposed = rank.steps.h2d_exposed_us
     ready = rank.steps.queue_depth >= 1

@@ -19,7 +19,7 @@ by cheaper loading."""
 def percent(fraction: float) -> str:
     """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size.
 
-    What is too small for that is not called nothing; nothing has no digits.
+    A share too small for that is not printed as 0; 0 itself has no decimals.
     """
     if fraction < 0.0005:
         return "less than 0.1%" if fraction > 0 else "0%"
@@ -122,7 +122,7 @@ def _about(seconds: float) -> str:
 
 
 def _who(facts: RunFacts) -> tuple[str, bool]:
-    """And whether it is one."""
+    """The subject of the sentence, and whether it is singular."""
     is_one = len(facts.ranks) == 1
     noun = "GPU" if facts.uses_gpu else "training loop"
     return f"The {noun}" if is_one else f"The {noun}s", is_one

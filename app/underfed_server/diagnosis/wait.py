@@ -43,10 +43,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Handed:
-    """For each step, of the batch that it waited for; microseconds within the wait, all 0 where that is not known."""
+    """For each step, parts of its wait for the batch, in microseconds; all 0 where the batch is not known."""
 
     row: NDArray[np.intp]
-    """Of the batch, -1: not recorded."""
+    """Where the batch is recorded; -1: it is not."""
     held_us: Column
     pin_us: Column
     delivery_us: Column
@@ -58,7 +58,7 @@ class _Handed:
 
 
 def split_wait(rank: RankFacts, loader: LoaderFacts | None) -> Wait:
-    """Of a rank with judged steps."""
+    """``rank``: one with judged steps."""
     steps = rank.steps
     lost = _lost_share(rank)
     total = float(np.sum(steps.step_us))
@@ -135,7 +135,7 @@ def _awaited_rows(rank: RankFacts) -> NDArray[np.intp]:
 
 
 def rows_of_steps(rank: RankFacts) -> NDArray[np.intp]:
-    """Of the batch with each step's number; -1: it was not recorded."""
+    """Where the batch with each step's number is recorded; -1: it is not."""
     steps, batches = rank.steps, rank.batches
     known = _keys(batches.epoch_index, batches.batch_index)
     if not len(known):
@@ -151,7 +151,7 @@ def _keys(epoch_index: Column, batch_index: Column) -> Column:
 
 
 def _ready_us(rank: RankFacts) -> tuple[Column, Column]:
-    """When each batch was loaded, and when the first of those after it was: a later epoch's come later anyway."""
+    """When each batch was loaded, and when the first of those after it was: those of a later epoch are later anyway."""
     batches = rank.batches
     if not len(batches):
         return np.full(1, np.nan), np.full(1, np.nan)
@@ -171,7 +171,7 @@ def _saturated_pin(rank: RankFacts) -> float:
 
 
 def _movable_share(rank: RankFacts, loader: LoaderFacts | None, left: Column, movable: Column) -> float:
-    """How much of ``movable`` would not be waited for anyway, by workers that load at their mean speed."""
+    """The share of ``movable`` that is not a wait for workers which load at their mean speed anyway."""
     wanted = float(np.sum(movable))
     if not loader or not loader.num_workers or wanted <= 0:
         return 0.0

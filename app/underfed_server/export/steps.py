@@ -14,10 +14,10 @@ from underfed_server.store.reading.rows import read_range
 from underfed_server.store.store import Store
 
 STRETCH = 4_096
-"""Rows: what a chunk holds, so that most chunks are read once or twice."""
+"""Rows in a chunk, so that most chunks are read once or twice."""
 
 MOST_PENDING = 16_384
-"""Batches that no step has taken yet. What a loader prefetches is far less; without workers only some are measured."""
+"""Most kept batches that no step has taken yet. A loader prefetches fewer; without workers only some are measured."""
 
 STEP_COLUMNS, BATCH_COLUMNS = tuple(RECORDED["steps"]), tuple(RECORDED["batches"])
 OF_BATCHES = tuple(name for name in BATCH_COLUMNS if name not in ("epoch_index", "batch_index"))
@@ -83,7 +83,7 @@ class _Batches:
         self._pending: Columns = {name: np.empty(0) for name in BATCH_COLUMNS}
 
     def of(self, steps: Columns) -> Columns:
-        """Row by row what the steps were given; what no step has taken yet is kept for later ones."""
+        """Row by row the batch that the step was given; batches that no step has taken yet are kept for later ones."""
         wanted = _keys(steps)
         self._read_until(float(wanted.max()))
         known = _keys(self._pending)

@@ -23,7 +23,7 @@ Kind = Literal["text", "whole", "instant"]
 class _Source(NamedTuple):
     kind: Kind
     name: str
-    """Of the column that it is."""
+    """The measure that the column holds."""
     is_of_batch: bool = False
 
 

@@ -15,7 +15,7 @@ from underfed_server.export.steps import Stretch
 from underfed_server.model import Run
 
 MOST_WORKERS = 1_000
-"""Between the threads of two loaders."""
+"""Numbers between the first threads of two loaders."""
 
 Event = dict[str, Any]
 
@@ -35,7 +35,7 @@ def as_trace(run: Run, steps: Iterable[Stretch]) -> Iterator[bytes]:
 
 
 def _events(stretch: Stretch, thread: int, named: set[tuple[int, int]]) -> Iterator[Event]:
-    """``thread``: the number of the loader's first; its workers have those behind."""
+    """``thread``: the number of the loader's first thread; its workers have the following ones."""
     workers = stretch.batches["worker"]
     seen = {thread: f"{stretch.loader}: steps", thread + 1: f"{stretch.loader}: loaded in the training process"}
     used = {thread, *(_thread(thread, worker) for worker in _measured(stretch, workers))}

@@ -29,7 +29,7 @@ Samples = TypeVar("Samples", ProcessRows, HostRows)
 Rows = TypeVar("Rows", BatchRows, HostRows)
 
 MOST_WORDS, LONGEST_WORD = 200, 2000
-"""Of a command: the agent cuts it there."""
+"""Length at which the agent cuts a command."""
 
 FEW_SAMPLES = 600
 """Ten minutes: as long as most spans of judged steps."""
@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What of a run is condensed."""
+    """Which part of a run is condensed."""
 
     run: Run
     loader: str
@@ -69,7 +69,7 @@ class Hosts:
     known: dict[tuple[int, int], HostRows] = field(default_factory=dict)
 
     def newest(self, rank: int, last: int) -> HostRows:
-        """Of the host of ``rank``."""
+        """The newest samples of the host of ``rank``."""
         key = self.samplers.host_rank(rank), last
         if key not in self.known:
             self.known[key] = self.store.host(self.run_id, *key)
@@ -104,7 +104,7 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
 
 
 def condense_steps(store: Store, asked: Asked, rank: int) -> RankFacts:
-    """One rank's judged steps as in :func:`condense`, and nothing of what lay behind them."""
+    """One rank's judged steps as in :func:`condense`, without the batches and samples behind them."""
     rows, keep, outside = _judged(store, asked, rank)
     none = BatchRows(**{each.name: np.empty(0) for each in fields(BatchRows)})
     return RankFacts(rank=rank, steps=_with_edges(rows, keep, outside), batches=none)
@@ -131,13 +131,13 @@ def _loader(info: LoaderInfo) -> LoaderFacts:
 
 
 def _same(kind: type[LoaderFacts | HostShare], told: LoaderInfo | HostFacts, *others: str) -> dict[str, Any]:
-    """What the facts say just as the agent told it; ``others``: what is said otherwise."""
+    """Fields taken over from the agent unchanged; ``others``: fields that are not."""
     names = {each.name for each in fields(kind)} & type(told).model_fields.keys() - set(others)
     return {name: getattr(told, name) for name in names}
 
 
 def _command(run: Run) -> tuple[str, ...]:
-    """As the training process was started: a launcher's own words are not seen in its ranks, a notebook has none."""
+    """As the training process was started: ranks do not see their launcher's command, and a notebook has none."""
     words = tuple(run.command)
     is_whole = len(words) < MOST_WORDS and all(len(word) < LONGEST_WORD for word in words)
     starts_all = run.launcher is None and run.world_size == 1
@@ -165,7 +165,7 @@ def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
     store, run_id, rank = hosts.store, hosts.run_id, totals.rank
     rows, keep, outside = _judged(store, asked, rank)
     span = _span(rows, keep)
-    # With workers, batches run ahead of the steps by the queue's length: twice as many surely hold all of the span.
+    # With workers, batches are ahead of the steps by the queue's length: twice as many hold all of the span.
     batches = store.batches(run_id, rank, asked.loader, last=2 * asked.judged_steps)
     steps = _with_edges(rows, keep, outside)
     return RankFacts(
@@ -186,7 +186,7 @@ def _rank(hosts: Hosts, totals: StepTotals, asked: Asked) -> RankFacts:
 
 
 def _outside_us(rows: StepRows, epochs: tuple[EpochInfo, ...]) -> Column:
-    """What an epoch costs beside its steps, put on its first: from ``iter(loader)`` to the first request, in which
+    """What an epoch costs beside its steps, counted to its first: from ``iter(loader)`` to the first request, in which
     workers are started, and from the last step to the end of the request that finds no more, in which they are stopped.
 
     It belongs to no step as recorded, and the loop waits for it as it does for a batch.
@@ -204,7 +204,7 @@ def _outside_us(rows: StepRows, epochs: tuple[EpochInfo, ...]) -> Column:
 
 
 def _ending_us(rows: StepRows, epoch: EpochInfo) -> float:
-    """Only of an epoch whose loader was exhausted: another's end is when it was last seen."""
+    """Only for an epoch whose loader was exhausted: of another it is only known when it was last seen."""
     ends = (rows.start_us + rows.step_us)[rows.epoch_index == epoch.epoch_index]
     if epoch.ended != "exhausted" or epoch.end_us is None or not len(ends) or not np.isfinite(ends[-1]):
         return 0.0
@@ -224,7 +224,7 @@ def _with_edges(rows: StepRows, keep: Mask, outside_us: Column) -> StepRows:
 
 
 def _within(rows: Rows, at_us: Column, span: Span | None) -> Rows:
-    """Those whose instant lies within the span of the judged steps."""
+    """Rows whose instant lies within the span of the judged steps."""
     inside = span.holds(at_us) if span else np.zeros(len(at_us), dtype=bool)
     return type(rows)(**{each.name: getattr(rows, each.name)[inside] for each in fields(rows)})
 
@@ -259,7 +259,7 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
 
 
 def _gpu_util(hosts: Hosts, rank: int, span: Span | None) -> float | None:
-    """Of the device that the rank computes on."""
+    """GPU-Util of the device that the rank computes on."""
     if span is None:
         return None
     for place in hosts.samplers.gpus(rank)[:1]:

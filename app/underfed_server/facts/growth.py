@@ -1,4 +1,4 @@
-"""How fast a sampled quantity grows, told from jitter."""
+"""How fast a sampled quantity grows, and whether that is more than jitter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from underfed_server.measurements import Column
 
 LEAST_SPAN_US = 60_000_000
-"""In less than a minute there is little but start-up and jitter."""
+"""Less than a minute shows little but start-up and jitter."""
 
 MOST_POINTS = 200
 """Samples that are compared with each other, evenly spread: 19,900 pairs, a millisecond's work."""
@@ -15,10 +15,10 @@ MOST_POINTS = 200
 US_PER_HOUR = 3.6e9
 
 GROWS_FRACTION_PER_HOUR = 0.10
-"""Of what there is: from here on it doubles within a night's training."""
+"""Share of the present size per hour: with this growth it doubles within a night's training."""
 
 GROWN_FRACTION = 0.02
-"""So much must have been seen to come, however steep: allocators take and give back a hundredth at any time."""
+"""Least growth seen, however steep: allocators take and give back a hundredth at any time."""
 
 
 def growth_per_hour(at_us: Column, values: Column) -> float | None:
@@ -36,13 +36,13 @@ def growth_per_hour(at_us: Column, values: Column) -> float | None:
 
 
 def is_growing(at_us: Column, values: Column) -> bool | None:
-    """By more than jitter; ``None`` as in :func:`growth_per_hour`."""
+    """Whether it grows by more than jitter; ``None`` as in :func:`growth_per_hour`."""
     slope = growth_per_hour(at_us, values)
     if slope is None:
         return None
     at_us, values = _known(at_us, values)
     typical, hours = float(np.median(values)), float(at_us[-1] - at_us[0]) / US_PER_HOUR
-    # Of nothing at all a tenth is nothing, too: what stays at 0 does not grow.
+    # A tenth of 0 is 0: what stays at 0 does not grow.
     return slope > 0 and slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
 
 

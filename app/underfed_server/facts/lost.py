@@ -5,8 +5,8 @@ the device has nothing to do later, and all of the wait is the most it can be. B
 which the host reaches step k's end at ``L(k) = L(k-1) + wait(k) + rest(k)`` and the device finishes its work at
 ``G(k) = max(L(k), G(k-1)) + work(k)``; what is lost is how much earlier the device finishes when every wait is 0.
 
-Work is what lies between two events on the device, so a pause in it, while the host had not launched the next kernel
-yet, is taken for work: what is found is rather too little than too much.
+Work is what lies between two events on the device, so a pause in which the host had not launched the next kernel yet
+counts as work: the result is rather too small than too large.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def input_lost_us(
         gpu_idle_us: the same as measured, NaN in the steps that were not timed.
         gpu_work_us: NaN where the device was not seen at work when the next batch was requested.
 
-    ``None``: the device's work was seen in too few steps. So it is in a loop that waits for the device in every step,
-    where the idle time itself says all.
+    ``None``: the device's work was seen in too few steps. That is so in a loop that waits for the device in every step,
+    where the idle time itself is the loss.
     """
     steps = len(step_us)
     if not steps or np.count_nonzero(np.isfinite(gpu_work_us)) < max(1.0, SEEN_WORK * steps):
@@ -43,7 +43,7 @@ def input_lost_us(
 
 
 def _work_of_all(work: Column, idle: Column, rest: Column) -> Column:
-    """Steps whose work was not seen did as much as the others; in a timed one it was over before the rest was."""
+    """Steps whose work was not seen count as doing the others' mean; in a timed one it ended before the rest did."""
     mean = float(np.nanmean(work))
     assumed = np.where(np.isfinite(idle), np.minimum(mean, rest), mean)
     return np.where(np.isfinite(work), work, assumed)

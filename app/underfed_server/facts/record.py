@@ -52,9 +52,9 @@ class LoaderFacts:
     """Whether an iterable data set divides itself among workers, told from its code."""
     why_unsharded: str | None = None
     compared_batches: int | None = None
-    """Of an iterable data set: first batches of several workers that can be told apart by what is in them."""
+    """Of an iterable data set: first batches of several workers that can be compared by their content."""
     repeated_batches: int | None = None
-    """Of those, the ones that another worker gave too."""
+    """Of those, the ones that another worker gave as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class HostShare:
 
     hostname: str | None = None
     usable_cores: float | None = None
-    """Affinity ∧ cgroup quota."""
+    """The smaller of affinity and cgroup quota."""
     cpu_slowdown: tuple[tuple[float, float], ...] | None = None
     """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
     cpu_count: int | None = None
-    """Of the machine, whatever this run may use of it."""
+    """Of the whole machine."""
     handover: HandoverCosts | None = None
     allowed_cpus: int | None = None
     quota_cores: float | None = None
@@ -76,7 +76,7 @@ class HostShare:
     """As last sampled, like the three that follow."""
     memory_available_bytes: int | None = None
     memory_used_bytes: int | None = None
-    """Of the control group where it limits memory."""
+    """Of the control group, where that limits memory."""
     swap_used_bytes: int | None = None
     memory_total_bytes: int | None = None
     memory_limit_bytes: int | None = None
@@ -98,7 +98,7 @@ class WorkerFacts:
     """Growth of its own memory (shared pages divided) where that was sampled, else of its resident memory."""
     is_growing: bool | None = None
     died: int = 0
-    """Processes of this number that were gone without a word."""
+    """Processes of this number that ended without an exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,12 @@ class ProcessShare:
     process_cores: float | None = None
     workers_cores: float | None = None
     host_busy_cores: float | None = None
-    """Of the allowed CPUs, by anyone."""
+    """Use of the allowed CPUs by all processes, in cores."""
     threads: int | None = None
     """Of the training process, as last sampled, like the two that follow."""
     open_files: int | None = None
     swap_bytes: int | None = None
-    """Of it and its workers."""
+    """Of the training process and its workers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +149,7 @@ class RankFacts:
     """
 
     def __post_init__(self) -> None:
-        # Asked for dozens of times in a judgement.
+        # Computed once: a judgement reads them dozens of times.
         known = self.steps.gpu_idle_us, self.steps.queue_depth
         object.__setattr__(self, "has_device_clock", has_device_clock(*known))
         stalled = stall_us(self.steps.data_wait_us, *known) if self.has_device_clock else self.steps.data_wait_us
@@ -157,7 +157,7 @@ class RankFacts:
 
     @property
     def stalled_us(self) -> Column:
-        """Of each judged step, as ``stall_us`` is of the mean one."""
+        """Time lost to input in each judged step; ``stall_us`` is its mean."""
         steps = self.steps
         if not self.has_device_clock:
             return steps.data_wait_us
@@ -180,7 +180,7 @@ class RankFacts:
 
     @property
     def input_lost_us(self) -> float | None:
-        """What the mean judged step would be shorter with instant data, computed on the device's clock."""
+        """By how much instant data would shorten the mean judged step, computed on the device's clock."""
         if not self.has_device_clock:
             return None
         steps = self.steps
@@ -189,7 +189,7 @@ class RankFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunFacts:
-    """Everything a verdict on one run stands on."""
+    """Everything that a verdict on one run is based on."""
 
     run_id: str
     status: Status
@@ -204,7 +204,7 @@ class RunFacts:
     advice_of: str | None = None
     """The run whose advice ``--apply`` took."""
     command: tuple[str, ...] = ()
-    """The words that start the run again; empty: they are not known whole, or start only one rank of it."""
+    """The command that starts the run again; empty: it is not wholly known, or starts only one of the ranks."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -221,17 +221,17 @@ class RunFacts:
 
     @property
     def judged_steps(self) -> int:
-        """Of the rank with fewest: a verdict on all ranks needs all of them."""
+        """Of the rank with the fewest: a verdict on all ranks needs that many of each."""
         return min((len(rank.steps) for rank in self.ranks), default=0)
 
     @property
     def steps(self) -> int:
-        """Seen so far on the rank that is furthest, warm-up included."""
+        """Steps so far of the rank that is furthest, warm-up included."""
         return max((rank.total_steps for rank in self.ranks), default=0)
 
     @property
     def no_loader(self) -> str | None:
-        """Why there is no step, of a run in which no loader was seen."""
+        """Why a run in which no loader was seen has no step."""
         return None if self.steps else self.not_measured.get("loader")
 
     @property

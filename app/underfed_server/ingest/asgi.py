@@ -13,15 +13,15 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 Headers = Mapping[bytes, bytes]
-"""By name in lower case, as the server hands them over; of repeated ones the last."""
+"""Headers by name in lower case, as the server passes them; of repeated ones the last."""
 
 
 PERMISSION = "underfed.permission"
-"""Where in a request's scope stands what whoever sent it may do; ``None``: nobody that is known."""
+"""Key of a request's scope under which its sender's permission is; ``None`` there: the sender is not known."""
 
 
 def length_of(headers: Headers) -> int:
-    """Of the body, as its sender says; 0: it does not say."""
+    """Length of the body by its header; 0: there is no such header."""
     told = headers.get(b"content-length", b"")
     return int(told) if told.isdigit() else 0
 
@@ -54,7 +54,7 @@ def require_size(size: int, most_bytes: int) -> None:
 
 
 async def answer(send: Send, status: int, body: bytes, extra: Iterable[tuple[str, str]] = ()) -> None:
-    """A whole answer in JSON."""
+    """Send a whole answer in JSON."""
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     headers += [(name.lower().encode(), value.encode()) for name, value in extra]
     await send({"type": "http.response.start", "status": status, "headers": headers})

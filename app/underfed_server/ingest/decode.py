@@ -24,7 +24,7 @@ from underfed_server.ingest.wire import (
 )
 
 EARLIEST, LATEST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2000, 2200))
-"""A ``started_at`` outside is a broken clock, and would not survive arithmetic in other time zones."""
+"""A ``started_at`` outside comes from a wrong clock, and would overflow when moved to another time zone."""
 
 
 class _Versioned(Struct):
@@ -67,14 +67,14 @@ def decode_known(body: bytes) -> Window:
 
 
 def without_nul(body: bytes) -> bytes:
-    """JSON with every NUL in its texts shown as U+FFFD: one of the databases takes none, and no step is lost for it."""
+    """JSON with U+FFFD for every NUL in its texts: PostgreSQL rejects NUL, and no step shall be lost for it."""
     if b"\\u0000" not in body:
         return body
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[0] == b"\\u0000" else found[0], body)
 
 
 def _require_version(body: bytes) -> None:
-    """A window of another version is refused as such, whatever else in it looks wrong to this one."""
+    """A window of another version is refused as such, whatever else in it this version would refuse."""
     try:
         version = _version_decoder.decode(body).version
     except (msgspec.DecodeError, RecursionError):

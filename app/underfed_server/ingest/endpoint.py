@@ -48,7 +48,7 @@ class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
     def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]]) -> None:
-        """What whoever posts may do is found in the request's scope."""
+        """The sender's permission is in the request's scope."""
         self._submit = submit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,7 +64,7 @@ class Ingest:
 
     async def _take(self, scope: Scope, receive: Receive) -> Ack:
         if scope["method"] != "POST":
-            raise MethodNotAllowedError(f"{scope['method']} is not for {PATH}; POST windows to it", allow="POST")
+            raise MethodNotAllowedError(f"{PATH} does not take {scope['method']}; POST windows to it", allow="POST")
         headers: Headers = dict(scope["headers"])
         project = _permitted(scope[PERMISSION]).project
         encoding = _checked(headers)
@@ -80,8 +80,8 @@ class Ingest:
 
 def _permitted(permission: Permission | None) -> Permission:
     """Raises:
-    UnauthorisedError: no token, or one that is not known: a browser's session and a proxy's word are none.
-    ForbiddenError: it may not send windows.
+    UnauthorisedError: no token or an unknown one; sessions and a proxy's word do not count. ForbiddenError: it may not
+    send windows.
     """
     if permission is None or permission.session is not None or permission.user is not None:
         raise UnauthorisedError("this service asks agents for an access token (UNDERFED_TOKEN)")
@@ -93,7 +93,7 @@ def _window(body: bytes, encoding: str) -> Window:
     try:
         return decode(inflate(body, encoding))
     except InvalidError as error:
-        # A window is refused for good, by whatever is wrong with it: the agent knows one status for that.
+        # The agent knows one status for a window that is refused for good, whatever is wrong with it.
         raise _InvalidWindowError(error.message, field=error.field) from error
 
 
@@ -102,10 +102,10 @@ class _InvalidWindowError(InvalidError):
 
 
 def _checked(headers: Headers) -> str:
-    """The body's encoding.
+    """Return the body's encoding.
 
     Raises:
-        UnsupportedMediaTypeError, TooLargeError: by its headers alone it cannot be read.
+        UnsupportedMediaTypeError, TooLargeError: the headers already show that it cannot be read.
     """
     kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
     if kind != b"application/json":

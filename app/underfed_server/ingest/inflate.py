@@ -7,7 +7,7 @@ import zlib
 from underfed_server.errors import MalformedError, TooLargeError, UnsupportedMediaTypeError
 
 MOST_INFLATED_BYTES = 16 * 2**20
-"""The wire's limit. A window at all its other limits has 2 MB; a zip bomb inflates a thousandfold."""
+"""The wire's limit. A window at all other limits has 2 MB; a zip bomb inflates a thousandfold."""
 
 _WINDOW_BITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 
@@ -26,7 +26,7 @@ def inflate(body: bytes, encoding: str, limit: int = MOST_INFLATED_BYTES) -> byt
     """``body`` as it was before ``Content-Encoding: encoding`` (``gzip``, ``deflate``, ``identity`` or empty).
 
     Raises:
-        TooLargeError: it would grow beyond ``limit``; no more than that was inflated.
+        TooLargeError: it inflates to more than ``limit``; no more than that was inflated.
         MalformedError: it is broken, cut short, or followed by other bytes.
     """
     bits = _WINDOW_BITS.get(encoding)

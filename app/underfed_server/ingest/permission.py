@@ -1,4 +1,4 @@
-"""What whoever sent a request may do: the scopes of a token, the project it is bound to, and the person behind it."""
+"""What the sender of a request may do: scopes, the project that its token is bound to, and the person behind it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _FOR = {"ingest": "send windows", "view": "read", "admin": "change anything"}
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Of one request. ``admin`` has the other scopes in it."""
+    """Permission of one request. ``admin`` includes the other scopes."""
 
     scopes: frozenset[Scope]
     project: str | None = None
-    """The only one it opens; ``None``: all."""
+    """The only project that it opens; ``None``: all."""
     token_id: str | None = None
-    """The token it rests on; ``None``: on none, but on an address or a proxy's word."""
+    """The token that it comes from; ``None``: it comes from an address or a proxy instead."""
     session: bytes | None = None
-    """The digest of the browser's session."""
+    """Digest of the secret of the browser's session."""
     user: str | None = None
-    """As the proxy in front of the service names them."""
+    """The user as the proxy in front of the service names them."""
     expires_at: datetime | None = None
 
     def has(self, scope: Scope) -> bool:

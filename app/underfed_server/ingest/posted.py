@@ -17,7 +17,7 @@ class PostedWindow:
     """``gzip``, ``deflate`` or empty."""
     body: bytes
     project: str | None = None
-    """The only one that its run may belong to; ``None``: any."""
+    """The only project that its run may belong to; ``None``: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Ack:
 
     next_window_index: int
     wants_run: bool
-    """The service does not know the run or one of its loaders: say it again."""
+    """The service does not know the run or one of its loaders: the agent must describe them again."""
     is_new: bool
     """``False``: it had been stored before."""
 

@@ -8,14 +8,14 @@ from underfed_server.errors import ForbiddenError
 from underfed_server.ingest.wire import Run, Window
 
 UNNAMED = ("", "default")
-"""What agents call the project that nobody named."""
+"""The project of runs for which the agent was given none."""
 
 
 def within(window: Window, project: str) -> Window:
-    """The window as one of ``project``: a run whose agent names no project belongs to its token's.
+    """The window with its run in ``project``: a run whose agent names no project belongs to its token's.
 
     Raises:
-        ForbiddenError: its run says that it belongs to another project.
+        ForbiddenError: its run names another project.
     """
     if window.run is None or window.run.project == project:
         return window
@@ -27,7 +27,7 @@ def within(window: Window, project: str) -> Window:
 
 
 def _named(run: Run, project: str) -> Run:
-    """A job is ``project/name``: it moves with the project."""
+    """A job is ``project/name``, so it changes with the project."""
     before, slash, name = run.job.partition("/")
     job = f"{project}/{name}" if slash and before == run.project else run.job
     return replace(run, project=project, job=job)

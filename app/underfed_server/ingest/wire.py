@@ -1,4 +1,4 @@
-"""The wire format, version 1 (docs/wire.md), as types: what decodes into them is what the store can keep."""
+"""The wire format, version 1 (docs/wire.md), as types: the store can keep whatever decodes into them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST = 2**53
 """Every integer is exact as a float64 up to here, in JavaScript too."""
 
 LONGEST_US = 2**32 - 2
-"""In a column; 2^32 − 1 is the store's "not measured". 71 minutes: no step is longer."""
+"""Largest duration in a column, 71 minutes; 2^32 − 1 is the store's "not measured"."""
 
 MOST_STEPS = 4_096
 MOST_BATCHES = 16_384
@@ -50,10 +50,10 @@ COLUMNS: Mapping[ValueKind, Any] = {
     "flag": list[bool | None],
     "total": OptionalCounts,
 }
-"""By what it has in it."""
+"""Column type by the type of its items."""
 
 LIMITED: Mapping[Any, Any] = {int: Count, float: Amount, str: Text, list[str]: Texts}
-"""What a fact of a type may be here."""
+"""Wire type of a fact by its type in the API."""
 
 
 class Part(Struct, frozen=True, gc=False):
@@ -78,7 +78,7 @@ def with_columns(lane_kind: str) -> Callable[[type[P]], type[P]]:
 
 
 def with_facts(shape: type[model.Model], *, leave_out: Collection[str] = ()) -> Callable[[type[P]], type[P]]:
-    """Likewise what one of the API's shapes has that may be null."""
+    """Add the optional fields of a model of the API, likewise."""
     kinds = {name: get_args(each.annotation) for name, each in shape.model_fields.items() if name not in leave_out}
     return _with({name: LIMITED.get(kind[0], kind[0]) for name, kind in kinds.items() if NoneType in kind})
 

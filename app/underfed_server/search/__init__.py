@@ -1,1 +1,1 @@
-"""Search expressions: what may be asked of the list of runs in one line, alike in API, page and terminal."""
+"""Search expressions: one line that selects runs from the list, the same in API, page and terminal."""

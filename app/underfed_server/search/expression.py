@@ -11,7 +11,7 @@ Operator = Literal[":", "=", "!=", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """So long ago."""
+    """An age: so long before now."""
 
     span: timedelta
 
@@ -22,11 +22,11 @@ class Period:
 
     first: datetime
     end: datetime
-    """The first instant after it."""
+    """The first instant after the period."""
 
 
 Value = str | float | Age | Period | None
-"""``None``: the word ``none``, for what a run does not have."""
+"""``None``: the word ``none``, which matches runs without the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +57,5 @@ class Expression:
 
     @property
     def speaks_of_archived(self) -> bool:
-        """Then the list does not leave out archived runs by itself."""
+        """Whether it names ``archived``: then the list does not leave out archived runs by itself."""
         return any(isinstance(term.says, Comparison) and term.says.key == "is" for term in self.terms)

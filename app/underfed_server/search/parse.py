@@ -1,4 +1,4 @@
-"""Understands an expression; docs/search.md is its grammar.
+"""Parses an expression; docs/search.md describes the language.
 
 ::
 
@@ -26,7 +26,7 @@ from underfed_server.search.values import read_value
 MOST_CHARACTERS = 2_000
 MOST_TERMS = 20
 MOST_VALUES = 50
-"""Of one term. Together they bound what the database is asked."""
+"""Most values of one term. Together the limits bound the size of the query."""
 
 _COMPARED = re.compile(r"([A-Za-z_]+)(!=|<=|>=|[:=<>])")
 _SPACE = re.compile(r"\s*")
@@ -37,12 +37,12 @@ _BARE_VALUE = re.compile(r"[^\s,]+")
 
 def parse(text: str) -> Expression:
     """Raises:
-    InvalidError: of the field ``q``; the message points at the place and says what is allowed.
+    InvalidError: for the field ``q``; the message points at the place and says what is allowed.
     """
     if len(text) > MOST_CHARACTERS:
         raise _refused(0, f"it has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read")
     if "\0" in text:
-        raise _refused(text.index("\0"), "it has a NUL in it")
+        raise _refused(text.index("\0"), "it contains a NUL")
     terms = tuple(_terms(text))
     if len(terms) > MOST_TERMS:
         raise _refused(0, f"it has {len(terms)} terms, and at most {MOST_TERMS} are read")
@@ -61,7 +61,7 @@ def _terms(text: str) -> Iterator[Term]:
 
 
 def _term(text: str, at: int) -> tuple[Word | Comparison, int]:
-    """What it says, and where it ends."""
+    """The term, and the index of its end."""
     compared = _COMPARED.match(text, at)
     if compared is None:
         return _word(text, at)
@@ -97,7 +97,7 @@ def _comparison(key: Key, text: str, at: int, compared: re.Match[str]) -> tuple[
 
 
 def _check_age(key: Key, operator: Operator, values: tuple[Value, ...], at: int) -> None:
-    """An age is never met to the microsecond."""
+    """No run has an age to the microsecond, so equality is refused."""
     if key.kind == "instant" and operator in EQUALS and any(isinstance(value, Age) for value in values):
         raise _refused(at, f"an age is compared with < or >, as in {key.name}<7d")
 

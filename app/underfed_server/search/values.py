@@ -26,7 +26,7 @@ UNITS: Mapping[Kind, Mapping[str, float]] = {
     "duration": {"": 1, **{unit: seconds * 1e6 for unit, seconds in _SPANS.items()}},
     "hours": {"": 1, **{unit: seconds / 3_600 for unit, seconds in _SPANS.items() if seconds >= 1}},
 }
-"""What a number counts for, by the unit behind it; without one in the unit of the key's name."""
+"""The factor of each unit behind a number; a number without one is in the unit of the key's name."""
 
 EXAMPLES: Mapping[Kind, str] = {
     "count": "a number, as in 8",
@@ -41,14 +41,14 @@ EXAMPLES: Mapping[Kind, str] = {
 
 def read_value(key: Key, text: str) -> Value:
     """Raises:
-    ValueError: it is none of this key's; the message says what would be.
+    ValueError: the key takes no such value; the message says what it takes.
     """
     if key.choices:
         return _choice(key, text)
     if key.kind in ("text", "tag"):
         return text
     value = _instant(text) if key.kind == "instant" else _number(text, UNITS[key.kind])
-    # Who writes 20 means 20 %: no run has a share above 1, and the list would be empty.
+    # 20 means 20 %: no run has a share above 1, so the list would be empty.
     if value is None or (key.kind == "fraction" and isinstance(value, float) and value > 1):
         raise ValueError(f"{key.name} takes {EXAMPLES[key.kind]}, not {text[:60]!r}")
     return value

@@ -1,4 +1,4 @@
-"""What the service remembers, in one object: writes go through one thread, reads see one state each."""
+"""What the service stores, in one object: writes go through one thread, each read sees one snapshot."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def utc_now() -> datetime:
 
 
 def _reads(read: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Store, P], T]:
-    """A method of the store's: ``read`` in one state of the database."""
+    """A method of the store: ``read`` on one snapshot of the database."""
 
     @wraps(read)
     def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -61,7 +61,7 @@ def _reads(read: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenat
 
 
 def _reads_now(read: Callable[Concatenate[Connection, datetime, P], T]) -> Callable[Concatenate[Store, P], T]:
-    """Likewise what depends on the time."""
+    """Likewise, with the present time as an argument."""
 
     @wraps(read)
     def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -72,7 +72,7 @@ def _reads_now(read: Callable[Concatenate[Connection, datetime, P], T]) -> Calla
 
 
 def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callable[Concatenate[Store, P], T]:
-    """A method of the store's: ``write`` in a transaction, told the time; on return it is on disk."""
+    """A method of the store: ``write`` in a transaction, with the present time; on return it is on disk."""
 
     @wraps(write)
     def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -99,7 +99,7 @@ class Store:
     """
 
     def __init__(self, url: str, now: Callable[[], datetime] = utc_now, counters: Counters | None = None) -> None:
-        """Make or upgrade the database; take it for this process alone, where it is a file.
+        """Create or upgrade the database; a file is locked for this process alone.
 
         ``url`` is SQLAlchemy's.
 
@@ -134,12 +134,12 @@ class Store:
             raise
 
     def _why_not(self, error: DBAPIError) -> str:
-        # A server says itself which name, password or address it was.
+        # A server's own message names the wrong user, password or address.
         trouble = None if self.is_shared else trouble_of(error)
         return trouble or str(error.orig)
 
     def close(self) -> None:
-        """Write what was submitted, then let go of the database."""
+        """Write what was submitted, then close the database."""
         self._writer.close()
         self.database.close()
 
@@ -149,7 +149,7 @@ class Store:
         return self.database.is_shared
 
     def listen(self, heard: Callable[[set[str]], None]) -> None:
-        """``heard`` is told, on the writer's thread, which runs have new windows. It must not block."""
+        """``heard`` is called on the writer's thread with the runs that have new windows. It must not block."""
         self._listeners.append(heard)
 
     def submit(self, posted: PostedWindow) -> Future[Outcome]:
@@ -158,13 +158,13 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """One state of the database for several reads."""
+        """One snapshot of the database for several reads."""
         with self._readers.begin() as connection:
             yield Reader(connection, self._tails)
 
     def check(self) -> None:
         """Raises:
-        TryLaterError: the database cannot be read, or not written.
+        TryLaterError: the database cannot be read or cannot be written.
         """
         try:
             with self._readers.begin() as connection:
@@ -214,7 +214,7 @@ class Store:
     forgettable = _reads_now(removal.forgettable)
 
     def forget_some(self, run_id: str) -> None:
-        """Take away part of a run from :meth:`forgettable`."""
+        """Remove part of a run from :meth:`forgettable`."""
 
         def forget(connection: Connection) -> None:
             if removal.forget_some(connection, self.now(), run_id):
@@ -229,11 +229,11 @@ class Store:
     retention_policy = _reads(read_retention)
 
     def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
-        """From now on, as the project wants it."""
+        """Set the project's policy from now on."""
         self.write(lambda connection: save_policy(connection, project, policy))
 
     def step_totals(self, run_id: str, loader: str) -> list[StepTotals]:
-        """One a rank, by rank."""
+        """One per rank, by rank."""
         track = tables.track.c
         sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
         statement = select(track.rank, *sums).where(track.run_id == run_id, track.lane == steps_lane(loader))
@@ -246,11 +246,11 @@ class Store:
         return self._rows(StepRows, run_id, rank, steps_lane(loader), last)
 
     def batches(self, run_id: str, rank: int, loader: str, last: int | None = None) -> BatchRows:
-        """In the order in which the training process had them."""
+        """In the order in which the training process received them."""
         return self._rows(BatchRows, run_id, rank, batches_lane(loader), last)
 
     def process(self, run_id: str, rank: int, last: int | None = None) -> ProcessRows:
-        """One a second."""
+        """One sample a second."""
         return self._rows(ProcessRows, run_id, rank, PROCESS, last)
 
     def host(self, run_id: str, rank: int, last: int | None = None) -> HostRows:
@@ -295,7 +295,7 @@ class Store:
         return self.write(lambda connection: locks.claim_run(connection, self.now(), run_id, judge))
 
     def release(self, judge: str) -> None:
-        """It judges no more."""
+        """Give up the leases of the process ``judge``: it judges no more."""
         if self.is_shared:
             self.write(lambda connection: locks.release_runs(connection, judge))
 

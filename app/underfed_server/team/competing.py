@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from underfed_server.model import HostCores, HostRun
 
 SCARCE_FRACTION = 0.05
-"""Of the cores or the memory left: with less, a run that needs more takes it from another."""
+"""Free share of the cores or memory below which a run that needs more takes it from another."""
 
 OTHERS_FRACTION = 0.20
-"""Of the cores: less is the system's own work and noise."""
+"""Share of the cores used by others that is worth naming: less is the system's own work and noise."""
 
 NAMED = 3
 

@@ -31,9 +31,9 @@ class HostState:
 
     hostname: str
     runs: Sequence[RunOnHost]
-    """Of the last days, the newest first."""
+    """Runs of the last days, the newest first."""
     ranks: Sequence[RankOnHost]
-    """Of the runs that are running; of the newest, where none is."""
+    """Ranks of the running runs; where none runs, of the newest run."""
     now: Mapping[Place, RankNow]
     peaks: Peaks
 
@@ -43,14 +43,14 @@ class HostState:
 
     @property
     def views(self) -> list[tuple[RankOnHost, RankNow]]:
-        """Ranks that sample the host; those that see most of it come first."""
+        """Ranks that sample the host; those that may use most of its CPUs come first."""
         found = [(rank, now) for rank in self.ranks if (now := self.now.get((rank.run_id, rank.rank)))]
         sampling = [(rank, now) for rank, now in found if now.is_sampling]
         return sorted(sampling, key=lambda each: -cpus_seen(each[0]))
 
 
 def read_hosts(store: Store, project: str | None = None, hostname: str | None = None) -> HostsPage:
-    """Hosts seen in the last days, or that one of them; ``project``: as far as its runs tell of them."""
+    """Hosts seen in the last days, or only ``hostname``; ``project``: only as its runs show them."""
     now = store.now()
     with store.reading() as reader:
         placed = read_runs_on_hosts(reader.connection, now - LISTED_FOR, now, hostname=hostname, project=project)
@@ -76,13 +76,13 @@ def read_hosts(store: Store, project: str | None = None, hostname: str | None = 
 
 
 def shown_of(runs: Sequence[RunOnHost]) -> Sequence[RunOnHost]:
-    """Of one host: those that run, oldest first, so that they stay where they are; else the one seen last."""
+    """The running runs of a host, oldest first so that their order is stable; else the one seen last."""
     running = sorted((run for run in runs if run.is_running), key=lambda run: (run.started_at, run.run_id))
     return running or runs[:1]
 
 
 def _shared_sentences(store: Store, project: str | None, now: datetime) -> dict[str, list[str]]:
-    """By host: what runs that are running now have in common as their cause."""
+    """By host: causes that running runs share."""
     team_runs = [run for run in store.team_runs(now - LOST_AFTER) if project is None or run.project == project]
     hosts = {run.run_id: [host.hostname for host in run.hosts] for run in team_runs}
     found: dict[str, list[str]] = defaultdict(list)
@@ -94,7 +94,7 @@ def _shared_sentences(store: Store, project: str | None, now: datetime) -> dict[
 
 
 def cpus_seen(rank: RankOnHost) -> int:
-    """A rank that may use most of the host's CPUs sees most of the host; others only fill the gaps."""
+    """A rank that may use most of the host's CPUs sees most of the host; samples of others only fill gaps."""
     return rank.facts.get("allowed_cpus") or 0
 
 
@@ -103,12 +103,12 @@ def widest_facts(ranks: Sequence[RankOnHost]) -> Mapping[str, Any]:
 
 
 def reasons_of(ranks: Sequence[RankOnHost]) -> dict[str, str]:
-    """Why facts were not measured; where ranks differ, as the first says."""
+    """Why facts were not measured; where ranks differ, the first one's reason."""
     return {fact: why for rank in reversed(ranks) for fact, why in rank.not_measured.items()}
 
 
 def is_limited(limit_bytes: int | None, total_bytes: int | None) -> bool:
-    """The control group may use less memory than there is."""
+    """Whether the control group may use less memory than the machine has."""
     return limit_bytes is not None and (total_bytes is None or limit_bytes < total_bytes)
 
 
@@ -149,7 +149,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
 
 
 def _own_cores(run: RunOnHost, there: HostState) -> float | None:
-    """``None`` where one of its ranks there is not known: a part would look like the whole."""
+    """``None`` where one of the run's ranks on the host is not known: a part would look like the whole."""
     places = [(rank.run_id, rank.rank) for rank in there.ranks if rank.run_id == run.run_id]
     cores = [now.own_cores if (now := there.now.get(place)) else None for place in places]
     known = [each for each in cores if each is not None]
@@ -157,7 +157,7 @@ def _own_cores(run: RunOnHost, there: HostState) -> float | None:
 
 
 def cores_of(there: HostState, facts: HostFacts) -> HostCores:
-    """Which processes keep them busy now: those of runs, and others. Both are known, or neither."""
+    """Cores that runs and other processes use now. Either both are known or neither."""
     usable = facts.usable_cores
     busy = _first(now.busy_cores for _, now in there.views)
     each = [_own_cores(run, there) for run in there.running]
@@ -165,7 +165,7 @@ def cores_of(there: HostState, facts: HostFacts) -> HostCores:
     missing = _why_no_cores(there, busy, own)
     if missing is not None or busy is None or own is None:
         return HostCores(usable=usable, busy=busy, own=own, others=None, idle=None, missing=missing)
-    # Both are of slightly different moments: what others use is never below nothing.
+    # Both are from slightly different moments, so the difference is at least 0.
     allowed = facts.allowed_cpus or facts.cpu_count or 0
     idle = min(allowed - max(busy, own), (usable if usable is not None else allowed) - own)
     return HostCores(usable=usable, busy=busy, own=own, others=max(0.0, busy - own), idle=max(0.0, idle), missing=None)
@@ -194,7 +194,7 @@ def _memory(facts: HostFacts, views: Sequence[RankNow]) -> tuple[int | None, int
 
 
 def _flows(there: HostState, views: Sequence[RankNow]) -> dict[str, HostFlow]:
-    """By the names that a host has them by."""
+    """Rates by their names in a host."""
     found = {}
     for rate in RATES:
         now, most = _first(view.rates.get(rate) for view in views), there.peaks.get(rate)
@@ -204,7 +204,7 @@ def _flows(there: HostState, views: Sequence[RankNow]) -> dict[str, HostFlow]:
 
 
 def _gpus(there: HostState) -> list[HostGpu]:
-    """Each once, though every run may name it; with the run whose process computes on it."""
+    """Each GPU once, though every run may name it; with the run whose process computes on it."""
     devices = {device.gpu_index: device for rank in there.ranks for device in rank.devices}
     stalls = {run.run_id: run.data_stall_fraction for run in there.running}
     gpus = []
@@ -226,7 +226,7 @@ def _gpus(there: HostState) -> list[HostGpu]:
 
 
 def _computing(there: HostState, gpu_index: int, told: Sequence[str]) -> str | None:
-    """The run that NVML sees on it; where NVML names no processes, the only run that may use it."""
+    """The run that NVML sees on the GPU; where NVML names no processes, the only run that may use it."""
     if told:
         return told[0]
     silent = {

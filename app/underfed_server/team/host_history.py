@@ -21,14 +21,14 @@ from underfed_server.store.team.runs_on_hosts import RankOnHost, RunOnHost, read
 from underfed_server.team.current_hosts import cpus_seen, host_run, is_limited, reasons_of, widest_facts
 
 MOST_RUNS = 100
-"""In one chart: those that were there last."""
+"""Most runs in one chart: the latest ones."""
 
 MOST_RANKS = 400
-"""Of these runs on the host: each has samples of its own, of which reading takes about a millisecond."""
+"""Most ranks read: each has samples of its own, and reading them takes about a millisecond."""
 
 HELD_OR_MOVED = (*HELD, *RATES)
 SAMPLE_US = 1_000_000
-"""They come once a second (docs/wire.md)."""
+"""Time between samples (docs/wire.md)."""
 
 UNITS: dict[str, Unit] = {
     "own_cores": "cores", "other_cores": "cores", "idle_cores": "cores", "memory_used_bytes": "bytes",
@@ -38,7 +38,7 @@ UNITS: dict[str, Unit] = {
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The time that is asked for, cut into intervals."""
+    """The requested time, cut into intervals."""
 
     from_at: datetime
     to_at: datetime
@@ -50,7 +50,7 @@ class _Span:
 
     @property
     def middles_us(self) -> Column:
-        """Since its beginning."""
+        """Middles of the intervals, since the beginning of the span."""
         return (np.arange(self.buckets) + 0.5) * self.us / self.buckets
 
 
@@ -65,7 +65,7 @@ class _Lane:
 def read_history(
     store: Store, hostname: str, from_at: datetime, to_at: datetime, buckets: int, project: str | None = None
 ) -> HostHistory:
-    """As the runs of ``project`` recorded it, where one is named."""
+    """The history of a host; ``project``: as only its runs recorded it."""
     span = _Span(from_at, to_at, buckets)
     with store.reading() as reader:
         runs = read_runs_on_hosts(
@@ -128,7 +128,7 @@ def _at(found: Rollup, name: str, at_us: Column) -> Column:
     if stat is None:
         return np.full(len(at_us), np.nan)
     mean = np.divide(stat.sum, stat.count, out=np.full(len(stat.sum), np.nan), where=stat.count > 0)
-    # Samples come once a second, or as seldom as they mostly did: what is further apart is a gap.
+    # Rows further apart than a second, or than they mostly are, have a gap between them.
     apart = np.diff(found.first_us) / found.rows[:-1]
     usual = max(SAMPLE_US, float(np.median(apart)) if len(apart) else 0.0)
     reach = np.minimum(np.append(found.first_us[1:], np.inf), found.first_us + 2 * usual * found.rows)
@@ -137,7 +137,7 @@ def _at(found: Rollup, name: str, at_us: Column) -> Column:
 
 
 def _filled(columns: Sequence[Column], span: _Span) -> Column:
-    """Of several that measured the same: the first that did, at each instant."""
+    """Of several lanes that measured the same, at each instant the first that has a value."""
     filled = np.full(span.buckets, np.nan)
     for column in columns:
         filled = np.where(np.isnan(filled), column, filled)
@@ -149,7 +149,7 @@ def _left(total: float | None, free: Column) -> Column:
 
 
 def _own(lanes: Sequence[_Lane], placed: dict[str, RunOnHost], span: _Span, *, is_whole: bool) -> Column:
-    """Of all ranks together. Where one that lived then is not known, a part would look like the whole."""
+    """All ranks together; not known while one of them is not: a part would look like the whole."""
     total = np.zeros(span.buckets) if lanes and is_whole else np.full(span.buckets, np.nan)
     for lane in lanes:
         run = placed[lane.rank.run_id]
@@ -160,7 +160,7 @@ def _own(lanes: Sequence[_Lane], placed: dict[str, RunOnHost], span: _Span, *, i
 
 
 def _cores(busy: Column, own: Column, allowed: int | None) -> dict[str, Column]:
-    """Both are means of slightly different moments: what others use is never below nothing."""
+    """Both are means of slightly different moments, so the difference is at least 0."""
     own = np.where(np.isnan(busy), np.nan, own)
     idle = np.full(len(busy), np.nan) if allowed is None else np.maximum(0.0, allowed - np.fmax(busy, own))
     return {

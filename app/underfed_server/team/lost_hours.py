@@ -1,4 +1,4 @@
-"""The team at a glance: what its runs lose, who loses most, what advice would save, and how often it was right."""
+"""Totals of a team: what its runs lose, who loses most, what advice would save, and how often it was right."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Group(NamedTuple):
 
 
 Shares = Iterator[tuple[Group, float]]
-"""Groups, with the share of a run that is theirs."""
+"""Groups, each with its share of a run."""
 
 
 def read_team(store: Store, project: str | None = None) -> Team:
     """Hours are of seven UTC days, today among them, as on the list of runs; hit rates of all time.
 
-    ``project``: what runs of others show is left out.
+    ``project``: only its runs.
     """
     since = week_start(store.now())
     team_runs = [run for run in store.team_runs(since) if project is None or run.project == project]
@@ -92,7 +92,7 @@ def written(key: str, value: str) -> str | None:
 
 
 def _dataset(run: TeamRun) -> Group:
-    """By its type, and by where most of its files were seen: the same class reads many data sets."""
+    """By class and by the place of most of its files: one class may read many data sets."""
     mount = max(run.mounts, key=lambda mount: mount.files_seen, default=None)
     kind = run.dataset_type
     if kind is None and mount is None:
@@ -104,12 +104,12 @@ def _dataset(run: TeamRun) -> Group:
 
 
 def _lies_at(mount: MountUse) -> str:
-    """What is mounted, where that is the same on every host; else where."""
+    """The device where its name is the same on every host; else the mount point."""
     return mount.device or mount.mount if mount.kind == "network" else mount.mount
 
 
 def _mount_shares(run: TeamRun) -> Shares:
-    """By the files seen on each. Data in memory lie on no mount that runs share."""
+    """By the files seen on each mount, without mounts in memory, which runs do not share."""
     named = [(name, mount) for mount in run.mounts if (name := mount_name(mount))]
     files = sum(max(1, mount.files_seen) for _, mount in named)
     for name, mount in named:

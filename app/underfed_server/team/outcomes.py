@@ -13,7 +13,7 @@ from underfed_server.store.team.team_runs import TeamRun
 
 
 def hit_rates(entries: Sequence[LedgerEntry]) -> list[HitRate]:
-    """Of all, then a line for each leading cause of the advised run, then one for each change; most proven first.
+    """Of all advice, then by leading cause of the advised run, then by change; the most observed first.
 
     ``entries``: of all runs that carried an advice, each once.
     """
@@ -77,7 +77,7 @@ def recoverable(run: TeamRun) -> Recoverable | None:
 
 
 def together(parts: Iterable[tuple[float, Recoverable | None]]) -> Recoverable | None:
-    """Of several runs, each with the share that counts. Those without a prediction add nothing."""
+    """Sum over several runs, each with the share that counts. Runs without a prediction add nothing."""
     known = [(share, each) for share, each in parts if each is not None]
     if not known:
         return None

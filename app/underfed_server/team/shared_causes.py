@@ -15,13 +15,13 @@ from underfed_server.store.store import Store
 from underfed_server.store.team.team_runs import MountUse, TeamRun
 
 TOGETHER_FRACTION = 0.10
-"""Of the shorter run's duration: less in common is one run ending as the next begins."""
+"""Share of the shorter run's duration: with less overlap one run just ends as the other begins."""
 
 Place = tuple[Literal["mount", "host"], str]
 
 
 def read_shared(store: Store, found: Diagnosis, project: str | None = None) -> list[SharedCause]:
-    """What the run of ``found``, which need not be saved yet, shares with others; or with others of a project.
+    """Causes that the run of ``found``, which need not be saved yet, shares with others, or with others of a project.
 
     Raises:
         NotFoundError: there is no such run.
@@ -47,14 +47,14 @@ def shared_causes(team_runs: Iterable[TeamRun]) -> list[SharedCause]:
 
 
 def shared_with(one: TeamRun, others: Iterable[TeamRun]) -> list[SharedCause]:
-    """Of one run: those that waited for the same while it ran."""
+    """Causes of one run that others shared while it ran."""
     beside = (other for other in others if other.run_id != one.run_id and is_together(one, other))
     found = shared_causes([one, *beside])
     return [each for each in found if any(run.run_id == one.run_id for run in each.runs)]
 
 
 def places(one: TeamRun) -> Iterator[Place]:
-    """Where the cause lies that other runs may share; nowhere for causes that cannot be shared."""
+    """Places that runs with this cause may share; none for causes that cannot be shared."""
     shared = all_causes()[one.cause].shared if one.cause else None
     if shared is None:
         return
@@ -67,7 +67,7 @@ def places(one: TeamRun) -> Iterator[Place]:
 
 
 def is_together(one: TeamRun, other: TeamRun) -> bool:
-    """They ran at the same time. The judged steps are a run's newest: those of the first run to end lie in both."""
+    """Whether they ran at the same time. Judged steps are a run's newest: both have those of the first to end."""
     both = min(one.ended_at, other.ended_at) - max(one.started_at, other.started_at)
     shorter = min(one.ended_at - one.started_at, other.ended_at - other.started_at)
     return both > timedelta() and both >= TOGETHER_FRACTION * shorter

@@ -23,7 +23,7 @@ _NEGATED = re.compile("-[A-Za-z_]+(!=|[:=<>])")
 _AT = re.compile(r"q, character (\d{1,6}): (.*)", re.DOTALL)
 
 Answer = tuple[BaseModel, Callable[[], RenderableType]]
-"""The API's object, and what it looks like to a person, which may need more of the API."""
+"""The API's object, and its text for a person, which may need more requests."""
 
 
 def runs(argv: Sequence[str]) -> int:
@@ -101,7 +101,7 @@ def compare(argv: Sequence[str]) -> int:
 
 
 def _run_parser(command: str, about: str | None, nargs: str | None = None) -> argparse.ArgumentParser:
-    """Of a command that names a run, or several."""
+    """The parser of a command that takes one or more runs."""
     parser = argparse.ArgumentParser(prog=f"underfed {command}", description=about)
     parser.add_argument("run", metavar="RUN", nargs=nargs, help="a run id, a unique beginning of one, or latest")
     return parser

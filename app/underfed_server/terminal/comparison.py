@@ -17,7 +17,7 @@ BAR_COLUMNS = 20
 """With a name, a rate and an interval beside it a line fits into 80 columns."""
 
 NAMED_COLUMNS = 3
-"""Of more runs the names find no room over columns of settings: their numbers do."""
+"""With more runs, columns of settings are headed by numbers: names do not fit."""
 
 
 def render_comparison(found: Comparison) -> RenderableType:
@@ -34,7 +34,7 @@ def render_comparison(found: Comparison) -> RenderableType:
 
 
 def _speeds(found: Comparison) -> RenderableType:
-    """A run a line, their steps, or what these take for a sample, to one scale."""
+    """One line per run: its mean step, or its time per sample, all to one scale."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis", max_width=20)

@@ -43,7 +43,7 @@ def size(value: float | None) -> str:
 
 
 def span(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:
-    """``[1.2e9, 1.9e9]`` → ``1.2 GB to 1.9 GB``; alike ones once."""
+    """``[1.2e9, 1.9e9]`` → ``1.2 GB to 1.9 GB``; one value where both are equal."""
     known = [value for value in values if value is not None]
     if not known:
         return NOT_MEASURED

@@ -29,7 +29,7 @@ UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1
 
 
 class Tokens(Protocol):
-    """Of a service that runs, or of a database that none has open."""
+    """The tokens of a running service, or of a database that no service has open."""
 
     def tokens(self) -> TokenList: ...
     def make_token(self, asked: dict[str, Any]) -> TokenMade: ...
@@ -38,7 +38,7 @@ class Tokens(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredTokens:
-    """Straight from the tables: for whoever lost the last token, and may open the database instead."""
+    """Straight from the tables: for an operator who lost the last token and can open the database."""
 
     store: Store
 
@@ -103,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
 @contextmanager
 def _opened(database_url: str | None) -> Iterator[Tokens]:
     """Raises:
-    StartError: a service uses the database; then it is the one to ask.
+    StartError: a service uses the database, and has to be asked instead.
     """
     if database_url is None:
         yield client_from_environment()

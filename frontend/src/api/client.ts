@@ -1,4 +1,4 @@
-/** Asks the service: typed by its OpenAPI, every failure is one of two errors. */
+/** Requests to the service: typed by its OpenAPI description, every failure is one of two errors. */
 import type { ErrorBody, paths } from './schema'
 
 /** The service answered, and the answer is a failure. */
@@ -36,7 +36,7 @@ type Asked<P extends Readable> = paths[P] extends { get: { parameters: infer Par
 
 let clockOffsetMs = 0
 
-/** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use our clock. */
+/** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use the browser's clock. */
 export function serviceNow(ourNow = Date.now()): number {
   return ourNow + clockOffsetMs
 }

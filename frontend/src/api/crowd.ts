@@ -1,6 +1,6 @@
-/** Tabs of one browser that want a stream: it opens six connections to a host, and a page's requests need some. */
+/** Tabs of one browser that want a stream: a browser opens six connections to a host, and requests need some. */
 
-/** Streams at once in one browser. The tabs that came later ask from time to time instead. */
+/** Streams at once in one browser. Tabs opened later poll instead. */
 const MOST_STREAMS = 4
 
 /** A tab that has not answered by then is gone. */
@@ -8,9 +8,9 @@ const ANSWER_MS = 1_000
 
 interface Said {
   tab: string
-  /** When it began to want a stream; `null`: it no longer does. */
+  /** When the tab began to want a stream; `null`: it no longer does. */
   since: number | null
-  /** It asks the others to say the same. */
+  /** Whether it asks the other tabs to report theirs. */
   asks: boolean
 }
 
@@ -20,7 +20,7 @@ export type Channel = Pick<BroadcastChannel, 'postMessage' | 'onmessage'>
 export interface Crowd {
   /** This tab wants a stream, or no longer does. */
   want(isWanted: boolean): void
-  /** Counts the tabs again: one that crashed did not say that it left. */
+  /** Counts the tabs again: a crashed one did not report that it left. */
   ask(): void
 }
 

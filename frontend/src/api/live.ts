@@ -7,7 +7,7 @@ export type Link = 'connecting' | 'live' | 'asleep' | 'gone'
 /** A view that receives the events of its topics. */
 export interface Listener {
   onEvent(event: RunEvent): void
-  /** Events may have been missed since it subscribed: whatever it shows may be old. */
+  /** Events may have been missed since it subscribed: what it shows may be out of date. */
   onMissed(): void
 }
 
@@ -22,24 +22,24 @@ export interface LiveDeps {
   onLink(link: Link, retryAt: number | null): void
   /** Whether this tab wants a stream now. */
   onWant(isWanted: boolean): void
-  /** This tab reads from time to time: the others that kept it from a stream may be gone. */
+  /** This tab polls: check whether the tabs that kept it from a stream are gone. */
   onPoll(): void
 }
 
 export interface Live {
-  /** Until the returned function is called. Any number of views may subscribe to one topic. */
+  /** Subscribes until the returned function is called. Any number of views may subscribe to one topic. */
   subscribe(topics: readonly string[], listener: Listener): () => void
   /** A request was not answered: check the connection now instead of waiting for the stream to break. */
   suspect(): void
   retryNow(): void
-  /** Other tabs hold all the streams that a browser may open: this one reads from time to time instead. */
+  /** Whether other tabs hold all the streams that a browser may open, so that this one polls. */
   setCrowded(isCrowded: boolean): void
 }
 
-/** Between two readings while other tabs hold all streams. */
+/** Time between two polls while other tabs hold all streams. */
 const POLL_MS = 5_000
 
-/** One that breaks once (a restarting proxy, an idle limit) is not shown to the reader; one that stays away is. */
+/** A stream that breaks once (a restarting proxy, an idle limit) is not shown to the reader; one that stays broken is. */
 const RETRY_MS = [300, 1_000, 2_000, 4_000, 8_000, 15_000]
 
 /** A page closes before the next one opens: unused topics are dropped only after this time. */
@@ -51,7 +51,7 @@ interface Subscription extends Listener {
 
 export function openLive(deps: LiveDeps): Live {
   const subscriptions = new Set<Subscription>()
-  /** Those that may have missed events. */
+  /** Views that may have missed events. */
   const missing = new Set<Subscription>()
   let source: EventSource | null = null
   let opened = ''

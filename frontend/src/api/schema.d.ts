@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 d922f5f5d53697786ee930c33739021b626480c7718dae2b5e3db85c19c2d0b7. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 741dd751a39724bdd4761ebb8ba844c336e058ffeafd6ff1477c823bf4fed7eb. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Compare
-         * @description How fast each run is against the first, why, which settings differ, and what makes them hard to compare.
+         * @description How fast each run is compared with the first, why, which settings differ, and what makes them hard to compare.
          */
         get: operations["compare_api_v1_compare_get"];
         put?: never;
@@ -29,7 +29,7 @@ export interface paths {
         };
         /**
          * Events
-         * @description Server-sent events: a run has new windows, a new status or a new diagnosis; at most one a second a run.
+         * @description Server-sent events: a run has new windows, a new status or a new diagnosis; at most one per second and run.
          */
         get: operations["events_api_v1_events_get"];
         put?: never;
@@ -109,12 +109,12 @@ export interface paths {
         };
         /**
          * Retention
-         * @description What the project set, what holds where it set nothing, and what its runs take.
+         * @description The project's own retention, the service's default, and the storage that its runs use.
          */
         get: operations["retention_api_v1_projects__project__retention_get"];
         /**
          * Set Retention
-         * @description In place of all that the project set before; rows that are beyond it are deleted within a minute.
+         * @description Replaces all that the project set before; rows beyond the new limits are deleted within a minute.
          */
         put: operations["set_retention_api_v1_projects__project__retention_put"];
         post?: never;
@@ -133,7 +133,7 @@ export interface paths {
         };
         /**
          * Runs
-         * @description Runs that pass the filter, with counts by status and the week's hours.
+         * @description Runs that match the filter, with counts by status and the week's hours.
          */
         get: operations["runs_api_v1_runs_get"];
         put?: never;
@@ -160,14 +160,14 @@ export interface paths {
         post?: never;
         /**
          * Remove
-         * @description Forget a run that is not running, and everything that was recorded of it; for ten minutes it can be restored.
+         * @description Delete a run that is not running and everything recorded of it; for ten minutes it can be restored.
          */
         delete: operations["remove_api_v1_runs__run_id__delete"];
         options?: never;
         head?: never;
         /**
          * Edit
-         * @description Change the name, the tags or the notes of a run; put it away, or take it out again.
+         * @description Change the name, the tags or the notes of a run; archive or unarchive it.
          */
         patch: operations["edit_api_v1_runs__run_id__patch"];
         trace?: never;
@@ -223,7 +223,7 @@ export interface paths {
         put?: never;
         /**
          * Restore
-         * @description Bring back a run that was deleted within the last ten minutes, whole.
+         * @description Restore a run that was deleted within the last ten minutes, with all its data.
          */
         post: operations["restore_api_v1_runs__run_id__restore_post"];
         delete?: never;
@@ -301,7 +301,7 @@ export interface paths {
         };
         /**
          * Service
-         * @description Open to everybody: the page asks before it knows whether to ask for a token.
+         * @description Open to everybody: the page calls it before it knows whether a token is needed.
          */
         get: operations["service_api_v1_service_get"];
         put?: never;
@@ -367,13 +367,13 @@ export interface paths {
         };
         /**
          * Tokens
-         * @description All that were made, the newest first; a project's administrator sees that project's.
+         * @description All tokens, the newest first; a project's administrator sees that project's.
          */
         get: operations["tokens_api_v1_tokens_get"];
         put?: never;
         /**
          * Make
-         * @description Make a token. This answer has its secret, which is kept nowhere.
+         * @description Create a token. This answer holds its secret, which is not stored.
          */
         post: operations["make_api_v1_tokens_post"];
         delete?: never;
@@ -554,7 +554,7 @@ export interface components {
         };
         /**
          * BestAdvice
-         * @description A change and its gain, without what else is said of it.
+         * @description A change and its gain, without its texts and evidence.
          */
         BestAdvice: {
             /**
@@ -950,7 +950,7 @@ export interface components {
         };
         /**
          * HitRate
-         * @description How advice came true in later runs that carried it.
+         * @description What later runs gained that carried the advice.
          */
         HitRate: {
             /** Cause */
@@ -972,7 +972,7 @@ export interface components {
         };
         /**
          * Host
-         * @description One machine or container, by what runs on it say.
+         * @description One machine or container, as its runs report it.
          */
         Host: {
             /** Competing */
@@ -1070,7 +1070,7 @@ export interface components {
         };
         /**
          * HostFlow
-         * @description Bytes a second, by anyone.
+         * @description Bytes a second, of all processes.
          */
         HostFlow: {
             /** Most */
@@ -1351,7 +1351,7 @@ export interface components {
         };
         /**
          * Outlook
-         * @description How a running run will go on, if it goes on as it was judged.
+         * @description What is expected of a running run, if it goes on as it was judged.
          */
         Outlook: {
             /** Basis */
@@ -1389,7 +1389,7 @@ export interface components {
          * ProjectRetention
          * @description How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
          *
-         *     Null: as the service was told for all. 0: no limit.
+         *     Null: the service's default. 0: no limit.
          */
         ProjectRetention: {
             /** Default Max Bytes */
@@ -1453,7 +1453,7 @@ export interface components {
         };
         /**
          * RetentionWish
-         * @description Null: as the service was told for all. 0: for ever, and of any size.
+         * @description Null: the service's default. 0: no limit.
          */
         RetentionWish: {
             /** Max Bytes */
@@ -1623,7 +1623,7 @@ export interface components {
         };
         /**
          * RunChanges
-         * @description Only what is given is changed; ``null`` gives a name or tags back to what the agent says.
+         * @description Only what is given is changed; ``null`` restores the name or tags that the agent sent.
          */
         RunChanges: {
             /**
@@ -1824,7 +1824,7 @@ export interface components {
         };
         /**
          * ServiceInfo
-         * @description What the page needs to explain itself: the address agents use, and whether a token is asked for.
+         * @description What the page needs to begin with: the address that agents use, and whether a token is required.
          */
         ServiceInfo: {
             /** Labels */
@@ -1908,7 +1908,7 @@ export interface components {
         };
         /**
          * Signal
-         * @description One row of "why we say so".
+         * @description One row of the evidence for the verdict.
          */
         Signal: {
             /** Healthy */
@@ -2146,7 +2146,7 @@ export interface components {
         };
         /**
          * Week
-         * @description Rank-hours of the last seven days against the seven before.
+         * @description Rank-hours of the last seven days, compared with the seven before.
          */
         Week: {
             /** By Cause */
@@ -2434,7 +2434,7 @@ export interface operations {
                 topic: string[];
             };
             header?: {
-                /** @description What a stream that broke had seen */
+                /** @description The last event seen before the stream broke */
                 "last-event-id"?: string | null;
             };
             path?: never;
@@ -2539,9 +2539,9 @@ export interface operations {
             query?: {
                 /** @description Intervals of the history */
                 buckets?: number;
-                /** @description Of the history; default: an hour before `to_at` */
+                /** @description Default: an hour before `to_at` */
                 from_at?: string | null;
-                /** @description This one alone, with its history */
+                /** @description Only this host, with its history */
                 hostname?: string | null;
                 /** @description Default: when the host was last heard of */
                 to_at?: string | null;
@@ -2657,7 +2657,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description On disk, or it was already */
+            /** @description On disk, now or already before */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2687,7 +2687,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The token is not for that */
+            /** @description The token does not permit that */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2705,7 +2705,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description Larger than a window may be */
+            /** @description Larger than the service reads */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2714,7 +2714,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description Not JSON, or compressed in a way that is not known */
+            /** @description Not JSON, or of an unknown compression */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2732,7 +2732,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description Too much: later */
+            /** @description Too many requests or bytes: try later */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3812,20 +3812,20 @@ export interface operations {
     series_api_v1_runs__run_id__series_get: {
         parameters: {
             query: {
-                /** @description At most so many */
+                /** @description Maximum number of buckets */
                 buckets?: number;
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s. An unknown one is answered with all that there are. */
+                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s. An unknown one is answered with the list of all. */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;
                 /** @description Default: the lowest */
                 rank?: number | null;
-                /** @description Left out itself; default: to the end */
+                /** @description Exclusive; default: to the end */
                 to_step?: number | null;
-                /** @description Whose samples the `worker_…` metrics are of */
+                /** @description The worker that the `worker_…` metrics are of */
                 worker?: number;
             };
             header?: never;
@@ -4044,7 +4044,7 @@ export interface operations {
                 loader?: string | null;
                 /** @description Default: the lowest */
                 rank?: number | null;
-                /** @description Left out itself; default: to the end */
+                /** @description Exclusive; default: to the end */
                 to_step?: number | null;
             };
             header?: never;

@@ -25,7 +25,7 @@ export interface ValueAxis {
 
 /** Where a chart draws, in CSS pixels of its canvas, and where its values lie there. */
 export interface Scale {
-  /** Of the whole canvas. */
+  /** Width of the whole canvas. */
   width: number
   left: number
   right: number

@@ -21,7 +21,7 @@ export interface Stretch {
   toUs: number
 }
 
-/** What a reader does with it: what is in view, chosen by dragging and pointed at by the keyboard. */
+/** The reader's state: the visible part, the span chosen by dragging, and the batch chosen by keyboard. */
 export interface Attention {
   view: Stretch
   selected: Stretch | null

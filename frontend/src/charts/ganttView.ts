@@ -25,7 +25,7 @@ const NARROWEST_US = 20_000
 
 export function mountGantt(element: HTMLElement, first: Gantt, listener: GanttListener): GanttHandle {
   let data = first
-  /** `null`: everything, and it moves on with new data. */
+  /** `null`: everything, following new data. */
   let view: Stretch | null = null
   let selected: Stretch | null = null
   let pointed: TimelineBatch | null = null
@@ -53,7 +53,7 @@ export function mountGantt(element: HTMLElement, first: Gantt, listener: GanttLi
     listener.onSelect(stretch)
     surface.redraw()
   }
-  /** The instant under a pixel, at the edges of what is visible where it is beside them. */
+  /** The instant under a pixel, limited to what is visible. */
   function instant(x: number): number {
     const { left, right, at } = scale()
     return at(Math.max(left, Math.min(right, x))) ?? 0
@@ -80,7 +80,7 @@ export function mountGantt(element: HTMLElement, first: Gantt, listener: GanttLi
 
   return {
     update(next) {
-      // While somebody looks at a part, it does not move.
+      // While the reader looks at a part, it does not move.
       if (next === data || view !== null || selected !== null || pointed !== null) return
       data = next
       surface.redraw()

@@ -4,7 +4,7 @@ import { type Colour, LABEL_FONT, palette } from './palette'
 
 /** From one name to the next, in CSS pixels. */
 const LABEL_HEIGHT = 15
-/** CSS pixels: in less there is no use in a name. */
+/** CSS pixels: with less, no name is written. */
 const LEAST_ROOM = 20
 
 export interface EndLabel {

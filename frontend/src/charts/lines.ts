@@ -22,7 +22,7 @@ export interface Layer {
   at: readonly number[]
   values: Column
   stroke: Colour
-  /** Of the area down to what lies below; without it there is a line only. */
+  /** Colour of the area down to the layer below; without it there is only a line. */
   fill?: keyof Palette | undefined
   /** Written beside its end: in the middle of its part of a stack, else at its last value. */
   label?: string | undefined

@@ -12,7 +12,7 @@ export interface Drawn {
   draw(context: CanvasRenderingContext2D, scale: Scale): void
 }
 
-/** A mounted chart. `update` takes everything anew; nothing else changes it. */
+/** A mounted chart. `update` replaces everything; nothing else changes it. */
 export interface Mounted<T> {
   update(data: T): void
   destroy(): void

@@ -59,7 +59,7 @@ function hatch(fill: string, line: string): CanvasPattern | string {
 // Paper has colours of its own.
 if (typeof matchMedia === 'function') matchMedia('print').addEventListener('change', repaint)
 
-/** The theme changed: what is drawn has to be drawn again. */
+/** The theme changed: all charts must be drawn again. */
 export function repaint(): void {
   cached = null
   for (const redraw of redraws) redraw()

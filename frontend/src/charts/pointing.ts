@@ -2,7 +2,7 @@
 import { effect, type Signal } from '@preact/signals'
 import type { Scale } from './axes'
 
-/** The position that the reader points at, shared by all charts of a panel; `null`: nobody points. */
+/** The position that the reader points at, shared by all charts of a panel; `null`: there is none. */
 export type Crosshair = Signal<number | null>
 
 /** A drag shorter than this is a click, in CSS pixels. */
@@ -15,7 +15,7 @@ export interface Pointing {
   onZoom?: ((from: number, to: number) => void) | undefined
 }
 
-/** Returns what ends it. */
+/** Returns a function that ends it. */
 export function follow(element: HTMLElement, canvas: HTMLCanvasElement, pointing: Pointing): () => void {
   const { crosshair, onZoom } = pointing
   const position = addMark(element, 'crosshair')

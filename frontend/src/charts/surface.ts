@@ -5,12 +5,12 @@ export interface Surface {
   canvas: HTMLCanvasElement
   /** In CSS pixels, from the last layout: asking the element would force a layout while drawing. */
   width(): number
-  /** At once, or as soon as it comes near the screen. */
+  /** Draws at once, or as soon as it comes near the screen. */
   redraw(): void
   destroy(): void
 }
 
-/** How far below the screen counts as near, as a share of its height: whoever scrolls finds the chart drawn. */
+/** How far below the screen counts as near, as a share of its height: charts are drawn before they are scrolled into view. */
 const NEAR_SCREEN = '50%'
 
 /** A canvas that fills `element`, sharp on its screen, drawn again on a new size, theme or font. */

@@ -1,4 +1,4 @@
-/** One run, in the order of reading: what is wrong, how bad, what to do, since when, why we say so. */
+/** One run, in the order of reading: what is wrong, how bad, what to do, since when, on what evidence. */
 import { computed, effect, useComputed } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
@@ -96,7 +96,7 @@ function Judged({ store, run, diagnosis }: { store: RunStore; run: Still; diagno
 const [Facts, Workers, Gantt] = [memo(RunFacts), memo(WorkersPanel), memo(GanttPanel)]
 const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).RunHosts))
 
-/** Everything that needs a loader: without one it would be a page of empty panels. */
+/** Everything that needs a loader: without one all these panels would be empty. */
 function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
   return (
     <>
@@ -131,7 +131,7 @@ function titleOf(run: Run): string {
   return `${capital(word)}${share} · ${run.name} · ${text.product}`
 }
 
-/** As the run goes on. Returns what ends it. */
+/** Follows the run. Returns a function that ends it. */
 function nameTab(store: RunStore): () => void {
   const title = computed(() => store.run.value && titleOf(store.run.value))
   return effect(() => {
@@ -139,7 +139,7 @@ function nameTab(store: RunStore): () => void {
   })
 }
 
-/** What is chosen is written into the address; "back" chooses what was chosen before. Returns what ends it. */
+/** What is chosen is written into the address; "back" restores the choice before. Returns a function that ends it. */
 function bindAddress(store: RunStore): () => void {
   const stops = [
     effect(() => {
@@ -150,7 +150,7 @@ function bindAddress(store: RunStore): () => void {
     }),
     effect(() => {
       const wanted = selectionOf(route.value.query)
-      // On the way to another page the address is not this run's any more.
+      // When another page is opened the address is no longer this run's.
       if (route.value.page === 'run' && !isSame(wanted, store.selection.peek())) store.select(wanted)
     }),
   ]
@@ -162,7 +162,7 @@ function bindAddress(store: RunStore): () => void {
 /** Narrower, wider, or along the run. */
 function zoom(store: RunStore, change: Parameters<typeof zoomed>[2]): void {
   const { range } = store.selection.value
-  // A key pressed before the last one was answered goes on from what that one chose.
+  // A key pressed before the last request was answered starts from the range that it requested.
   const from = range.kind === 'steps' ? range : shownSteps(store)
   if (from) store.select({ range: zoomed(from, store.run.value?.steps ?? from.to, change) ?? WHOLE })
 }
@@ -195,7 +195,7 @@ function keys(store: RunStore, runs: RunsStore, runId: string): Record<string, (
   }
 }
 
-/** In the order of the table, also for those who came by a link and never saw it. */
+/** In the order of the table, also for readers who came by a link. */
 async function openNeighbour({ isLoaded, load, order }: RunsStore, runId: string, by: number): Promise<void> {
   if (!isLoaded.value) await load(parseFilter(new URLSearchParams()))
   const here = order.value.indexOf(runId)

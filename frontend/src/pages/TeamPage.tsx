@@ -1,4 +1,4 @@
-/** Where the hours go: what would come back with the advice there is, by whom to start, and how advice came true. */
+/** Where the hours go: what the best advice would recover, with whom to start, and how accurate predictions were. */
 import { get } from '../api/client'
 import type { GroupHours, HitRate, Team } from '../api/schema'
 import { formatFraction, formatHours, formatHoursCell, NOT_MEASURED } from '../format'
@@ -99,7 +99,7 @@ function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
   )
 }
 
-/** Who has most to get back. */
+/** Who could recover most. */
 function bestOf(groups: readonly GroupHours[]): GroupHours | null {
   const known = groups.filter(group => (group.hours_recoverable ?? 0) > 0 && group.search !== null)
   return known.toSorted((a, b) => (b.hours_recoverable ?? 0) - (a.hours_recoverable ?? 0))[0] ?? null

@@ -6,7 +6,7 @@ import { service } from './connection'
 import { dismiss, show } from './notice'
 import type { RunsStore } from './runs'
 
-/** Whether the service would let us. */
+/** Whether the service permits it. */
 export const mayChange = computed(() => service.value?.scopes.includes('admin') ?? false)
 
 type Act = (runId: string) => Promise<void>
@@ -17,7 +17,7 @@ const unarchiveOne: Act = runId => change('PATCH', at(runId), { archived: false 
 const deleteOne: Act = runId => change('DELETE', at(runId))
 const restoreOne: Act = runId => change('POST', `${at(runId)}/restore`)
 
-/** `null` gives a name back to what the agent says. */
+/** `null` restores the agent's name. */
 export interface Changes {
   name?: string | null
   tags?: Record<string, string>
@@ -85,7 +85,7 @@ function announce(
 /** From so many runs on, progress is shown. */
 const MANY = 10
 
-/** One after the other: each is on disk before the next. What fails does not keep the others from being done. */
+/** One after the other: each is on disk before the next. One that fails does not stop the others. */
 async function each(ids: readonly string[], doing: Act): Promise<Result> {
   const done: string[] = []
   let failure: string | null = null

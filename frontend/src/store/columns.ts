@@ -14,7 +14,7 @@ export function stepColumns(page: SeriesPage): StepColumns | null {
   return { atS: step.at_us.map(at => at / 1e6), firstIndex: step.first_index }
 }
 
-/** The step that was under way at `atS`. */
+/** The step in progress at `atS`. */
 export function stepAt(columns: StepColumns, atS: number): number {
   const after = columns.atS.findIndex(at => at > atS)
   if (after === 0) return columns.firstIndex[0] ?? 0

@@ -4,7 +4,7 @@ import type { Run, RunSummary } from '../api/schema'
 
 /** Of one job, those that began at about the same time are looked through. */
 const MOST = 50
-/** A search has an end. */
+/** Most pages that are searched. */
 const LONGEST = 500
 
 /** Raises: NoAnswer, ServiceError. */

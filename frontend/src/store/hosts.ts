@@ -7,7 +7,7 @@ const REST_MS = 4_000
 /** One interval for about three pixels. */
 const BUCKETS = 240
 
-/** `hostname`: this one alone, over the last `spanS` seconds that are known of it. */
+/** `hostname`: only this host, over its last known `spanS` seconds. */
 export function openHosts(hostname: string | null, spanS: number): Resource<HostsPage> {
   return openResource<HostsPage>(
     (stop, before) =>
@@ -16,7 +16,7 @@ export function openHosts(hostname: string | null, spanS: number): Resource<Host
   )
 }
 
-/** Up to now where the host is live; else to where it was last heard of, which a first answer tells. */
+/** Up to now where the host is live; else to when it was last seen, which the first answer has. */
 async function readHost(
   hostname: string,
   spanS: number,

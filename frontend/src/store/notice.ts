@@ -6,7 +6,7 @@ export interface Notice {
   undo: (() => Promise<void>) | null
 }
 
-/** So long it stays; the service itself can bring a deleted run back for ten minutes. */
+/** How long it stays; the service itself can restore a deleted run for ten minutes. */
 const SHOWN_MS = 15_000
 
 export const notice = signal<Notice | null>(null)

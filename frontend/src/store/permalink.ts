@@ -1,4 +1,4 @@
-/** The rank, loader and range shown of a run, as the address has them: a link shows the same to whoever opens it. */
+/** The rank, loader and range shown of a run, as the address has them: a link shows the same to every reader. */
 import type { Range, Selection } from './run'
 
 export const WHOLE: Range = { kind: 'whole' }

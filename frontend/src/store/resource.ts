@@ -19,11 +19,11 @@ export interface Resource<T> extends Store {
   peek(): T | null
   /** Why the last reading failed. A service that does not answer and a missing sign-in are shown by the frame of the page. */
   readonly trouble: ReadonlySignal<ServiceError | null>
-  /** At once, in place of a reading that is under way. */
+  /** Reads at once, replacing a request in progress. */
   read(): Promise<void>
-  /** Now, or as soon as the last one is `restMs` ago. */
+  /** Reads now, or once the last reading is `restMs` ago. */
   refresh(): void
-  /** What is known without asking. */
+  /** The answer if it is known without a request. */
   put(value: T): void
 }
 
@@ -34,7 +34,7 @@ interface Reading {
   topics?: readonly string[]
 }
 
-/** `ask` is given the answer before; where its own answer is `null`, the one before stays. */
+/** `ask` gets the last answer; where it returns `null`, the last answer stays. */
 export function openResource<T>(
   ask: (stop: AbortSignal, before: T | null) => Promise<T | null>,
   { restMs = 0, topics = [] }: Reading = {},
@@ -71,7 +71,7 @@ export function openResource<T>(
   }
 }
 
-/** Requests of which each ends the one before it; their failures stand in `trouble` until one succeeds. */
+/** Requests of which each cancels the one before; a failure stays in `trouble` until one succeeds. */
 export function onlyNewest(trouble: Signal<ServiceError | null>) {
   let control = new AbortController()
   return {

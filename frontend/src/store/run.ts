@@ -35,7 +35,7 @@ const BUCKETS = 240
 const BUCKETS_NARROW = 120
 /** Of fewer steps a 95th percentile is nothing but their greatest. */
 const STEPS_OF_A_SPREAD = 20
-/** A live run's parts are read again at most so often: what moves by the minute is not redrawn by the second. */
+/** A live run's parts are read again at most so often: what changes by the minute is not redrawn every second. */
 const REST_MS: Record<Part, number> = {
   run: 3_000,
   diagnosis: 2_000,
@@ -44,7 +44,7 @@ const REST_MS: Record<Part, number> = {
   timeline: 6_000,
 }
 
-/** What of a run moves with each of its windows. */
+/** The fields of a run that change with each of its windows. */
 const MOVING = [
   ...(['steps', 'last_seen_at', 'spark', 'hours_lost', 'gpu_hours_lost', 'data_stall_fraction'] as const),
   ...(['step_us', 'steps_per_s', 'samples_per_s', 'overhead_us', 'outlook'] as const),
@@ -60,7 +60,7 @@ const EVERYTHING: Selection = { rank: null, loader: null, range: { kind: 'whole'
 export function openRun(runId: string, first: Selection = EVERYTHING) {
   const path = { run_id: runId }
   const selection = signal(first)
-  /** Of the last reading of the whole run. */
+  /** Step columns of the last reading of the whole run. */
   let overview: StepColumns | null = null
 
   const part = <T>(name: Part, ask: (stop: AbortSignal) => Promise<T>) =>
@@ -94,7 +94,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
     return page
   }
 
-  /** Without an earlier run there is nothing to compare with, and nothing is wrong. */
+  /** A missing earlier run is no error: there is nothing to compare with. */
   async function readPrevious(stop: AbortSignal): Promise<Run | null> {
     const run = parts.run.peek()
     const earlier = run && (await readEarlier(run))
@@ -147,7 +147,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
   const unsubscribe = subscribe([`run:${runId}`], { onEvent, onMissed: () => refresh(ALL) })
   refresh(ALL)
   const isKnown = computed(() => parts.run.value !== null)
-  // Once: what came before does not change.
+  // Once: earlier runs do not change.
   const stopEarlier = effect(() => {
     if (isKnown.value) untracked(previous.read)
   })

@@ -15,7 +15,7 @@ const PAGE = 200
 const MOST_TAGS = 100
 /** Counts and the week's sentence are of all runs: read again this often while runs report. */
 const OVERALL_MS = 30_000
-/** Many runs report in a second: sorting thousands for each would be all that the page does. */
+/** Many runs report in a second: sorting thousands for each would keep the page busy. */
 const SETTLE_MS = 500
 /** A new run needs the service to say whether it matches and where it stands. */
 const RELOAD_MS = 2_000

@@ -27,10 +27,10 @@ export const team = {
   recoverable: (hours: string) => `${hours} recoverable`,
   notPredicted: 'not predicted',
   shared: 'Causes that runs share',
-  hits: 'How predictions came true',
+  hits: 'How accurate the predictions were',
   hitColumns: ['Advice', 'Observed', 'Within the interval', 'Median error'],
   allAdvice: 'all',
-  noHits: 'No run has followed any advice yet. The command to try some is beside it on the run’s page.',
+  noHits: 'No run has followed any advice yet. The command to try it is on the run’s page.',
   within: (inside: number, predicted: number) => (predicted === 0 ? '–' : `${inside} of ${predicted}`),
   more: (count: number) => `${count} more in the table`,
 }

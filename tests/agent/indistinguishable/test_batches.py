@@ -76,7 +76,7 @@ def test_random_numbers_of_an_iterable_data_set_are_the_same(num_workers: int) -
     assert_same(lambda: DataLoader(RandomStream(), batch_size=4, num_workers=num_workers), draw_seeded)
 
 
-def test_watching_and_finishing_draw_no_random_number() -> None:
+def test_watching_and_finishing_use_no_random_number() -> None:
     seed_all()
     before = random_states()
     underfed.watch(DataLoader(Random()))

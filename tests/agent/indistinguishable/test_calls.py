@@ -60,7 +60,7 @@ class CountedStream(IterableDataset[Tensor]):
 
 
 class CountedSampler(SequentialSampler):
-    """Notes each index at the moment it is drawn."""
+    """Notes when each index is sampled."""
 
     def __init__(self, dataset: Counted) -> None:
         super().__init__(dataset)
@@ -89,7 +89,7 @@ def test_samples_are_fetched_as_often(kind: Callable[[], Any], num_workers: int)
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_indices_are_drawn_at_the_same_moments(num_workers: int) -> None:
+def test_indices_are_sampled_at_the_same_moments(num_workers: int) -> None:
     def make() -> Loader:
         dataset = Counted()
         return DataLoader(dataset, batch_size=4, num_workers=num_workers, sampler=CountedSampler(dataset))

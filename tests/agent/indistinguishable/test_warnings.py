@@ -71,7 +71,7 @@ class WarnsInWorker(Warns):
 
 
 @pytest.mark.parametrize(("level", "blamed"), [(2, "test_warnings.py"), (3, "fetch.py"), (4, "worker.py")])
-def test_in_a_worker_too(level: int, blamed: str) -> None:
+def test_warnings_in_a_worker_blame_the_same_line(level: int, blamed: str) -> None:
     """As far up as torch's worker loop. Above it is multiprocessing, with us in between, and nobody to blame."""
     seen = assert_same(lambda: DataLoader(WarnsInWorker(level), num_workers=1, batch_size=None), list)
     assert len(seen) == 4

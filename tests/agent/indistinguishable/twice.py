@@ -1,4 +1,5 @@
-"""Does everything twice, without the agent and with it, and keeps what a program could see in a form that compares."""
+"""Does everything twice, without the agent and with it, and keeps what a program could see, in a form that can be
+compared."""
 
 from __future__ import annotations
 

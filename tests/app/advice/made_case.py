@@ -1,4 +1,4 @@
-"""Cases of made-up runs: facts altered part by part, a verdict that names causes, a predictor that knows all."""
+"""Cases of made-up runs: facts altered part by part, a verdict that names causes, a predictor with given answers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **c
 
 
 def made_case(facts: RunFacts, verdict: Verdict, speedup: Callable[[SimulatedSetting], float] | None = None) -> Case:
-    """``speedup``: what a predictor answers instead of simulating; it may raise ``PredictionError``."""
+    """``speedup``: returns what the predictor answers without simulating; it may raise ``PredictionError``."""
     case = make_case(facts, verdict)
     assert case is not None
     return case if speedup is None else replace(case, predictor=foretelling(case, speedup))

@@ -1,4 +1,4 @@
-"""The ledger: what it says when a prediction came true, when it missed, and when it cannot tell."""
+"""The ledger: what it says of a hit, of a miss, and of a run that cannot be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies ahead of a running run, and when nothing is said of it."""
+"""The outlook of a running run, and when there is none."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_the_pin_thread_copies_beside_the_loop_and_limits_it_alone() -> None:
     assert limit.step_us == pytest.approx(50_000, rel=0.02)
 
 
-def test_who_wakes_on_full_cores_waits_for_one() -> None:
+def test_a_task_that_wakes_on_full_cores_waits_for_one() -> None:
     free = simulated([Batch(100_000, 0)], Work(0, 20_000), SimulatedSetting(2), Cores(8.0, lambda _busy: 1.0))
     full = simulated([Batch(100_000, 0)], Work(0, 20_000), SimulatedSetting(2), Cores(2.0, lambda _busy: 1.0))
     assert full.step_us >= free.step_us

@@ -1,4 +1,4 @@
-"""Advice on what the run was given: cores, shared memory, and the host of a rank."""
+"""Advice on the run's surroundings: cores, shared memory, and the host of a rank."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_forecast_of_full_shared_memory_is_answered_in_a_run_that_waits_for_no
 
 
 def ranks(*blocked_ms: float) -> RunFacts:
-    """In step: each waits as long as the slowest loads."""
+    """Ranks in lockstep: each waits as long as the slowest loads."""
     slowest = max(blocked_ms)
 
     def rank(number: int, blocked: float) -> RankFacts:

@@ -136,7 +136,7 @@ def test_of_settings_that_are_as_fast_fewer_workers_are_cheaper_than_shorter_que
     assert cheapest({few: 1.4, short: 1.5}) == short
 
 
-def test_a_team_of_threads_gets_a_number_of_workers_but_no_predicted_gain() -> None:
+def test_a_thread_pool_gets_a_number_of_workers_but_no_predicted_gain() -> None:
     best = of("num_workers", recommended(starved(process_cores=3.4, busy_cores=3.5), no_workers=0.7))
     assert best.to == 3
     assert (best.predicted_speedup, best.low, best.high) == (None, None, None)
@@ -374,7 +374,7 @@ def test_a_slow_collate_function_is_named_with_its_share() -> None:
     assert best.evidence[0].value == pytest.approx(0.6)
 
 
-def test_a_sampler_that_draws_at_once_gains_what_drawing_costs() -> None:
+def test_a_sampler_that_chooses_all_at_once_gains_the_sampler_time() -> None:
     facts = altered(two_workers(), steps={"sampler_us": np.array([9_000.0, 11_000.0])})
     best = of("faster_sampler", recommended(facts, slow_sampler=0.2))
     assert best.predicted_speedup == pytest.approx(50 / 40)

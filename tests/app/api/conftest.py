@@ -13,7 +13,7 @@ from underfed_server.store.store import Store
 
 @pytest.fixture(scope="module")
 def shared_application(shared_application: Application) -> Application:
-    """With the run of ``recorded``."""
+    """A client of the application with the run of ``recorded``."""
     record(shared_application.parts.store)
     return shared_application
 

@@ -28,11 +28,11 @@ OPERATIONS = [
     if path not in ("/api/v1/ingest", "/api/v1/events")
 ]
 OPEN = {"/healthz", "/readyz", "/api/v1/service", "/api/v1/session"}
-"""What is answered to anybody: it tells nothing of a run."""
+"""Routes that are open to everybody, since they show nothing of a run."""
 
 SECRETS = ("hidden-run", "hidden-project", "hidden-name", "hidden-user", "hidden-host", "hidden-tag", "hidden-notes")
 NEEDED = {"metric": "step_us", "topic": "runs", "name": "x", "format": "csv"}
-"""Queries without which a route says no, whatever it is asked of."""
+"""Queries without which a route refuses every request."""
 
 
 def hidden_stream() -> Iterator[dict[str, Any]]:
@@ -50,7 +50,7 @@ def hidden_stream() -> Iterator[dict[str, Any]]:
 
 
 def judged(store: Store, run_id: str, **said: Any) -> None:
-    """Waiting for the storage."""
+    """A verdict of waiting for storage."""
     store.save_diagnosis(made_diagnosis(run_id, causes=[made_cause("storage_wait")], **said))
 
 
@@ -84,12 +84,12 @@ def fill(store: Store) -> None:
 
 @pytest.fixture
 def bound(application: Application) -> TestClient:
-    """May do everything, in its own project."""
+    """A client that may do everything in its own project."""
     return visitor(application, make_token(application, "admin", project="vision")["token"])
 
 
 def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /, **query: str) -> Any:
-    """The operation of this run, with what it needs to be answered at all."""
+    """The operation for this run, with the query and body that it requires."""
     address = path.format(run_id=run_id, project=project, token_id="nothing", user="hidden-user", name="x")
     sent: dict[str, Any] = {"json": {}} if method in ("post", "put", "patch") else {}
     return client.request(method.upper(), address, params=NEEDED | query, **sent)
@@ -100,7 +100,7 @@ def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /
 def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, path: str, method: str) -> None:
     for query in ({}, {"run_id": "hidden-run"}, {"project": "hidden-project"}):
         answer = ask(bound, method, path, "hidden-run", "hidden-project", **query)
-        # What was asked for by its own id is repeated in the refusal, and nothing else.
+        # The refusal repeats the requested id, and nothing else.
         said = answer.text.replace("no run 'hidden-run'", "")
         assert [secret for secret in SECRETS if secret in said] == []
         if "{run_id}" in path or "{project}" in path or "run_id" in query:

@@ -20,7 +20,7 @@ from underfed_server.store.writing.streams import StreamKey
 
 
 def judge_three(store: Store) -> None:
-    """As their windows say."""
+    """Batch sizes as in the windows."""
     for seed, run_id in enumerate(("run-1", "run-2", "run-3")):
         post(store, made_stream(20, run_id=run_id, seed=seed))
         Diagnoser()(store, run_id)
@@ -101,7 +101,7 @@ def test_the_rank_that_a_verdict_is_of_is_the_one_compared(client: TestClient, s
     assert told.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
 
 
-def test_steps_that_retention_gave_up_are_the_reason(client: TestClient, store: Store) -> None:
+def test_steps_that_retention_deleted_are_the_reason(client: TestClient, store: Store) -> None:
     for run_id in ("run-1", "run-2"):
         windows = list(made_stream(20, run_id=run_id))
         windows[-1] |= {"end": {"status": "finished"}}

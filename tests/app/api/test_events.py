@@ -27,7 +27,7 @@ from underfed_server.store.store import Store
 
 
 class Judge:
-    """Notes its calls, and finds something new each time, but in a steady run."""
+    """A judge that notes its calls and finds something new each time, except in a steady run."""
 
     def __init__(self) -> None:
         self.judged: list[str] = []
@@ -207,7 +207,7 @@ def test_a_stream_that_broke_is_told_the_latest_state_when_it_comes_back(
     assert {"run-2", "run-3"} <= told | {again.event()[1].run.run_id}
     one = Stream(address, "topic=run:run-3", Last_Event_ID=number)
     assert one.event()[1].run.run_id == "run-3"
-    # From before the clock was set back, as it seems: all that may have happened since is told.
+    # As if the clock was set back since: every event that may have been missed is sent.
     from_ahead = Stream(address, "topic=runs", Last_Event_ID=str(int(number) + 3_600_000_000))
     assert {from_ahead.event()[1].run.run_id for _ in range(3)} == {"run-1", "run-2", "run-3"}
     for each in (again, one, from_ahead):
@@ -262,7 +262,7 @@ def test_a_slow_reader_gets_the_newest_state_and_not_a_backlog(application: Appl
 
 
 def seconds_to_stop(application: Application, directory: Path) -> float:
-    """With a page that watches."""
+    """A service with an open event stream."""
     ended = threading.Event()
 
     def read_to_the_end(watching: Stream) -> None:

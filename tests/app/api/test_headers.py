@@ -39,7 +39,7 @@ def test_a_name_that_another_site_made_to_point_here_is_refused(client: TestClie
         ("/api/v1/runs/run-1/series?metric=step_us&loader=a&loader=a", "loader"),
     ],
 )
-def test_what_can_have_one_value_is_not_chosen_from_two(
+def test_two_values_of_a_single_valued_parameter_are_refused(
     client: TestClient,
     recorded: Store,
     path: str,
@@ -50,7 +50,7 @@ def test_what_can_have_one_value_is_not_chosen_from_two(
     assert response.json()["error"] == {"code": "invalid", "message": f"{field}: give it once", "field": field}
 
 
-def test_what_is_a_list_may_be_given_more_than_once(client: TestClient, recorded: Store) -> None:
+def test_a_list_parameter_may_be_given_more_than_once(client: TestClient, recorded: Store) -> None:
     asked = client.get("/api/v1/runs/run-1/series?metric=step_us&metric=data_wait_us")
     assert asked.status_code == 200
 
@@ -104,7 +104,7 @@ def test_a_body_larger_than_any_write_is_not_read_to_its_end(client: TestClient)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/runs", "/api/v1/service", "/api/v1/nothing", "/metrics"])
-def test_what_the_api_says_is_kept_by_nobody(client: TestClient, path: str) -> None:
+def test_answers_of_the_api_are_not_cached(client: TestClient, path: str) -> None:
     assert client.get(path).headers["cache-control"] == "no-store"
 
 

@@ -1,4 +1,4 @@
-"""A proxy in front of the service: its word counts from the configured addresses, and from nowhere else."""
+"""A proxy in front of the service: its headers are trusted from the configured addresses only."""
 
 from __future__ import annotations
 
@@ -134,6 +134,6 @@ def test_variables_say_the_same_and_arguments_win() -> None:
         (["--bytes-per-s", "nan"], "--bytes-per-s must be"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_by_name(arguments: list[str], said: str) -> None:
+def test_an_invalid_setting_is_refused_by_name(arguments: list[str], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         read_settings(arguments, {})

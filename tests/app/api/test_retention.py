@@ -1,4 +1,4 @@
-"""What a project may say of its own retention, and what the answers say of rows that are gone."""
+"""What a project may set as its retention, and what answers say of deleted rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ended(store: Store) -> None:
     settle(store)
 
 
-def test_a_project_that_said_nothing_follows_the_service(client: TestClient, store: Store) -> None:
+def test_a_project_without_a_policy_has_the_services(client: TestClient, store: Store) -> None:
     ended(store)
     answer = client.get(PATH).json()
     assert [answer[name] for name in ("retain_us", "max_bytes", "precision_bits", "default_retain_us")] == [None] * 4
@@ -40,10 +40,10 @@ def test_a_project_that_said_nothing_follows_the_service(client: TestClient, sto
     assert answer["given_up_at"] is None
 
 
-def test_what_a_project_says_is_kept_whole(client: TestClient) -> None:
+def test_a_projects_policy_is_stored_whole(client: TestClient) -> None:
     assert put(client, retain_us=30 * 24 * HOUR_US, max_bytes=10**9, precision_bits=8)["precision_bits"] == 8
     assert client.get(PATH).json()["retain_us"] == 30 * 24 * HOUR_US
-    # In place of all that it said before.
+    # Replaces all that it set before.
     answer = put(client, max_bytes=0)
     assert [answer[name] for name in ("retain_us", "max_bytes", "precision_bits")] == [None, 0, None]
 
@@ -62,13 +62,13 @@ def test_what_a_project_says_is_kept_whole(client: TestClient) -> None:
     ],
 )
 @pytest.mark.reads
-def test_a_slip_is_refused_by_name(client: TestClient, field: str, wish: object) -> None:
+def test_a_limit_too_small_to_be_meant_is_refused_by_name(client: TestClient, field: str, wish: object) -> None:
     response = client.put(PATH, json={field: wish})
     assert response.status_code == 422
     assert response.json()["error"]["field"] == field
 
 
-def test_the_answers_say_that_single_steps_were_given_up(client: TestClient, store: Store) -> None:
+def test_the_answers_say_that_single_steps_were_deleted(client: TestClient, store: Store) -> None:
     ended(store)
     whole = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=1").json()["series"][0]
     assert (whole["given_up_before"], whole["precision_bits"]) == (None, None)

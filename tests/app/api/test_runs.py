@@ -1,4 +1,4 @@
-"""The routes of runs: their shapes, and every refusal in one."""
+"""The routes of runs: the shapes of answers and refusals."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_person_names_tags_and_notes_a_run(client: TestClient, recorded: Store
     [({"bound": "data"}, "bound"), ({"name": ""}, "name"), ({"tags": {"a": 1}}, "tags.a"), ({"notes": None}, "notes")],
 )
 @pytest.mark.reads
-def test_a_change_that_cannot_be_is_named(
+def test_an_invalid_change_is_refused_by_name(
     client: TestClient, recorded: Store, changes: dict[str, Any], field: str
 ) -> None:
     response = client.patch("/api/v1/runs/run-1", json=changes)
@@ -90,7 +90,7 @@ def test_a_run_is_deleted_once_it_has_ended_and_can_be_had_back(client: TestClie
     assert (refused.status_code, refused.json()["error"]["field"]) == (404, "run_id")
 
 
-def test_a_run_is_put_away_and_asked_for(client: TestClient, recorded: Store) -> None:
+def test_a_run_is_archived_and_listed_on_request(client: TestClient, recorded: Store) -> None:
     assert client.patch("/api/v1/runs/run-1", json={"archived": True}).json()["archived_at"] is not None
     assert client.get("/api/v1/runs").json()["counts"]["all"] == 0
     for query in ("archived=true", "archived=any", "q=is:archived"):
@@ -135,7 +135,7 @@ def test_a_run_that_is_not_there_is_not_found_in_any_part(client: TestClient, pa
     ],
 )
 @pytest.mark.reads
-def test_a_question_that_cannot_be_is_named(client: TestClient, query: str, field: str) -> None:
+def test_an_invalid_query_is_refused_by_name(client: TestClient, query: str, field: str) -> None:
     response = client.get(f"/api/v1/runs?{query}")
     assert response.status_code == 422
     assert response.json()["error"]["field"] == field

@@ -143,7 +143,7 @@ def test_samples_of_a_worker_are_asked_for_by_its_number(client: TestClient, rec
     ],
 )
 @pytest.mark.reads
-def test_a_question_that_cannot_be_is_named(client: TestClient, recorded: Store, query: str, field: str) -> None:
+def test_an_invalid_query_is_refused_by_name(client: TestClient, recorded: Store, query: str, field: str) -> None:
     response = client.get(f"/api/v1/runs/run-1/series?{query}")
     assert response.status_code == 422
     assert response.json()["error"]["field"] == field

@@ -150,14 +150,14 @@ def test_a_second_service_on_the_same_file_is_refused(running: tuple[Service, Pa
         (["--db", "sqlite:////proc/nowhere/underfed.db"], "data cannot be kept in /proc/nowhere"),
     ],
 )
-def test_what_cannot_be_is_said_in_a_sentence(
+def test_an_invalid_argument_is_refused_in_a_sentence(
     database: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     said: str,
 ) -> None:
-    # It would take over the log of this process for good.
+    # It would replace the logging of this process for good.
     monkeypatch.setattr(serving, "start_logging", lambda *_: None)
     assert serve(["--port", "0", "--db", f"sqlite:///{database}", *arguments]) == 1
     output = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Streams of events belong to whoever opened them: they tell of their runs alone, and end with the token."""
+"""Event streams have the permission of the token that opened them: only its runs, and only as long as it is valid."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_a_token_ends_when_it_was_said_to(application: Application, monkeypatch:
     ],
 )
 @pytest.mark.reads
-def test_a_token_that_cannot_be_is_refused_by_name(application: Application, asked: dict[str, Any], field: str) -> None:
+def test_an_invalid_token_is_refused_by_name(application: Application, asked: dict[str, Any], field: str) -> None:
     refused = visitor(application, ROOT).post("/api/v1/tokens", json={"name": "x", "scopes": ["view"]} | asked)
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, field)
 
@@ -206,7 +206,7 @@ def test_an_open_service_makes_tokens_for_the_day_it_is_no_longer_open(tmp_path:
 def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(
     tmp_path: Path, database_url: str, left: dict[str, Any] | None
 ) -> None:
-    """``left``: a token that cannot make others of every project."""
+    """``left``: a token that cannot create tokens for every project."""
     first = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
     assert first.new_token is not None
     if left is not None:
@@ -222,7 +222,7 @@ def test_whoever_revokes_the_last_token_is_given_a_new_one_at_the_next_start(
 
 @pytest.fixture
 def within_s(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> float:
-    """In which what ended in one process has to have ended in another: for ever, but where a test asks for less."""
+    """Seconds within which a revocation reaches other processes: unlimited, unless a test sets fewer."""
     monkeypatch.setattr(granting, "LOOKED_UP_APART_S", 0.0)
     return float(getattr(request, "param", 60.0))
 
@@ -288,7 +288,7 @@ def test_an_empty_secret_is_nobodys(application: Application, sent: dict[str, st
     assert visitor(application).get("/api/v1/runs", headers=sent).status_code == 401
 
 
-def test_whom_the_tables_would_have_to_tell_of_is_asked_to_come_later(
+def test_an_unknown_secret_is_asked_to_come_later_while_tables_cannot_be_read(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object) -> access_tokens.Known:

@@ -1,4 +1,4 @@
-"""What is told of each worker: its lives, its memory and whether that grows, its threads; also without a batch."""
+"""What the API shows of each worker: its lives, memory, growth and threads; also without a batch."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_batches_loaded_in_training_have_no_process_of_their_own(client: TestCli
 
 
 @pytest.mark.reads
-def test_the_timeline_has_pinning_drawing_and_the_idle_device(client: TestClient, recorded: Store) -> None:
+def test_the_timeline_has_pinning_sampler_time_and_the_idle_device(client: TestClient, recorded: Store) -> None:
     told = client.get("/api/v1/runs/run-1/timeline").json()
     steps, batches = recorded.steps("run-1", 0, "train"), recorded.batches("run-1", 0, "train")
     first = told["steps"][0]

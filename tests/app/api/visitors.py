@@ -17,7 +17,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def visitor(application: Application, token: str | None = None) -> TestClient:
-    """Whoever has this token, or none."""
+    """A client with this token, or without one."""
     return TestClient(application, base_url=ORIGIN, headers=bearer(token) if token else {})
 
 

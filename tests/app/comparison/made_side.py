@@ -15,7 +15,7 @@ AT = datetime(2026, 11, 20, tzinfo=timezone.utc)
 
 
 def made_side(name: str, rank: RankFacts | None = None, *, batch: int = 32, **changes: Any) -> Side:
-    """``changes``: of the run. Without ``rank`` it has nothing to compare."""
+    """``changes``: fields of the run. Without ``rank`` it has no steps to compare."""
     why_not = None if rank else "it has too few steps"
     step_s = rank.step_us / 1e6 if rank else 1.0
     judged = made_diagnosis(name, steps_per_s=1 / step_s, samples_per_s=batch / step_s)
@@ -24,7 +24,7 @@ def made_side(name: str, rank: RankFacts | None = None, *, batch: int = 32, **ch
 
 
 def steps(wait_ms: float | list[float], work_ms: float = 50.0) -> RankFacts:
-    """A wait that is one figure has some spread."""
+    """A wait given as one figure gets some spread."""
     waits = wait_ms if isinstance(wait_ms, list) else [wait_ms * 0.9, wait_ms * 1.2, wait_ms * 0.9]
     return made_run(wait_ms=waits, work_ms=work_ms).ranks[0]
 

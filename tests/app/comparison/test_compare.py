@@ -128,7 +128,7 @@ def test_what_else_may_make_the_difference_is_warned_of(changes: dict[str, Any],
 def test_other_work_in_a_step_is_warned_of_where_nothing_else_explains_it() -> None:
     sides = [made_side("a", steps(10.0, 50.0)), made_side("b", steps(10.0, 90.0))]
     assert [caution.sentence for caution in compare_sides(sides).cautions] == [
-        "In b compute went from 50 to 90 ms: it may not do the same work."
+        "In b compute went from 50 to 90 ms: its steps may not do the same work."
     ]
 
 

@@ -29,7 +29,7 @@ class Played:
     num_workers: int = 2
     prefetch_factor: int = 2
     delivery_ms: float = 0.2
-    """The training process takes so long to receive one batch."""
+    """What the training process takes to receive one batch."""
     pin_ms: float | None = None
     sampler_ms: float = 0.0
     startup_ms: float = 0.0
@@ -149,7 +149,7 @@ class _Loop:
 
     @staticmethod
     def _parts(made: BatchRows, load_us: Column) -> dict[str, Column]:
-        """Loads divided as ``made_run`` was told; without a word they wait for something."""
+        """Loads divided as given to ``made_run``; by default they are blocked."""
         names = ("cpu_us", "runqueue_us", "blocked_us")
         parts = np.array([float(getattr(made, name)[0]) for name in names])
         shares = parts / np.sum(parts) if np.sum(parts) > 0 else np.array([0.0, 0.0, 1.0])

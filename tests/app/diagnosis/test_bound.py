@@ -1,4 +1,4 @@
-"""What a run is bound by, when it is left alone, and that a running one does not change its mind back and forth."""
+"""What a run is bound by, when it gets no verdict of a bound, and that a running run's verdict does not flap."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def test_a_run_whose_loader_is_not_at_fault_is_left_alone(facts: RunFacts) -> No
     assert silent(judge(facts))
 
 
-def test_a_hiccup_is_said_to_be_one() -> None:
+def test_a_single_event_is_called_one() -> None:
     verdict = judge(one_wait(5.0, 2_000))
     assert verdict.level == "limited"
     assert verdict.sentence == "The training loop is kept busy, but for 2 of 2,000 steps."
     assert verdict.why is not None and "12%" in verdict.why and "5.0 s" in verdict.why
 
 
-def test_waits_that_come_back_are_no_hiccups() -> None:
+def test_waits_that_recur_are_no_single_event() -> None:
     waits = ([0.2] * 99 + [400.0]) * 20
     assert judge(made_run(wait_ms=waits, work_ms=20.0, steps=2_000)).bound == "data"
 

@@ -96,7 +96,7 @@ def test_slow_samples_are_silent_where_all_loads_are_alike_or_no_longer_than_the
 # slow_sampler
 
 
-def test_slow_sampler_costs_what_drawing_indices_takes() -> None:
+def test_slow_sampler_costs_its_sampler_time() -> None:
     played = [Played(load_ms=20, work_ms=20, sampler_ms=ms) for ms in (4.0, 15.0, 60.0)]
     costs = [finding(each.facts(), "slow_sampler").cost_fraction for each in played]
     assert costs == pytest.approx([each.cost_of(sampler_ms=0.0) for each in played], abs=0.01)

@@ -146,7 +146,7 @@ def test_a_device_timed_now_and_then_is_its_own_clock_and_estimated_in_between()
     assert (verdict.anatomy.data_wait_us, verdict.anatomy.gpu_idle_us) == (40_000, 20_000)
 
 
-def test_the_anatomy_tells_what_drawing_indices_took_where_it_was_measured() -> None:
+def test_the_anatomy_has_sampler_time_where_it_was_measured() -> None:
     anatomies = [judge(made_run(wait_ms=5.0, sampler_ms=sampler_ms)).anatomy for sampler_ms in (2.0, None)]
     assert [anatomy and (anatomy.sampler_us, anatomy.gpu_idle_us) for anatomy in anatomies] == [
         (2_000, None),

@@ -1,4 +1,4 @@
-"""Memory that is short, or will be: told before the failure, and of every run."""
+"""Memory that is short, or will be: reported before the failure, and of every run."""
 
 from __future__ import annotations
 

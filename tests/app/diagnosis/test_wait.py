@@ -1,4 +1,4 @@
-"""The wait taken apart, held against what the same loop loses without the sickness."""
+"""The parts of the wait, compared with what the same loop loses without the injected fault."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_workers_cannot_load_in_time_is_loading_however_uneven_it_is() -> N
 
 @pytest.mark.parametrize("sampler_ms", [2.0, 10.0, 40.0])
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_drawing_indices_costs_what_it_takes(sampler_ms: float, num_workers: int) -> None:
+def test_sampler_time_costs_what_it_takes(sampler_ms: float, num_workers: int) -> None:
     played = Played(load_ms=30, work_ms=20, sampler_ms=sampler_ms, num_workers=num_workers)
     assert wait_of(played.facts()).sampler == pytest.approx(played.cost_of(sampler_ms=0.0), abs=0.01)
 
@@ -129,7 +129,7 @@ def wait_parts_add_up(facts: RunFacts) -> None:
 
 
 def any_loop(random: np.random.Generator) -> Played:
-    """Some loop, sick in several ways at once."""
+    """A loop with several faults at once."""
     return Played(
         load_ms=list(random.lognormal(3, random.uniform(0, 1.5), 97)),
         work_ms=random.uniform(0.5, 60),

@@ -174,7 +174,7 @@ def test_a_device_that_was_timed_in_every_sixteenth_ready_step_decides(store: St
     assert rank.stall_us <= rank.input_lost_us <= rank.data_wait_us
 
 
-def test_drawing_indices_and_pinning_come_along(store: Store) -> None:
+def test_sampler_time_and_pinning_are_condensed(store: Store) -> None:
     window = even_window(0)
     window["steps"][0]["sampler_us"] = list(range(10))
     window["batches"] = [

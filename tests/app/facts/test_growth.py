@@ -53,7 +53,7 @@ def test_samples_that_were_not_taken_are_left_out() -> None:
     assert growth_per_hour(at_us, np.full(120, np.nan)) is None
 
 
-def test_what_stays_at_nothing_does_not_grow() -> None:
+def test_what_stays_at_0_does_not_grow() -> None:
     at_us = seconds(600)
     assert is_growing(at_us, np.zeros(600)) is False
     assert is_growing(at_us, np.where(at_us < 300e6, 0.0, at_us)) is True

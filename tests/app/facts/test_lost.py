@@ -1,4 +1,4 @@
-"""What instant data would have given back, against loops that were simulated both ways."""
+"""What instant data would have saved, compared with loops that were simulated with and without waits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Recorded:
 def loop(
     wait: Column, host: Column, work: Column, *, syncs_every: int = 0, ahead: int = 10_000, launches_last: bool = False
 ) -> Recorded:
-    """A training loop and a device that works off what it is given, in order.
+    """A training loop and a device that executes its work in order.
 
     The host waits for its batch, gives the device the step's work before or after what it computes itself, and waits
     for the device every ``syncs_every`` steps and whenever ``ahead`` steps are queued already.
@@ -132,7 +132,7 @@ def test_where_the_host_waits_for_the_device_in_every_step_the_idle_time_says_al
     assert np.mean(recorded.idle) == 5_000
 
 
-def test_no_step_lost_nothing_that_could_be_said() -> None:
+def test_without_a_step_the_loss_is_not_known() -> None:
     nothing = np.empty(0)
     assert input_lost_us(nothing, nothing, 0.0, nothing, nothing) is None
 

@@ -29,7 +29,7 @@ class Victim:
 
 @pytest.fixture(scope="module")
 def victim(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
-    """Of all tests of a module: whatever one did to it, it has to withstand the next."""
+    """One for all tests of a module: whatever a test did to it, it has to withstand the next."""
     environment = clean_environment(UNDERFED_TOKEN=TOKEN)
     directory = tmp_path_factory.mktemp("victim")
     url = databases.new(directory)

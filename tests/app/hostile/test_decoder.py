@@ -50,7 +50,7 @@ def decoded(body: bytes, encoding: str = "") -> Window | None:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where something stands in a window."""
+    """A path to a value in a window."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, each in inner for place in places(each, (*path, key)))]
 
@@ -112,7 +112,7 @@ def has_no_nul_or_is_refused(data: st.DataObject) -> None:
 
 @tried
 def test_what_is_taken_can_be_kept_read_and_compacted(store: Store, tried: settings) -> None:
-    """Over both stores: what one of them cannot take must be refused before, or mended."""
+    """Over both stores: what one of them cannot store must be refused or replaced before."""
     fewer = settings(tried, max_examples=tried.max_examples // 5)
     fewer(given(st.data())(lambda data: require_kept(store, data)))()
 

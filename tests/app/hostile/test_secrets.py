@@ -98,7 +98,7 @@ def test_a_path_leads_nowhere_but_to_what_is_served(victim: Victim) -> None:
 
 
 def asked_as_it_is(victim: Victim, path: str) -> bytes:
-    """A client of the better sort would tidy the path up first."""
+    """A usual client would normalise the path first."""
     host, port = urlsplit(victim.address).hostname, urlsplit(victim.address).port
     with socket.create_connection((str(host), port or 0), timeout=10) as connection:
         said = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n"

@@ -35,7 +35,7 @@ def hostile_run(victim: Victim, run_id: str = "run-1") -> None:
 
 
 def in_a_terminal(victim: Victim, *arguments: str) -> str:
-    """What a person's terminal is sent by a command of ours."""
+    """What a command of ours sends to a terminal."""
     inner, outer = pty.openpty()
     environment = clean_environment(UNDERFED_URL=victim.address, UNDERFED_TOKEN=TOKEN, COLUMNS="400", TERM="xterm")
     process = subprocess.Popen(
@@ -55,14 +55,14 @@ def in_a_terminal(victim: Victim, *arguments: str) -> str:
 
 
 @on_sqlite_alone
-def test_a_terminal_takes_no_orders_from_an_agent(victim: Victim) -> None:
+def test_text_from_an_agent_does_not_control_the_terminal(victim: Victim) -> None:
     hostile_run(victim)
     for arguments in (("runs",), ("show", "run-1")):
         shown = in_a_terminal(victim, *arguments)
         for order in ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\u2066", "\u200b", "\x07", "\x1b[31mk", "\x1b]8;"):
             assert order not in shown
         assert "💀" not in shown
-    # The API's object is told as it is, and is no order either.
+    # The API's object is printed unchanged, and does not control the terminal either.
     shown = in_a_terminal(victim, "runs", "--json")
     assert "\x1b" not in shown
     assert "\x9b" not in shown

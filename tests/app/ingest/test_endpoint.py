@@ -1,4 +1,4 @@
-"""Posting a window over HTTP: what is kept is acknowledged, what is not is named, and nothing is kept by half."""
+"""Posting a window over HTTP: what is kept is acknowledged, what is refused is named, and nothing is stored in part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a running service as monitoring, agents and people do."""
+"""Requests to a running service, as from monitoring, agents and people."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def start(database: Path, *arguments: str, **process: Any) -> subprocess.Popen[s
 
 
 def refused(database: Path, *arguments: str, **process: Any) -> str:
-    """What the service says that does not start."""
+    """The output of a service that does not start."""
     ended = start(database, *arguments, stderr=subprocess.STDOUT, **process)
     said, _ = ended.communicate(timeout=60)
     assert ended.returncode == 1, said

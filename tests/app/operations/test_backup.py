@@ -30,7 +30,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 class Posting(threading.Thread):
-    """Posts a stream until it is told to stop."""
+    """Posts a stream until it is stopped."""
 
     def __init__(self, address: str) -> None:
         super().__init__()

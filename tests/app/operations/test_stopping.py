@@ -62,7 +62,7 @@ def watching(address: str) -> http.client.HTTPConnection:
 
 
 def seconds_to_stop(service: Running, number: int) -> float:
-    """With all that could hold it up; what it acknowledged is kept."""
+    """With everything that could delay the end; what was acknowledged is kept."""
     pages = [watching(service.address) for _ in range(STREAMS)]
     place = urlsplit(service.address)
     # Half a request: nobody knows whether the rest will come.

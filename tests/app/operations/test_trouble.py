@@ -33,7 +33,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """24 MB and no more."""
+    """A disk of 24 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -49,7 +49,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_refuses_what_does_not_fit_keeps_what_did_and_goes_on_once_there_is_room(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # How long it has gone well is not for the speed of this machine to decide.
+    # How long writes have succeeded must not depend on the speed of this machine.
     monkeypatch.setattr(trouble, "CALM_S", math.inf)
     settings, ballast = settings_for(small_disk), small_disk / "ballast"
     with serving(create_app(settings, Diagnoser()), settings) as address:
@@ -87,7 +87,7 @@ def test_a_full_disk_refuses_what_does_not_fit_keeps_what_did_and_goes_on_once_t
 
 
 def set_read_only(store: Store, *, is_so: bool) -> None:
-    """As a disk is that the kernel gave up on: what can be told of it is told by SQLite in the same words."""
+    """Like a disk that the kernel remounted read-only: SQLite reports it in the same words."""
     connection = store.database.writing.raw_connection()
     try:
         connection.cursor().execute(f"PRAGMA query_only={int(is_so)}")
@@ -114,11 +114,11 @@ def test_a_disk_that_becomes_read_only_is_said_and_survived(application: Applica
 
 
 @on_sqlite_alone
-def test_who_asks_cannot_be_found_out_either(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_token_cannot_be_looked_up_either(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("SELECT", {}, sqlite3.OperationalError("disk I/O error"))
 
-    # Before any route: nobody is known yet to whom a page of ours could be shown.
+    # Before any route: the client is not identified yet.
     monkeypatch.setattr(application.parts.access, "known", fail)
     client = TestClient(application, base_url="http://127.0.0.1:7077")
     for answer in (

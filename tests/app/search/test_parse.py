@@ -1,4 +1,4 @@
-"""What an expression says, and how one that says nothing is refused."""
+"""What an expression means, and how an invalid one is refused."""
 
 from __future__ import annotations
 

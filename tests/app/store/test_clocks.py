@@ -1,4 +1,4 @@
-"""A clock that jumps by hours, forward or back: nothing is lost, order stays, and pages hear of what happens."""
+"""A clock that jumps by hours, forward or back: nothing is lost, order stays, and pages get their events."""
 
 from __future__ import annotations
 

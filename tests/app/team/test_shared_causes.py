@@ -1,4 +1,4 @@
-"""Shared causes: which runs are said to suffer together, and which only happen to be slow."""
+"""Shared causes: which runs share a cause, and which are slow independently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``underfed runs``, ``show`` and ``compare`` against a real service: what they print, and how they say they cannot."""
+"""``underfed runs``, ``show`` and ``compare`` against a real service: what they print, and their error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOKEN = "a-token-of-the-tests"
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """Behind the service that the commands talk to."""
+    """The store behind the service that the commands talk to."""
     settings = settings_for(tmp_path, token=TOKEN)
     application = create_app(settings)
     with serving(application, settings) as address:
@@ -56,7 +56,7 @@ def test_a_run_is_shown_by_id_by_its_beginning_or_as_the_latest(store: Store, ca
     assert Diagnosis.model_validate_json(said).run_id == "run-1"
 
 
-def test_an_id_wins_over_a_beginning_and_doubt_is_said(store: Store, capsys: Capture) -> None:
+def test_an_id_takes_precedence_over_a_beginning_and_ambiguity_is_reported(store: Store, capsys: Capture) -> None:
     for run_id in ("train", "train-2", "train-3"):
         post(store, made_stream(1, run_id=run_id))
     assert show(["train", "--json"]) == 0
@@ -100,7 +100,7 @@ def test_runs_are_searched_and_sorted(three: Store, capsys: Capture, argv: list[
     assert listed(capsys, *argv) == expected
 
 
-def test_runs_that_were_put_away_are_listed_when_asked_for_and_found_by_their_id(three: Store, capsys: Capture) -> None:
+def test_archived_runs_are_listed_on_request_and_found_by_their_id(three: Store, capsys: Capture) -> None:
     three.edit_run("beta", {"archived": True})
     assert listed(capsys) == ["gamma", "alpha"]
     assert listed(capsys, "--archived") == ["gamma", "beta", "alpha"]

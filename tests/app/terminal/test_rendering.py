@@ -53,7 +53,7 @@ def page(*listed: RunSummary, all_runs: int | None = None) -> RunsPage:
     return RunsPage(runs=list(listed), next_cursor=None, counts=counts, week=week)
 
 
-def test_a_starved_run_is_told_from_verdict_to_diff() -> None:
+def test_a_starved_run_is_printed_from_verdict_to_diff() -> None:
     evidence = [
         Evidence(what="Workers", value=0, unit="count"),
         Evidence(what="Disk", value=None, unit="bytes_per_s"),
@@ -170,7 +170,7 @@ def test_the_computed_speed_of_instant_data_stands_beside_the_measured_one() -> 
         ({"observed_speedup": None}, "not enough steps yet"),
     ],
 )
-def test_what_the_ledger_cannot_tell_it_gives_the_reason_for(changes: dict[str, Any], reading: str) -> None:
+def test_the_ledger_says_why_there_is_no_observed_gain(changes: dict[str, Any], reading: str) -> None:
     entry = made_entry("run-1", 1.1).model_copy(update=changes)
     lines = shown(render_diagnosis(made_diagnosis(ledger=[entry])))
     assert any(line.strip().startswith(reading) for line in lines)
@@ -260,7 +260,7 @@ def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_a_worker_that_died_is_told_before_the_verdict() -> None:
+def test_a_worker_that_died_is_printed_before_the_verdict() -> None:
     died = {
         "rank": 0, "loader": "train", "worker": 2, "iterator_index": 1, "epoch_index": 1, "pid": 4711, "start_us": 0,
         "end_us": 192_000_000, "ended": "died",

@@ -79,7 +79,7 @@ def test_only_an_administrator_may_and_is_told_so(
         (["revoke", "nothing"], "there is no token 'nothing'"),
     ],
 )
-def test_what_cannot_be_is_said_in_a_sentence(
+def test_an_invalid_argument_is_refused_in_a_sentence(
     address: str, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     assert token(arguments) == 1
@@ -109,7 +109,7 @@ def test_a_file_that_a_service_has_open_is_left_to_it(tmp_path: Path, capsys: py
     running.close()
 
 
-def test_what_is_no_service_is_told_from_one(
+def test_an_answer_that_is_not_the_services_is_recognised(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     application = application_in(tmp_path)

@@ -146,7 +146,7 @@ def without(names: tuple[str, ...], value: Shape) -> Shape:
 
 
 def assert_recorded(windows: list[Window], name: str) -> None:
-    """All that this recording has, and nothing that none has: a run that takes longer is sampled more often."""
+    """All keys that this recording has, and none that no recording has: a longer run is sampled more often."""
     made = run_shape(windows)
     assert merged(made, run_shape(read(name))) == made
     known = reduce(merged, (run_shape(read(path.stem)) for path in RECORDED.glob("*.json")))

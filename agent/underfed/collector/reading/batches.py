@@ -1,4 +1,4 @@
-"""Joins what loaded a batch with when the training process had it, for one loader."""
+"""Joins how each batch was loaded with when the training process received it, for one loader."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from underfed.collector.wire import STEPS, Batches
 
 WAITING = 4096
-"""Loaded batches that are waited for, and arrivals that wait for theirs: far above any prefetch capacity."""
+"""Most loaded batches without an arrival, and arrivals without a batch: far above any prefetch capacity."""
 
 Key = tuple[int, int]
 """Epoch and batch index."""
 
 Row = dict[str, int | None]
-"""One batch's values of the columns of ``wire.Batches``, but for when it arrived and its pinning."""
+"""One batch's values of the columns of ``wire.Batches``, except its arrival and pinning."""
 
 
 class LoaderBatches:
@@ -31,7 +31,7 @@ class LoaderBatches:
 
     @property
     def waiting(self) -> int:
-        """Loaded, and not yet seen to arrive."""
+        """Loaded batches that were not yet seen to arrive."""
         return len(self._loads)
 
     def loaded(self, epoch_index: int, row: Row) -> None:
@@ -55,13 +55,13 @@ class LoaderBatches:
             del self._arrivals[next(iter(self._arrivals))]
 
     def pinned(self, epoch_index: int, batch_index: int, pin_us: int) -> None:
-        """Before it arrives: it was copied into page-locked memory."""
+        """The batch was copied into page-locked memory. Called before it arrives."""
         self._pins[epoch_index, batch_index] = pin_us
         if len(self._pins) > WAITING:
             del self._pins[next(iter(self._pins))]
 
     def end_epoch(self, epoch_index: int) -> None:
-        """Nothing of it will arrive any more: what was loaded for it was never used."""
+        """No more batches of it will arrive: other loaded ones were never used."""
         self._over = {epoch for epoch in self._over if epoch > epoch_index - 64} | {epoch_index}
         for key in [key for key in self._loads if key[0] == epoch_index]:
             self._join_unreceived(key)
@@ -73,7 +73,7 @@ class LoaderBatches:
             self._join_unreceived(key)
 
     def take(self) -> list[Batches]:
-        """Grouped so that a column is measured for all batches of an object or for none."""
+        """Complete batches, grouped so that a column is measured for all batches of an object or for none."""
         joined, self._joined = self._joined, []
         groups: dict[tuple[int, tuple[str, ...]], list[Row]] = {}
         for epoch_index, row in joined:

@@ -43,7 +43,7 @@ class LoaderRecords:
         """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to count."""
         self._repeats = LoaderRepeats(resume.repeats)
         self.workers_cpu_us: dict[RingName, int] = {}
-        """Of each worker's process since it started, as of its newest batch."""
+        """CPU time of each worker's process since it started, as of its newest batch."""
         self.dropped_batches = 0
         self._origin_ns = origin_ns
         self._overhead = overhead
@@ -71,19 +71,19 @@ class LoaderRecords:
 
     def resume(self) -> LoaderResume:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
-        # Requests whose steps are not over are lost with this process.
+        # Requests whose steps have not ended are lost with this process.
         open_epochs = [replace(epoch, pending=None, ahead=None) for epoch in self.steps.open.values()]
         return LoaderResume(self.steps.next_step, open_epochs, passes, self.shape, self.repeats)
 
     def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
-        """From the training process."""
+        """Feed records of the training process."""
         for each in records:
             read = self._readers.get(each[0] & ring_format.KIND_MASK)
             if read is not None:
                 read(ring, each[0] >> ring_format.EPOCH_SHIFT, each)
 
     def feed_batches(self, ring: RingName, records: Iterable[Record]) -> None:
-        """From a worker, which counts the passes of its own iterator."""
+        """Feed records of a worker, which counts the passes of its own iterator."""
         has_fingerprints = False
         for each in records:
             kind = each[0] & ring_format.KIND_MASK
@@ -144,7 +144,7 @@ class LoaderRecords:
         self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(sampler_ns), is_timed))
 
     def _own_batch(self, ring: RingName, epoch: int, each: Record) -> None:
-        """Loaded by the training process, which has it then."""
+        """A batch loaded by the training process has arrived once it is loaded."""
         self._begin_batch(ring, each)
         self.batches.arrived(epoch, each[1], self._us(each[3]))
 
@@ -183,7 +183,7 @@ class LoaderRecords:
         _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = detail if detail is not None else unknown
         start_us = self._us(started_ns)
         load_us = min(self._us(ended_ns) - start_us, LONGEST_US)
-        # The three add up to the load: the clocks differ by microseconds, and blocked gives way.
+        # The three must add up to the load: the clocks differ by microseconds, so blocked is adjusted.
         cpu_us = min(_us(cpu_ns), load_us)
         runqueue_us = min(max(0, _us(runqueue_ns)), load_us - cpu_us)
         has_runqueue = runqueue_ns != NOT_MEASURED

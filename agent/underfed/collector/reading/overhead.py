@@ -6,7 +6,7 @@ from collections import deque
 from statistics import median
 
 KEPT = 63
-"""Samples of a kind: a thread that was preempted meanwhile shows milliseconds that the agent did not use."""
+"""Samples per kind for a median: a preempted thread shows milliseconds that the agent did not use."""
 
 
 class Overhead:

@@ -19,12 +19,12 @@ from underfed.exchange.run_files import RingName
 from underfed.host.clock import to_us
 
 REMEMBERED_STARTS = 64
-"""Epochs that may lie within a step of another loader that is still going on."""
+"""Starts remembered of epochs that may lie within an open step of another loader."""
 
 
 @dataclass(slots=True)
 class Content:
-    """Of one window."""
+    """What one window holds of loaders and workers."""
 
     steps: list[Steps] = field(default_factory=list)
     batches: list[Batches] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Content:
 
 
 class RankContent:
-    """Fed with what the rings held; gives the contents of windows."""
+    """Fed with drained records; ``take()`` returns the contents of windows."""
 
     def __init__(self, origin_ns: int, loaders: Mapping[int, LoaderResume]) -> None:
         self._origin_ns = origin_ns
@@ -69,7 +69,7 @@ class RankContent:
             loader.finish()
 
     def take(self) -> list[Content]:
-        """At least one, and more where one window could not hold it. Overhead and epochs are in the first."""
+        """At least one content, more where one window cannot hold all. Overhead and epochs are in the first."""
         loaders = [self._records[index] for index in sorted(self._records)]
         steps = [steps for loader in loaders for steps in loader.steps.take_steps()]
         batches = [batches for loader in loaders for batches in loader.batches.take()]
@@ -92,7 +92,7 @@ class RankContent:
         )
 
     def unfinished(self) -> Losses:
-        """What was read and is in no window yet: lost with this process."""
+        """Counts of what was read and is in no window yet: it is lost with this process."""
         open_epochs = [epoch for each in self._records.values() for epoch in each.steps.open.values()]
         return Losses(
             dropped_steps=sum(epoch.pending is not None for epoch in open_epochs)
@@ -104,7 +104,7 @@ class RankContent:
         return {**self._resumed, **{index: each.resume() for index, each in self._records.items()}}
 
     def worker_cpu_us(self) -> dict[RingName, int]:
-        """Of each worker's process since it started, as of its newest batch."""
+        """CPU time of each worker's process since it started, as of its newest batch."""
         return {ring: cpu for each in self._records.values() for ring, cpu in each.workers_cpu_us.items()}
 
     def completed(self, index: int, facts: LoaderFacts) -> LoaderFacts:
@@ -132,7 +132,7 @@ class RankContent:
                 self._starts.append((drained.ring.loader, to_us(each[3], self._origin_ns)))
 
     def _is_pause(self, loader: int, left_us: int, ended_us: int) -> bool:
-        """Another loader began an epoch in between, say a validation within the step: not the step's own work."""
+        """Whether another loader began an epoch in between, as for validation: that is not the step's own work."""
         return any(other != loader and left_us <= start_us <= ended_us for other, start_us in self._starts)
 
 

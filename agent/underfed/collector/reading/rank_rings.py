@@ -1,4 +1,4 @@
-"""All rings of one rank: found, marked, drained in the right order, and removed when nobody will write them again."""
+"""All rings of one rank: found, marked, drained in the right order, and removed once nobody writes to them any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILLING = 8
 """A ring that is unread to an eighth is drained at once, not with the next window."""
 
 TRIES = 8
-"""A file with a ring's name that is no ring is tried again so often, for two seconds: it may be incomplete."""
+"""Tries to open a file with a ring's name, for two seconds: it may be incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class RankRings:
         """Steps first, see ``mark``."""
         self._worker_pids: dict[RingName, int] = {}
         self._tries: dict[str, int] = {}
-        """File name → how often it was no ring yet."""
+        """File name → failed tries to open it."""
         self._changes = Changes(directory)
         self._refused: set[str] = set()
         self.failures = 0
         """Files that have a ring's name and are no rings."""
 
     def mark(self) -> bool:
-        """Note what is there, and return whether one fills so fast that it should be drained soon.
+        """Mark every ring, and return whether one fills so fast that it should be drained soon.
 
         Step rings first: then every arrival in them finds its batch in a worker's ring.
         """
@@ -60,7 +60,7 @@ class RankRings:
         return any(reader.marked > reader.capacity // FILLING for _ring, reader in self._in_order)
 
     def drain(self) -> list[Drained]:
-        """What was marked, the workers' rings first."""
+        """The marked records, the workers' rings first."""
         return [_drain(ring, reader) for ring, reader in reversed(self._in_order)]
 
     def positions(self) -> dict[str, int]:
@@ -68,7 +68,7 @@ class RankRings:
         return {path.name: reader.next for path, reader in self._readers.values()}
 
     def loaders(self) -> set[int]:
-        """Those that have recorded anything."""
+        """Indices of loaders that have recorded anything."""
         return {ring.loader for ring in self._readers}
 
     def worker_pids(self) -> Mapping[RingName, int]:

@@ -10,14 +10,14 @@ Result = tuple[int, int]
 
 
 class LoaderRepeats:
-    """Fed with fingerprints of batches. The workers of one iterator are compared: of that which gave most."""
+    """Fed with fingerprints of batches. Workers of one iterator are compared: of the iterator with most batches."""
 
     def __init__(self, known: Result | None = None) -> None:
         """``known``: what an earlier collector found."""
         self.result = known
         """``None``: there is nothing to compare."""
         self._most = known[0] if known is not None else 0
-        """Batches that the result was taken from, or would have been."""
+        """Number of batches that the result is based on."""
         self._iterator = -1
         self._given: dict[int, list[int]] = {}
         """Of the newest iterator, by worker."""
@@ -29,7 +29,7 @@ class LoaderRepeats:
             self._given.setdefault(worker, []).append(fingerprint)
 
     def compare(self) -> None:
-        """After some were added."""
+        """Compare again, after fingerprints were added."""
         given = sum(map(len, self._given.values()))
         if given >= self._most and len(self._given) > 1:
             self._most, self.result = given, compare(self._given.values())

@@ -24,7 +24,7 @@ class LoaderResume:
 
 @dataclass(frozen=True, slots=True)
 class WorkerResume:
-    """A worker that is there, or whose end was not seen yet."""
+    """A worker that runs, or whose end was not seen yet."""
 
     loader: int
     iterator: int
@@ -35,7 +35,7 @@ class WorkerResume:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Of one rank's stream, after the window it is kept with."""
+    """State of one rank's stream after the window that it is stored with."""
 
     next_index: int = 0
     kept_index: int | None = None
@@ -47,7 +47,7 @@ class Resume:
     loaders: Mapping[int, LoaderResume] = field(default_factory=dict)
     workers: list[WorkerResume] = field(default_factory=list)
     losses: Losses = field(default_factory=Losses)
-    """With what this collector had read and not put into a window: lost if it is killed."""
+    """Including records that this collector has read and not put into a window: they are lost if it is killed."""
 
 
 def from_json(part: Mapping[str, Any]) -> Resume:

@@ -50,11 +50,11 @@ class Stretch:
     patience: int = PATIENCE
 
     def continues_with(self, request: Request) -> bool:
-        """Not where another iterator of the loader had the step in between."""
+        """Not if another iterator of the loader recorded a step in between."""
         return not self.requests or request.step_index == self.requests[-1].step_index + 1
 
     def split(self, at: int) -> Stretch:
-        """Keep what lies before, and give the rest."""
+        """Keep the steps before the index, and return the rest."""
         rest = Stretch(self.epoch_index, self.requests[at:], self.step_us[at:], self.patience - 1)
         del self.requests[at:], self.step_us[at:]
         return rest
@@ -93,15 +93,15 @@ class OpenEpoch:
     startup_us: int | None = None
     steps: int = 0
     pending: Request | None = None
-    """Given, and its step not ended yet."""
+    """The newest request, whose step has not ended yet."""
     last_us: int = 0
-    """When something was last seen of it."""
+    """Instant of its last record."""
     sampler_us: int | None = None
     """Sampler time while the iterator was constructed or reset."""
     fetches_ahead: bool = False
     """Its consumer asks for the batch after the one that it hands out."""
     ahead: Request | None = None
-    """Asked for, and not handed out yet by such a consumer. For the first one: as it was asked for."""
+    """The request whose batch such a consumer has not handed out yet."""
 
 
 class LoaderSteps:
@@ -161,8 +161,8 @@ class LoaderSteps:
             self._report(epoch)
 
     def _hand_out(self, epoch: OpenEpoch, request: Request, missing: int = 0) -> None:
-        """The batch that was asked for before this request is handed out after it: what the consumer waited for is this
-        request, and with the first batch both."""
+        """The batch of the previous request is handed out after this one: the consumer waited for this request, and for
+        the first batch for both."""
         ahead, is_first = epoch.ahead, epoch.steps == 0
         if ahead is None:
             return
@@ -202,7 +202,7 @@ class LoaderSteps:
     def take_steps(self) -> list[Steps]:
         """Complete steps, oldest first, at most ``wire.STEPS`` in one object.
 
-        From the first on that waits for the device they are held back, for a while.
+        Steps from the first that waits for its device times are held back, for a while.
         """
         taken, self._stretches = self._stretches, []
         self._growing.clear()
@@ -219,7 +219,7 @@ class LoaderSteps:
         return wired
 
     def _ready(self, stretch: Stretch) -> int:
-        """How many of its first steps need not wait."""
+        """How many of the first steps need not wait."""
         if stretch.patience <= 0:
             return len(stretch.requests)
         waiting = (
@@ -242,7 +242,7 @@ class LoaderSteps:
         return list(unsent.values())
 
     def _find(self, epoch_index: int) -> OpenEpoch:
-        """An epoch whose beginning was overwritten in the ring has steps, and no epoch is reported for it."""
+        """Steps of an epoch whose beginning was overwritten in the ring are kept, but no epoch is reported."""
         if epoch_index in self._left:
             self.open[epoch_index] = self._left.pop(epoch_index)
         if epoch_index not in self.open:
@@ -261,7 +261,7 @@ class LoaderSteps:
         epoch.pending = None
 
     def _break(self, epoch: OpenEpoch) -> None:
-        """The pending step ends unseen, and what comes next does not join on."""
+        """The pending step is dropped, and the next one begins a new stretch."""
         if epoch.pending is not None:
             self._add(epoch, epoch.pending, None)
             epoch.pending = None
@@ -276,7 +276,7 @@ class LoaderSteps:
         stretch.step_us.append(step_us)
 
     def _leave(self, epoch: OpenEpoch) -> None:
-        """Nobody saw it end, so it ended when it was last seen."""
+        """The epoch's end was not recorded, so its last record counts as its end."""
         del self.open[epoch.epoch_index]
         self._break(epoch)
         self._report(epoch, epoch.last_us, "broken_off")

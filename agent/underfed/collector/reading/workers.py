@@ -26,7 +26,7 @@ PSS_WORKERS = 2
 """Sampled of each loader: all workers do the same work, and a leak shows in the slope of any of them."""
 
 REMEMBERED_ITERATORS = 256
-"""Iterators whose epoch is remembered, in case one of their workers begins to record late."""
+"""Iterators whose epoch is kept, in case one of their workers records late."""
 
 BLAMED = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")
 """torch's error message in the training process when a worker is gone. It is often the reason that the run ended."""
@@ -92,7 +92,7 @@ class Workers:
         """Once a second: which workers run, and what each uses. ``is_training`` is called after one was found gone.
 
         A worker that is gone has died if the training goes on after that. Its last records may still be unread, so it
-        counts as dead only when it is found gone for the second time.
+        counts as died only once it is found gone a second time.
         """
         there = {ring: life for ring, life in self._lives.items() if life.end_us is None}
         self.living = {ring: usage for ring, life in there.items() if (usage := _usage_of(life)) is not None}

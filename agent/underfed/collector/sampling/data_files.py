@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 MOST = 1024
-"""Open files, and mapped ones, that are read: a process may have a hundred thousand."""
+"""Most open files, and most mapped ones, that are looked at: a process may have a hundred thousand."""
 
 MAPS_BYTES = 1 << 20
-"""So much of /proc/PID/maps is read: a process that imported torch has 150 KB there."""
+"""Bytes of /proc/PID/maps that are read: a process that imported torch has 150 KB there."""
 
 SYSTEM_PATHS = (
     *(
@@ -30,7 +30,7 @@ SYSTEM_PATHS = (
     ),
     *("/usr/local/bin/", "/usr/local/lib/", "/run/secrets/", "/run/nscd/", "/var/run/", "/var/cache/", "/var/lib/sss/"),
 )
-"""Where systems keep what is their own. Data sets do lie in /usr/src, /opt, /tmp and ~/.cache."""
+"""Directories of the system itself. Data sets do lie in /usr/src, /opt, /tmp and ~/.cache."""
 
 SHARED_MEMORY = "/dev/shm/"
 SHARED = ("torch_", "psm_", "sem.", "pym-", "cuda.", "nccl-", "underfed-")
@@ -52,7 +52,7 @@ def data_files(pid: int) -> set[str]:
 
 
 def readable_files(pid: int) -> Iterator[str]:
-    """Those that it can read, and standard input, output and error never: what is only written is no data set."""
+    """Files open for reading, without standard input, output and error: a file that is only written is no data set."""
     for link in islice(Path(f"/proc/{pid}/fd").iterdir(), MOST):
         try:
             if int(link.name) > 2 and link.lstat().st_mode & stat.S_IRUSR:
@@ -62,7 +62,7 @@ def readable_files(pid: int) -> Iterator[str]:
 
 
 def mapped_files(pid: int) -> list[str]:
-    """Those that no part of is executable."""
+    """Mapped files of which no part is executable."""
     with Path(f"/proc/{pid}/maps").open("rb") as file:
         lines = file.read(MAPS_BYTES).splitlines()
     found: dict[bytes, bool] = {}

@@ -36,7 +36,7 @@ class GpuSampler:
         self.gpus: list[Gpu] = []
         self.missing: str | None = None
         self.driver: str | None = None
-        """Its version, which is known also where every device is hidden."""
+        """The driver's version, which is known even if every device is hidden."""
         try:
             nvml.nvmlInit()
             self.driver = self._ask(lambda: _text(nvml.nvmlSystemGetDriverVersion()))
@@ -83,12 +83,12 @@ class GpuSampler:
             "util_fraction": self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100),
             "memory_used_bytes": self._ask(lambda: int(nvml.nvmlDeviceGetMemoryInfo(handle).used)),
             "power_w": self._ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000),
-            # Within a container NVML may list the host's pids, or none: then it is not known whose they are.
+            # In a container NVML may list the host's pids, or none: then their processes are not known.
             "own_process": bool(running & own) if running else None,
         }
 
     def _ask(self, question: Callable[[], Answer]) -> Answer | None:
-        """``None`` where this device or driver does not answer it."""
+        """NVML's answer; ``None`` where this device or driver does not support the query."""
         try:
             return question()
         except self._nvml.NVMLError:
@@ -96,7 +96,7 @@ class GpuSampler:
 
 
 def choose(gpus: list[Gpu], visible: str, order: str | None) -> tuple[list[Gpu], str | None]:
-    """Those named by ``CUDA_VISIBLE_DEVICES``, and why there are none.
+    """Devices named by ``CUDA_VISIBLE_DEVICES``, and why there are none.
 
     CUDA stops at the first entry that it does not know, and numbers devices by speed unless
     ``CUDA_DEVICE_ORDER=PCI_BUS_ID``, which is NVML's order (CUDA C++ Programming Guide, environment variables).
@@ -117,7 +117,7 @@ def choose(gpus: list[Gpu], visible: str, order: str | None) -> tuple[list[Gpu],
 
 
 def open_gpus(visible: str | None, order: str | None) -> GpuSampler:
-    """With the real NVML. It is imported here: the collector is the only process of ours that needs it."""
+    """A sampler with the real NVML, which is imported here: only the collector needs it."""
     import pynvml
 
     return GpuSampler(pynvml, visible, order)

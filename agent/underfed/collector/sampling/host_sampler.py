@@ -24,7 +24,7 @@ CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "ste
 NODES_WITH_MEMORY = Path("/sys/devices/system/node/has_memory")
 
 IDLE = ("idle", "iowait")
-"""A CPU that waits for storage is free for other work."""
+"""States of a CPU that is free for other work, also while it waits for storage."""
 
 
 def host_facts(pid: int, data_directory: Path) -> HostFacts:
@@ -53,7 +53,7 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
 
 
 def open_files_limit(pid: int = 0, is_hard: bool = False) -> int | None:
-    """How many files the process may have open, or to what it may raise that; 0 asks for the calling one."""
+    """How many files the process may have open, or to what it may raise that; 0: the calling process."""
     try:
         limit: int = psutil.Process(pid or None).rlimit(psutil.RLIMIT_NOFILE)[is_hard]
     except (AttributeError, psutil.Error):
@@ -96,7 +96,7 @@ class HostSampler:
         }
 
     def _busy_cores(self) -> float | None:
-        """Of the allowed CPUs, by anyone, since the last sample; the first has nothing to compare with."""
+        """Use of the allowed CPUs by all processes since the last sample; ``None`` for the first."""
         before, self._before = self._before, self._cpu_seconds()
         if not before:
             return None

@@ -10,7 +10,7 @@ from underfed.host import procfs
 from underfed.host.procfs import ProcessUsage
 
 SWAP_SAMPLES = 10
-"""Swapped memory is asked for once in so many samples: it changes slowly, and every worker must be asked."""
+"""Samples between two readings of swapped memory: it changes slowly, and every worker must be read."""
 
 LivingWorkers = Mapping[RingName, ProcessUsage]
 
@@ -55,7 +55,7 @@ class ProcessSampler:
         }
 
     def forget(self, ring: RingName) -> None:
-        """Nothing new will be seen of this worker: it has ended, and its ring is gone."""
+        """The worker has ended and its ring is gone, so it is sampled no more."""
         self._forgotten_cpu_us += self._workers_cpu_us.pop(ring, 0)
 
     def _see(self, cpu_us: Mapping[RingName, int]) -> None:

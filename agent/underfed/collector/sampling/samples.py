@@ -9,7 +9,7 @@ from contextlib import contextmanager
 Row = Mapping[str, int | float | bool | None]
 
 MEASURING_SHARE = 2000
-"""All costly measurements of a collector take at most one part in so many of a core: a twentieth of its 1 %."""
+"""All costly measurements of a collector take at most 1 / this of a core: a twentieth of its 1 %."""
 
 
 class Columns:
@@ -33,7 +33,7 @@ class Columns:
 
 
 class Pace:
-    """Of all costly measurements, for all ranks together: after a long one there is a long pause."""
+    """The pace of all costly measurements of all ranks: after a long one there is a long pause."""
 
     def __init__(self) -> None:
         self._due = 0.0
@@ -43,7 +43,7 @@ class Pace:
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """Around one. What counts is the CPU time of this thread, the kernel's part included."""
+        """Put it around one measurement. CPU time of this thread counts, the kernel's part included."""
         before = time.thread_time()
         try:
             yield

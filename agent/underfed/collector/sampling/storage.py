@@ -16,17 +16,17 @@ LONGEST_PAUSE_US = 60_000_000
 """A loader's files are read after 1, 2, 4 … seconds: where they lie is known early, and seldom changes."""
 
 FILES = 1024
-"""Different files that are counted of one loader."""
+"""Most different files that are counted of one loader."""
 
 MOUNTS = 32
-"""On which one loader's data may lie."""
+"""Most mounts that are reported for one loader."""
 
 HIDDEN = "its processes may not be inspected"
 
 
 @dataclass(slots=True)
 class Found:
-    """On one mount."""
+    """Files found on one mount."""
 
     location: Location
     example: str
@@ -39,9 +39,9 @@ class LoaderStorage:
     due_us: int = 0
     pause_us: int = FIRST_PAUSE_US
     turn: int = 0
-    """Which of its processes comes next."""
+    """Index of its process that is read next."""
     paths: Sequence[str] = ()
-    """Named by the data set, and located."""
+    """Paths named by the data set that were located."""
     found: dict[str, Found] = field(default_factory=dict)
     unsent: set[str] = field(default_factory=set)
     reason: str | None = None
@@ -56,7 +56,7 @@ class RankStorage:
     def sample_costly(
         self, at_us: int, readers: Mapping[int, Sequence[int]], paths: Mapping[int, Sequence[str]]
     ) -> bool:
-        """At one process of one loader that is due. ``readers``: by loader, the pids of those that read for it."""
+        """Look at one process of one loader that is due. ``readers``: by loader, pids of its reading processes."""
         for index, pids in readers.items():
             loader = self._loaders.setdefault(index, LoaderStorage())
             if at_us >= loader.due_us and (pids or loader.paths != paths.get(index, ())):
@@ -93,7 +93,7 @@ class RankStorage:
         if pids:
             pid = pids[loader.turn % len(pids)]
             loader.turn += 1
-            with suppress(FileNotFoundError, ProcessLookupError):  # gone: another process will show it
+            with suppress(FileNotFoundError, ProcessLookupError):  # the process is gone: another one will show them
                 _add_files_of(loader, pid)
 
 

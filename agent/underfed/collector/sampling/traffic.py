@@ -1,4 +1,4 @@
-"""What the host's disks and networks moved, in bytes since they were started, by anyone.
+"""Bytes that the host's disks and networks moved since they were started, for all processes.
 
 Disks are the machine's, also inside a container. Networks are those of the collector's own network namespace: in a
 container with one of its own, the container's. What bypasses the kernel's network (RDMA) is not counted.
@@ -44,14 +44,14 @@ class Traffic:
 
 
 def _disks(names: Iterable[str]) -> frozenset[str]:
-    """Whole and real ones: a volume, a RAID or a partition would count the bytes of the disks below it again."""
+    """Whole physical disks: a volume, a RAID or a partition would count the bytes of the disks below it again."""
     if not (SYS / "block").is_dir():
         return frozenset(names)
     return frozenset(name for name in names if (SYS / "block" / name / "device").exists())
 
 
 def _networks(names: Iterable[str]) -> frozenset[str]:
-    """Real ones: a bridge, a bond or a tunnel would count again. A container has none; then all but loopback."""
+    """Physical ones: a bridge, bond or tunnel would count bytes again. A container has none; then all but loopback."""
     outside = [name for name in names if name != "lo" and not name.startswith("lo0")]
     real = [name for name in outside if (SYS / "class/net" / name / "device").exists()]
     return frozenset(real or outside)
@@ -73,5 +73,5 @@ def _known(counters: Callable[[], Mapping[str, Any] | None]) -> Mapping[str, Any
 
 
 def _total(counters: list[Any], quantity: str) -> int | None:
-    """One that is gone takes its bytes with it: the sum falls, as after a restart."""
+    """The sum without devices that are gone: it then falls, as after a restart."""
     return sum(getattr(each, quantity) for each in counters) if counters else None

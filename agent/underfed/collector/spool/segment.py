@@ -26,14 +26,14 @@ MAGIC = b"UFS2"
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What is known of a kept window without opening it."""
+    """What is known of a stored window without decoding it."""
 
     stream: str
     """``RANK-INCARNATION``."""
     window_index: int
     previous_window_index: int | None
     resume: Mapping[str, Any]
-    """Where the next collector would go on, see ``resume``."""
+    """Where the next collector would continue, see ``resume``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Frame:
 
 
 def encode_frame(label: Label, body: bytes) -> bytes:
-    # Uncompressed it would be a quarter of what is kept.
+    # Uncompressed it would be a quarter of the segment.
     named = {each.name: getattr(label, each.name) for each in fields(label)}
     text = zlib.compress(json.dumps(named, separators=(",", ":")).encode(), 1)
     return HEAD.pack(MAGIC, len(text), len(body), zlib.crc32(body, zlib.crc32(text))) + text + body
@@ -75,12 +75,12 @@ def _read_frame(file: BinaryIO, segment: int) -> Frame | None:
 
 
 class Segment:
-    """Numbers say the order of segments, wherever they lie."""
+    """Numbers give the order of segments across directories."""
 
     __slots__ = ("_file", "home", "number", "size", "unsent")
 
     def __init__(self, home: SpoolDirectory, number: int) -> None:
-        """One that lies there; ``begin`` makes a new one."""
+        """A segment that exists; ``begin`` creates a new one."""
         self.home = home
         self.number = number
         self.unsent: Counter[str] = Counter()
@@ -94,10 +94,10 @@ class Segment:
 
     @classmethod
     def begin(cls, home: SpoolDirectory, number: int, stream: str, frame: bytes) -> Segment:
-        """A new one with this frame in it.
+        """Create a segment with this frame in it.
 
         Raises:
-            OSError: the home does not take it. Nothing is left there.
+            OSError: the directory does not take it. Nothing is left there.
         """
         segment = cls(home, number)
         make_private(home.directory)
@@ -110,7 +110,7 @@ class Segment:
         return segment
 
     def takes(self, size: int) -> bool:
-        """It is being written, has room below its bound, and nobody removed or renamed it."""
+        """Whether it is being written, has room below its bound, and was not removed or renamed."""
         if self._file is None or self.size + size > self.home.segment_bytes:
             return False
         try:
@@ -119,17 +119,17 @@ class Segment:
             return False
 
     def append(self, stream: str, frame: bytes) -> None:
-        """Write a frame to one that is being written.
+        """Append a frame to a segment that is being written.
 
         Raises:
             OSError: the disk does not take it. The segment is as it was.
         """
         if self._file is None:
-            raise ValueError(f"{self.path} is written no more")
+            raise ValueError(f"{self.path} is closed for writing")
         try:
             _write(self._file, frame)
         except OSError:
-            # Otherwise what is appended next would lie behind a torn frame.
+            # Otherwise the next frame would follow a torn one.
             self._file.truncate(self.size)
             self._file.seek(self.size)
             raise
@@ -142,10 +142,10 @@ class Segment:
             yield from read_segment(self.path, self.number, offset)
 
     def move(self, home: SpoolDirectory) -> None:
-        """To the directory that did not take it at first.
+        """Move it to the directory that did not take it at first.
 
         Raises:
-            OSError: that is still so. The segment is where it was.
+            OSError: the directory still does not take it. The segment is where it was.
         """
         fresh = home.path(self.number).with_suffix(".moving")
         try:
@@ -158,7 +158,7 @@ class Segment:
         self.home = home
 
     def close(self) -> None:
-        """It is written no more."""
+        """Close it for writing."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -170,6 +170,6 @@ class Segment:
 
 
 def _write(file: FileIO, content: bytes) -> None:
-    """All of it; a full disk may take a part, and one that is nearly full is left to others."""
+    """Write all of it; a full disk may take a part, and the rest of a nearly full one is left to others."""
     if not leaves_room(file.fileno(), len(content)) or file.write(content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -22,7 +22,7 @@ NEVER = (400, 413, 415)
 its own that pass: only with the service's own code they count."""
 
 LOGGED_FAILURES = 20
-"""Our own, or of the disk that the spool lies on; later ones are like them."""
+"""Most errors, of ours or of the spool's disk, that are logged; later ones are like them."""
 
 PEEK_S = 5.0
 
@@ -43,9 +43,9 @@ class Sender:
         self._logged = 0
         self._last = Reply(None)
         self._next_indexes: dict[str, int] = {}
-        """Streams in which a window that the service waits for is gone from here."""
+        """Streams in which a window that the service waits for is no longer in the spool."""
         self._rejected: dict[str, int] = {}
-        """The newest window of each stream that the service refused for ever."""
+        """The newest window of each stream that the service rejected for good."""
         self._wanted: set[str] = set()
         self._longest_delay_s = LONGEST_DELAY_S
         self._wake = threading.Event()
@@ -53,12 +53,12 @@ class Sender:
 
     @property
     def is_failing(self) -> bool:
-        """The last attempt failed."""
+        """Whether the last attempt failed."""
         return self._failures > 0
 
     @property
     def reason(self) -> str:
-        """Of the last failure."""
+        """Why the last attempt failed."""
         return self._last.reason
 
     def take_wanted(self) -> set[str]:
@@ -79,12 +79,12 @@ class Sender:
                 self._wake.clear()
 
     def hurry(self) -> None:
-        """The end is near: try now, and then about once a second."""
+        """The collector will end soon: try now, and then about once a second."""
         self._longest_delay_s = HURRIED_DELAY_S
         self._wake.set()
 
     def delay_s(self) -> float:
-        """Before the next attempt: what the service asked for, else doubling, and never in step with others."""
+        """Delay before the next attempt: what the service asked for, else doubling, with jitter."""
         if self._last.retry_after_s is not None:
             return min(self._longest_delay_s, self._last.retry_after_s) + random.uniform(0, FIRST_DELAY_S)
         longest = min(self._longest_delay_s, FIRST_DELAY_S * 2 ** min(self._failures - 1, 16))
@@ -112,7 +112,7 @@ class Sender:
 
     def _act(self, frame: Frame, reply: Reply) -> Outcome:
         stream = frame.label.stream
-        # Without the index a proxy answered, or the service's answer is incomplete: a repetition costs one post.
+        # Without the index the answer is a proxy's or incomplete: sending the window again costs one post.
         if reply.status == 200 and reply.next_window_index is not None:
             self._next_indexes.pop(stream, None)
             self._spool.acknowledge(frame)

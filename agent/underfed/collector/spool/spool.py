@@ -41,7 +41,7 @@ class Spool:
         segment, offset = progress.get("position", (0, 0))
         self._position: tuple[int, int] = segment, offset
         self.dropped: Counter[str] = Counter(progress.get("dropped"))
-        """Windows of each stream that were not kept, pushed out unsent by the bound, or gone with their files."""
+        """Windows of each stream that no disk took, that the bound removed unsent, or whose files are gone."""
         self._holes: set[str] = set()
         self.rejected: Counter[str] = Counter(progress.get("rejected"))
         self.resume: dict[str, Mapping[str, Any]] = dict(progress.get("resume", {}))
@@ -57,7 +57,7 @@ class Spool:
             return sum(segment.unsent.total() for segment in self._segments)
 
     def append(self, label: Label, body: bytes) -> bool:
-        """Keep a window; oldest segments go when the bound is reached. ``False``: no directory takes it."""
+        """Store a window; the oldest segments are removed at the bound. ``False``: no directory takes it."""
         frame = encode_frame(label, body)
         with self._changed:
             if not any(self._append_to(home, label.stream, frame) for home in self._homes):
@@ -93,12 +93,12 @@ class Spool:
             self._changed.notify_all()
 
     def acknowledge(self, frame: Frame) -> None:
-        """The service has it: it is forgotten, and everything before it."""
+        """The service has the window: drop it and everything before it."""
         with self._changed:
             self._move_on(frame)
 
     def reject(self, frame: Frame) -> None:
-        """The service will never take it: keep it in ``rejected/``, count it, and go on to the next one."""
+        """The service rejected the window for good: put it into ``rejected/``, count it, and go on to the next one."""
         with self._changed:
             self.rejected[frame.label.stream] += 1
             with suppress(OSError):
@@ -106,7 +106,7 @@ class Spool:
             self._move_on(frame)
 
     def go_back(self, stream: str, window_index: int) -> bool:
-        """Read again from this window, if it still is here. ``False``: it is gone."""
+        """Read again from this window on. ``False``: it is no longer in the spool."""
         with self._changed:
             before = (0, 0)
             for frame in self._frames(before):
@@ -120,7 +120,7 @@ class Spool:
             return False
 
     def close(self, is_over: bool = False) -> None:
-        """Of a run that is over and sent, nothing is kept but rejected windows."""
+        """Close the spool. Of a run that has ended and was sent only rejected windows are kept."""
         with self._changed:
             for segment in self._segments:
                 segment.close()
@@ -154,7 +154,7 @@ class Spool:
         return True
 
     def _move_to_disk(self) -> None:
-        """The disk takes windows: what lies in memory goes there too."""
+        """The disk takes windows again: move those in memory there."""
         home = self._homes[0]
         for segment in [segment for segment in self._segments if segment.home is not home]:
             self._make_room(home, segment.size)
@@ -162,7 +162,7 @@ class Spool:
                 segment.move(home)
 
     def _make_room(self, home: SpoolDirectory, size: int) -> None:
-        """The bound holds for each directory, and the oldest windows in it go."""
+        """Remove the oldest windows of a directory at its bound."""
         here = [segment for segment in self._segments if segment.home is home]
         ranks = len({stream.partition("-")[0] for stream in self.resume}) if home is self._homes[0] else 1
         while here and sum(segment.size for segment in here) + size > home.bound_bytes * max(1, ranks):
@@ -190,7 +190,7 @@ class Spool:
                 yield from segment.frames(offset if segment.number == number else 0)
 
     def _count_unsent(self) -> None:
-        """All that is unsent: how much it is, and where its streams stand."""
+        """Count all unsent windows, and read how far their streams have come."""
         for segment in self._segments:
             segment.unsent.clear()
         by_number = {segment.number: segment for segment in self._segments}
@@ -199,12 +199,12 @@ class Spool:
             self.resume[frame.label.stream] = frame.label.resume
 
     def _remove_unreadable(self) -> None:
-        """What was counted and cannot be read any more: its file was removed or cut off."""
+        """Drop windows that were counted and cannot be read: their file was removed or truncated."""
         for segment in [segment for segment in self._segments if segment.unsent.total()]:
             self._remove(segment)
 
     def _remove(self, segment: Segment) -> None:
-        """What is still unsent in it is lost."""
+        """Remove a segment; unsent windows in it are lost."""
         self._segments.remove(segment)
         self._drop(+segment.unsent)
         segment.remove()
@@ -221,7 +221,7 @@ class Spool:
             path.unlink()
 
     def _read_progress(self) -> Mapping[str, Any]:
-        """The fallback directory has it only where the disk did not take it."""
+        """The file is in the fallback directory only where the disk did not take it."""
         for home in reversed(self._homes):
             try:
                 progress: Mapping[str, Any] = json.loads((home.directory / PROGRESS).read_text())
@@ -231,7 +231,7 @@ class Spool:
         return {}
 
     def _write_progress(self) -> None:
-        """To the first directory that takes it. Where none does, the next process sends again what the service has."""
+        """Write it to the first directory that takes it. Where none does, the next process sends some windows again."""
         progress = json.dumps(
             {
                 "position": self._position,

@@ -1,4 +1,4 @@
-"""Where the windows of a run on this host are kept: a directory of segments with a bound, and what it may not take."""
+"""Where the windows of a run on this host are stored: a directory of segments, with a bound and a reserve."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BOUND_BYTES = 512 << 20
 """For each rank: 48 hours of steps of 20 ms with four workers, a window of 2.5 KB each second, and a fifth more."""
 
 FALLBACK_BYTES = 8 << 20
-"""Beside the rings, in memory, while the disk takes nothing: most of an hour is kept then, not days."""
+"""Bound of the fallback in memory, beside the rings: it holds most of an hour, not days."""
 
 SPARED_FRACTION = 0.05
 SPARED_BYTES = 1 << 30
-"""So much of a disk, or a twentieth of a small one, is never taken: the training's own checkpoints need it more."""
+"""Bytes, or a twentieth of a small disk, that are always left free: the training's checkpoints need them more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class SpoolDirectory:
         return self.directory / f"{number:08}.segment"
 
     def numbers(self) -> list[int]:
-        """Of the segments that lie here."""
+        """Numbers of the segments in it."""
         return sorted(int(path.stem) for path in self.directory.glob("*.segment") if path.stem.isdecimal())
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 TIMEOUT_S = 10.0
-"""For connecting, and for the whole answer, also where it comes byte by byte."""
+"""Time limit for connecting, and for the whole answer, also where it comes byte by byte."""
 
 PATH = "/api/v1/ingest"
 REPLY_BYTES = 64 << 10
@@ -29,7 +29,7 @@ class Reply:
     retry_after_s: float | None = None
     reason: str = ""
     code: str | None = None
-    """Of the error, where the service itself names one: a proxy's answer has none."""
+    """Error code of the service; a proxy's answer has none."""
 
 
 class Transport(Protocol):
@@ -38,7 +38,7 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """The standard library's client: nothing enters a training environment for this. One thread uses it."""
+    """The standard library's client: training environments need no other package. One thread uses it."""
 
     def __init__(self, url: str, token: str | None, timeout_s: float = TIMEOUT_S) -> None:
         parts = urlsplit(url)
@@ -59,7 +59,7 @@ class HttpTransport:
             except TimeoutError:
                 raise
             except (OSError, http.client.HTTPException):
-                # A service closes a connection that was idle for long; only a request on it shows that.
+                # The service closes idle connections, which only the next request shows.
                 if not was_open:
                     raise
                 return self._post(body)
@@ -87,7 +87,7 @@ class HttpTransport:
 
 
 class _BoundedReads(io.RawIOBase):
-    """Reads of a socket that together take no longer than its timeout, which begins anew with each byte otherwise."""
+    """Reads of a socket that together take no longer than its timeout, which otherwise restarts with each byte."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected

@@ -1,8 +1,8 @@
-"""CUDA as a source of events, and ROCm, which answers to the same names: found where it is in use, never started.
+"""CUDA as a source of events, or ROCm, which has the same names: used where it is in use, never initialised.
 
 Without CUDA in use nothing of it is called but ``is_initialized()``. Even ``is_available()`` loads the driver, and
-after that a forked child cannot use the device; recording on a device that has no context would make one, of
-hundreds of megabytes, on a GPU that another rank may own.
+after that a forked child cannot use the device; recording on a device without a context would create one, of hundreds
+of megabytes, on a GPU that another rank may own.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CudaEvents:
     def event(self) -> Any:
         return immortal(self._cuda.Event(enable_timing=True))
 
-    # For the prefetcher, which is asked to use the device.
+    # For the prefetcher, which the user asked to use the device.
 
     def side_stream(self) -> Any:
         return self._cuda.Stream(self.device)
@@ -88,7 +88,7 @@ def why_not(torch: Any) -> str | None:
 
 
 def why_no_cuda(torch: Any) -> str:
-    """Told from how this torch was built, as asking for devices would load their drivers."""
+    """By how this torch was built: asking for devices would load their drivers."""
     if torch.version.cuda is not None or torch.version.hip is not None:
         return NOT_IN_USE
     if torch.backends.mps.is_built():
@@ -127,8 +127,8 @@ def is_main_thread() -> bool:
 
 
 def immortal(event: Any) -> Any:
-    """Never freed. In a forked child, such as a worker, that would call the driver, whose locks may be held there for
-    ever."""
+    """Make it never freed: in a forked child, such as a worker, that would call the driver, whose locks may be held
+    there for ever."""
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(event))

@@ -3,7 +3,7 @@
 Event A goes into the consumer's stream when ``next()`` is entered, B when it is left. With D the moment that stream
 runs dry, A completes at max(entered, D) and B at max(left, D), so B - A is the device's idle time within the wait: 0
 where work enqueued before outlasts it, however long the wait was. That is the least an input costs; the wait itself
-is the most. Nothing here waits for the device, nothing starts one, and nothing is raised.
+is the most. Nothing here waits for the device, initialises one, or raises.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.trainer.device import cuda
 
 PAIRS = 64
-"""Steps whose events the device has not reached yet. Training hosts run ahead by a few; one further ahead than this
-is not timed until the device comes after."""
+"""Most steps whose events the device has not reached yet. Training hosts run ahead by a few; steps beyond this are not
+timed until the device catches up."""
 
 SAMPLED = 17
-"""A step that cannot have blocked, as its batch lay ready, is timed so seldom. Not every 16th: a loop that logs or
+"""One in so many steps that cannot have blocked, as the batch was ready, is timed. Not every 16th: a loop that logs or
 synchronises every 2ⁿ steps would then be timed in these steps alone, or never."""
 
 QUERIES = 2
-"""One a step, and one more to catch up. Each takes about a microsecond."""
+"""Most queries per step: one, and one more to catch up. Each takes about a microsecond."""
 
 REASON_LENGTH = 200
-"""CUDA's messages go on with advice on debugging."""
+"""Length of a reason: CUDA's messages continue with debugging advice."""
 
 HEAD = ring_format.head(ring_format.DEVICE, 0)
 NS_PER_MS = 1_000_000
 
 
 class Event(Protocol):
-    """A mark in a stream, completed when the device gets there; ``torch.cuda.Event`` is one."""
+    """A mark in a stream, completed when the device reaches it; ``torch.cuda.Event`` is one."""
 
     def record(self, stream: Any) -> None: ...
 
     def query(self) -> bool:
-        """Whether the device has got there."""
+        """Whether the device has reached it."""
 
     def wait(self, stream: Any) -> None:
-        """Let what comes later in ``stream`` wait until the device has got there. The host goes on."""
+        """Let later work in ``stream`` wait until the device has reached it. The host does not wait."""
 
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds from this mark to a later one, both completed."""
@@ -59,7 +59,7 @@ class Stream(Protocol):
 
 
 class EventSource(Protocol):
-    """What the clock needs of a device. No method may wait for it or start it."""
+    """What the clock needs of a device. No method may wait for it or initialise it."""
 
     @property
     def default(self) -> Stream:
@@ -99,7 +99,7 @@ def new_span(source: EventSource, stream: Stream) -> Span:
 
 
 class DeviceClock:
-    """One loader's. Writes a DEVICE record for each step that ``left()`` announced, a few steps later.
+    """Clock of one loader. Writes a DEVICE record for each step that ``left()`` announced, a few steps later.
 
     Used by one thread. A step that is not timed costs 0.2 µs, a timed one two recordings, one or two queries of
     streams, and later two queries of events. The clocks of one device share its events.
@@ -112,9 +112,9 @@ class DeviceClock:
         self._source = source
         self._open: Span | None = None
         self._pending: deque[Span] = deque()
-        """Left, and not seen complete. The oldest first."""
+        """Spans that were left and not seen complete, the oldest first."""
         self._finished: Span | None = None
-        """Complete but for the work of its step, which ends where the next step's span begins."""
+        """A span complete except for the work of its step, which ends where the next step's span begins."""
         self._step = -1
         self.dropped = 0
         """Steps that were to be timed while no pair was free."""
@@ -157,7 +157,7 @@ class DeviceClock:
         return False
 
     def poll(self) -> None:
-        """Write records of the steps that the device has finished since."""
+        """Write records of the steps that the device has finished meanwhile."""
         if not self._pending and self._finished is None:
             return
         try:
@@ -174,7 +174,7 @@ class DeviceClock:
             self.dropped += 1
             return None
         current = stream = source.stream()
-        # Asked before A is recorded: A itself takes the device some microseconds, and would look like work.
+        # Queried before A is recorded: A itself takes the device some microseconds, and would look like work.
         was_busy = stream is not source.default and not source.default.query()
         if was_busy:
             stream = source.default  # next() runs within a prefetcher's own stream; the model works in this one
@@ -206,7 +206,7 @@ class DeviceClock:
         self._free.append(finished)
 
     def _stop(self, error: Exception) -> None:
-        """An error of the device stays with it, and reaches the user at a call of his own. Here it ends the clock."""
+        """An error of the device persists and reaches the user at a call of the program. Here it ends the clock."""
         self.errors += 1
         self.reason = reason_of(error)
         if self._finished is not None:
@@ -218,7 +218,7 @@ class DeviceClock:
 
 
 def work_between(span: Span, follower: Span | None) -> int:
-    """What the device took for the step of ``span``, with any gap that a slow host left in it."""
+    """The device's time for the step of ``span``, including any gap that a slow host left in it."""
     if follower is None or follower.step != span.step + 1 or follower.stream is not span.stream:
         return NOT_MEASURED
     return nanoseconds(span.b, follower.a) if follower.was_busy else NOT_MEASURED
@@ -246,7 +246,7 @@ def open_device_clock(ring: RingWriter) -> DeviceClock | None:
         source = cuda.source_of(torch, device) if device is not None else None
         return DeviceClock(ring, source) if source is not None and source.may_be_used() else None
     except Exception:
-        return None  # the device has failed since it was asked: the next call says so
+        return None  # the device has failed meanwhile: the next call reports it
 
 
 def device_reason() -> str | None:

@@ -1,4 +1,4 @@
-"""What the loaded PyTorch computes with: read from what is there already, never starting a device for it."""
+"""The libraries that the loaded PyTorch computes with, read without initialising a device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_versions(facts: RunFacts, torch: Any) -> RunFacts:
 
 
 def cudnn_version(torch: Any) -> tuple[str | None, str | None]:
-    """Of the library that this process has, or why it is not asked.
+    """Version of the library in this process, or why it is not read.
 
     ``torch.backends.cudnn.version()`` compares it with that of the build too, and raises only to the first who asks:
     the number is taken where that one takes it.

@@ -15,7 +15,7 @@ from typing import Any
 from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 FRAMES = 24
-"""Between such a consumer and the construction of the iterator there are a handful."""
+"""Frames searched: between such a consumer and the construction of the iterator there are a handful."""
 
 ACCELERATE = "accelerate.data_loader"
 LIGHTNING = ("lightning.pytorch.loops.fetchers", "pytorch_lightning.loops.fetchers")
@@ -41,8 +41,8 @@ def why_no_steps(loader: Any) -> str | None:
 
 
 def _consumer(loader: Any) -> Any:
-    """The object in whose ``__iter__`` this very loader is iterated: one further out iterates another loader,
-    inside which this one is nested."""
+    """The object in whose ``__iter__`` this loader itself is iterated: one further out iterates another loader, which
+    contains this one."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(FRAMES):
         if frame is None:

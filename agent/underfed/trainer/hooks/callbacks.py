@@ -57,7 +57,7 @@ class Callbacks:
         session, before = self.give_session(iterator, loader), planned.plan
         if session is None and before is None:
             return None
-        # A sampler may itself iterate another loader: its workers are not this loader's.
+        # A sampler may itself iterate another loader, whose workers are not this loader's.
         planned.plan = session.worker_plan() if session is not None else None
         return session, before
 
@@ -84,13 +84,13 @@ class Callbacks:
         return session
 
     def adopt(self, iterator: Any, loader: Any) -> None:
-        """Record an iterator that was there before its loader was watched."""
+        """Record an iterator that was created before its loader was watched."""
         session = self.give_session(iterator, loader)
         if session is not None:
             session.constructed(iterator, self.sees_arrivals, NOT_MEASURED)
 
     def forget(self) -> None:
-        """Live iterators are recorded no more."""
+        """Stop recording live iterators."""
         for iterator in list(self.recorded):
             iterator.__dict__.pop(KEY, None)
             for part in (getattr(iterator, name, None) for name in ("_worker_result_queue", "_dataset_fetcher")):

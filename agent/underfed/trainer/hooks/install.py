@@ -1,4 +1,4 @@
-"""The changes to torch's DataLoader: installed as far as this torch has what they change, and undone."""
+"""The changes to torch's DataLoader: installed where this torch has what they change, and undone."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Replaced:
     replacement: Any
 
     def undo(self) -> None:
-        """Not where someone has put theirs on top of ours: ours below it passes through."""
+        """Not where another replacement wraps ours, which then only passes calls on."""
         if vars(self.owner).get(self.name) is self.replacement:
             setattr(self.owner, self.name, self.original)
 
@@ -143,7 +143,7 @@ class Hooks:
         return {**self.not_measured, **({} if is_known else dict.fromkeys(STEP_FACTS, foreign))}
 
     def adopt(self, loader: Any) -> bool:
-        """Record the iterators that the loader keeps already, from now on. Whether it has some with workers."""
+        """Record the iterators that the loader has already, from now on. Returns whether one has workers."""
         if not self.is_installed:
             return False
         kept = [each for each in vars(loader).values() if isinstance(each, _torch("_BaseDataLoaderIter"))]
@@ -162,7 +162,7 @@ class Hooks:
         self.forget()
 
     def forget(self) -> None:
-        """Live iterators are recorded no more."""
+        """Stop recording live iterators."""
         self._callbacks.forget()
 
     def keep_worker_loop(self) -> None:
@@ -210,7 +210,7 @@ def seams_of(kind: type, changes_loaders: bool) -> Iterator[tuple[str, Around | 
 
 
 def is_free_threaded() -> bool:
-    """Whether this Python was built so, even if its interpreter lock is on for the time being."""
+    """Whether this Python is a free-threaded build, even if its interpreter lock is enabled."""
     return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 

@@ -36,7 +36,7 @@ def stand_in(iterable: Any, open_session: OpenPlain) -> Any:
     if hasattr(kind, "__next__"):
         special["__next__"] = _next
         same = getattr(getattr(kind, "next", None), "__code__", None)
-        if same is not None and same.co_argcount == 1:  # DALI's iterators can also be asked so
+        if same is not None and same.co_argcount == 1:  # DALI's iterators have a ``next()`` of their own
             special["next"] = _next
     derived = type(kind.__name__, (StandIn,), {**special, "__slots__": (), "__doc__": kind.__doc__})
     return derived(iterable, open_session)
@@ -80,7 +80,7 @@ class StandIn:
         return dir(_iterable(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process gets the original: it does not train."""
+        """Another process, which does not train, gets the original."""
         return _original, (_iterable(self),)
 
 

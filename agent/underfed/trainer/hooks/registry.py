@@ -12,14 +12,14 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 WATCHED_LOADERS = 32
-"""In one run: 8 MB of rings. A loader that a program creates again replaces the one before."""
+"""Most loaders of a run: 8 MB of rings. A loader that a program creates again replaces the one before."""
 
 Make = Callable[[int, str], WatchedLoader]
 """Called with a loader's number and name."""
 
 Job = tuple[str | None, str, str]
-"""What a loader is for: the name that the user chose, else the line that watched it and what it loads. Loaders with an
-equal one continue each other."""
+"""What a loader is for: the name that the user chose, else the line that watched it and what it loads. Loaders with
+equal ones continue each other."""
 
 
 @dataclass(slots=True)
@@ -29,15 +29,15 @@ class Entry:
     dataset: weakref.ref[Any] | None
     collate_id: int
     loaders: dict[int, weakref.ref[Any]]
-    """By their identity: the one that was watched last, and those before it that are still there."""
+    """Loaders by identity: the one watched last, and earlier ones that still exist."""
     iterators: int
-    """That the loaders before it had."""
+    """Iterators that earlier loaders had."""
     copies: dict[int, weakref.ref[Any]] = field(default_factory=dict)
-    """Which a framework created from the one watched last."""
+    """Loaders that a framework created from the one watched last."""
 
     @property
     def was_iterated(self) -> bool:
-        """The one watched last itself."""
+        """Whether the loader watched last was iterated itself."""
         return not self.copies and self.watched.iterators > self.iterators
 
     def has(self, loader: Any) -> bool:
@@ -57,8 +57,8 @@ class Registry:
         self._lock = threading.Lock()
 
     def find(self, loader: Any) -> WatchedLoader | None:
-        """Also for a loader that a framework created from a watched one which itself was not iterated. Called when the
-        loader is about to be iterated.
+        """The entry of a loader, also of one that a framework created from a watched one which itself was not iterated.
+        Called when the loader is about to be iterated.
 
         Lightning and Accelerate do so to put in a sampler of theirs, or to skip what an earlier run has seen: same data
         set, same collate function.
@@ -67,7 +67,7 @@ class Registry:
         if entry is None or not entry.has(loader):
             return self._adopt(loader) if self._entries else None
         if id(loader) in entry.loaders:
-            entry.copies = {}  # those created from it were for something else, or are no longer used
+            entry.copies = {}  # copies of it were for something else, or are no longer used
         return entry.watched
 
     def watch(self, loader: Any, name: str | None, site: str, make: Make) -> WatchedLoader | None:
@@ -125,7 +125,7 @@ class Registry:
 
 
 def make_entry(job: Job, loader: Any, watched: WatchedLoader, earlier: Mapping[int, weakref.ref[Any]]) -> Entry:
-    """A data set that cannot be held weakly, such as a plain list, is not known again."""
+    """A data set that cannot be held weakly, such as a plain list, is not recognised again."""
     attributes = attributes_of(loader)
     try:
         dataset = weakref.ref(attributes["dataset"])

@@ -1,6 +1,6 @@
 """What runs where torch's ``next()`` begins and ends: two clock reads and one record a step, for watched loaders only.
 
-Written out: every further call here would cost more than a clock read.
+Inlined: every further call here would cost more than a clock read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OpenRequest = tuple[Session, int, int]
 
 @dataclass(slots=True, eq=False)
 class Requests:
-    """The object whose methods are spliced into ``__next__``. None raises, but for a replay that is over."""
+    """The object whose methods are spliced into ``__next__``. None raises, except at the end of a replay."""
 
     replay: Replay | None
 
@@ -41,7 +41,7 @@ class Requests:
         try:
             if session.is_inspected:
                 if not session.is_constructed:
-                    # Within the construction torchdata asks for batches, to skip those of before its checkpoint.
+                    # During construction torchdata requests batches, to skip those before its checkpoint.
                     return None
                 # Read here, and not in a method of the session: what runs in few steps only is slow when it does.
                 session.began_ns = now_ns()

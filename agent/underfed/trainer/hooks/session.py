@@ -20,17 +20,17 @@ from underfed.trainer.loading.probe import BatchUsage, Probe, write_batch, write
 from underfed.trainer.loading.worker import WorkerPlan
 
 STEP_CAPACITY = 4096
-"""256 KB a loader: a second of steps of 250 µs, where the collector drains four times a second."""
+"""Records in a step ring, 256 KB: a second of steps of 250 µs, and the collector drains four times a second."""
 
 KEPT_ITERATORS = 4
-"""Rings of workers of older iterators are removed, drained or not: files stay bounded without a collector."""
+"""Rings of workers of older iterators are removed, drained or not: files are bounded without a collector."""
 
 EARLY_STEPS = 32
 """A loader's first steps are all measured closely, so that a short run has evidence too."""
 
 MEASURING_SHARE = 500
-"""Later at most one part in so many of the training's time goes into measuring how batches are loaded. One batch
-takes from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
+"""Later measuring how batches are loaded takes at most 1 / this of the training's time. One batch takes
+from 13 µs in a tight loop to 120 µs where 100 ms of computing have emptied the caches in between."""
 
 SAMPLED_OVERHEAD = 61
 """Of the steps that are not measured closely, in every 61st our own time on the training thread is measured. A prime
@@ -65,7 +65,7 @@ def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
 
 
 def stop_recording(iterator: Any, where: str, error: Exception) -> None:
-    """This iterator is recorded no more; the training goes on."""
+    """Stop recording this iterator; the training goes on."""
     session: Session | None = iterator.__dict__.pop(KEY, None)
     if session is not None:
         session.loader.guard.failed(where, error)
@@ -80,7 +80,7 @@ class Session:
     iterator: int
     """Its number among the loader's iterators."""
     fetches_ahead: bool
-    """Its consumer asks for the batch after the one that it hands out."""
+    """Its consumer requests the batch after the one that it hands out."""
     pass_index: int = -1
     epoch: int = 0
     step_head: int = 0
@@ -96,7 +96,7 @@ class Session:
     is_probing: bool = False
     """How this step's batch is loaded is being measured. Only without workers."""
     due_ns: int = NEVER_NS
-    """From then on another batch may be measured."""
+    """When the next batch may be measured."""
     began_ns: int = 0
     sampler_ns: int = 0
     """Sampler time that is in no record yet."""
@@ -114,7 +114,7 @@ class Session:
     mask: int = field(init=False)
     pack: Callable[..., None] = field(init=False)
     next_number: Callable[[], int] = field(init=False)
-    """These four are the ring's, for the one place where a call of ``write`` would cost too much."""
+    """The next four are the ring's, for the one place where a call of ``write`` would cost too much."""
 
     def __post_init__(self) -> None:
         ring = self.ring
@@ -133,7 +133,7 @@ class Session:
         self.device = self.loader.device_clock()
 
     def constructed(self, iterator: Any, sees_arrivals: bool, constructed_ns: int) -> None:
-        """The iterator is complete and its workers are started. ``NOT_MEASURED``: it was before its loader was
+        """The iterator is complete and its workers are started. ``NOT_MEASURED``: that was before its loader was
         watched, and its next request is a first step."""
         self._read(iterator, sees_arrivals)
         self._write_epoch(constructed_ns)
@@ -200,7 +200,7 @@ class Session:
         self.is_inspected, self.is_probing = True, False
         self.sampler_ns = min(self.sampler_ns, 0)
         if not is_over and self.qsize is not None:
-            # A failed batch arrived and was not handed out: count again what waits.
+            # A failed batch arrived and was not handed out: recount the waiting ones.
             self.arrived = _arrived(iterator)
 
     def ended(self, is_over: bool, entered_ns: int, left_ns: int) -> None:
@@ -233,12 +233,12 @@ class Session:
         write_batch_detail(self.ring, self.epoch, index, usage, collate.samples, own_ns)
         if self.loader.steps >= EARLY_STEPS:
             pause_ns = own_ns * MEASURING_SHARE
-            # A batch that takes as long to load pays for measuring the next: then each is measured.
+            # Where a batch takes that long to load, each is measured.
             self.is_inspected = pause_ns <= left_ns - entered_ns
             self.due_ns = 0 if self.is_inspected else left_ns + pause_ns
 
     def _read(self, iterator: Any, sees_arrivals: bool) -> None:
-        """What the complete iterator has: a fetcher of its own, or queues and workers."""
+        """Read what the complete iterator has: a fetcher of its own, or queues and workers."""
         self.is_constructed = True
         if iterator._num_workers > 0:
             self._read_queues(iterator, sees_arrivals)
@@ -266,6 +266,6 @@ class Session:
 
 
 def _arrived(iterator: Any) -> int:
-    """Batches of this pass that reached the training process: handed out, or come early and waiting."""
+    """Batches of this pass that reached the training process: handed out, or early and waiting."""
     handed_out: int = iterator._num_yielded
     return handed_out + sum(len(task) == 2 for task in iterator._task_info.values())

@@ -39,7 +39,7 @@ class WatchedLoader:
     iterators: int = 0
     shape_is_known: bool = False
     is_prefetched: bool = False
-    """By ``underfed.prefetch``."""
+    """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
 
@@ -49,7 +49,7 @@ class WatchedLoader:
         write_facts(run_files.loader_facts_file(self.directory, self.index), facts)
 
     def lacks(self, reasons: Mapping[str, str | None]) -> None:
-        """These facts are not measured, for these reasons; ``None``: they are now."""
+        """Report why these facts are not measured; ``None``: they are now."""
         if self.facts is None:
             return
         merged = {**self.facts.not_measured, **reasons}
@@ -64,11 +64,11 @@ class WatchedLoader:
             self.report(now)
 
     def ensure_collector(self) -> None:
-        """Start another one where this run's was killed; checks at most once a second."""
+        """Start another collector where this run's was killed; checks at most once a second."""
         ensure_collector(self.directory.parent, self.guard)
 
     def device_clock(self) -> DeviceClock | None:
-        """Once the loader's device is in use; until then, and after an error of the device, the reason is reported."""
+        """The loader's device clock, once its device is in use; until then, or after an error, reports why not."""
         reason = device_reason() if self.clock is None else self.clock.reason
         no_copies = NOT_PREFETCHED if reason is None and not self.is_prefetched else reason
         self.lacks({**dict.fromkeys(DEVICE_FACTS, reason), **dict.fromkeys(COPY_FACTS, no_copies)})

@@ -64,7 +64,7 @@ def end(token: Token | None, batch: Batch) -> Batch:
 
 
 def splice_fetchers() -> list[Spliced]:
-    """Empty where this torch's fetchers are not as we know them."""
+    """Empty where this torch's fetchers have another form."""
     import sys
 
     from torch.utils.data._utils import fetch

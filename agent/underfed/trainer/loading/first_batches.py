@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FIRST_BATCHES = 64
-"""Of each worker: enough to see it, and the rest of the run costs nothing."""
+"""Batches of each worker: enough to see repeats, and the rest of the run costs nothing."""
 
 LEAVES, VISITED = 4, 64
 """Tensors, texts or numbers that are read of a batch, and objects that are visited to find them."""
@@ -33,7 +33,7 @@ to 60 µs, 150 µs where nothing of it is in a cache (0.1 to 40 MB, on 2 cores o
 
 @dataclass(slots=True, eq=False)
 class FirstBatches:
-    """What a worker puts into its queue, before it is pickled, until ``FIRST_BATCHES`` were seen."""
+    """Records what a worker puts into its queue, before it is pickled, until ``FIRST_BATCHES`` were seen."""
 
     ring: RingWriter
     worker: int
@@ -102,7 +102,7 @@ def content_of(item: Any) -> Iterable[bytes] | None:
 
 
 def tensor_pieces(tensor: Tensor) -> Iterable[bytes] | None:
-    """Of a dense one in memory; ``None`` for any other."""
+    """Pieces of a dense tensor in memory; ``None`` for any other."""
     import torch
 
     is_dense = tensor.layout is torch.strided and not tensor.is_nested
@@ -112,7 +112,7 @@ def tensor_pieces(tensor: Tensor) -> Iterable[bytes] | None:
 
 
 def pieces(address: int, size: int) -> list[bytes]:
-    """Copies of the memory there: all of it where it is little."""
+    """Copies of parts of the memory there, or of all if it is little."""
     if size <= PIECES * PIECE_BYTES:
         return [ctypes.string_at(address, size)]
     last = size - PIECE_BYTES

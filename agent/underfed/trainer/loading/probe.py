@@ -25,9 +25,9 @@ class BatchUsage(NamedTuple):
 
 
 class Probe:
-    """Measures the stretch between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux).
+    """Measures the time between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux).
 
-    Holds two file descriptors as long as it lives. What /proc does not say is ``NOT_MEASURED``.
+    Holds two file descriptors as long as it lives. What /proc does not have is ``NOT_MEASURED``.
     """
 
     __slots__ = ("_at_begin", "_io", "_own_bytes", "_schedstat", "_thread")
@@ -42,7 +42,7 @@ class Probe:
     def begin(self) -> None:
         thread = threading.get_native_id()
         if thread != self._thread:
-            # The file stays bound to the thread that opened it.
+            # The open file belongs to the thread that opened it.
             _close(self._schedstat)
             self._schedstat, self._thread = _open("/proc/thread-self/schedstat"), thread
         runqueue = self._runqueue_ns()
@@ -50,7 +50,7 @@ class Probe:
         self._at_begin = (time.thread_time_ns(), runqueue, time.process_time_ns(), asked, read)
 
     def end(self) -> BatchUsage:
-        """In the reverse order, so that our own reading of /proc stays outside, but for the one of ``io``."""
+        """In the reverse order, so that our own readings of /proc stay outside, except that of ``io``."""
         process_cpu, cpu = time.process_time_ns(), time.thread_time_ns()
         own_bytes = self._own_bytes
         asked, read = self._bytes()

@@ -36,13 +36,12 @@ CAPACITY = 512
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """Where the workers of one iterator record, and with how many threads they shall load: all that crosses the
-    process boundary."""
+    """Where the workers of one iterator record, and how many threads they use: all that is sent to them."""
 
     rings: str
     failures: str
     threads: int | None = None
-    """``None``: as the program has it."""
+    """``None``: the program's own number."""
 
 
 class _Planned(threading.local):
@@ -91,7 +90,7 @@ class SpawnedEntry:
 def run_worker(
     loop: Loop, names: Sequence[str], plan: WorkerPlan | None, arguments: tuple[Any, ...], named: Mapping[str, Any]
 ) -> None:
-    """Run ``loop`` as torch meant it, with its queues timed where there is a plan."""
+    """Run torch's ``loop``, with its queues timed where there is a plan."""
     bound = {**dict(zip(names, arguments, strict=False)), **named}
     ring = None
     if plan is not None and all(name in bound for name in ARGUMENTS):
@@ -144,7 +143,7 @@ class BatchTimer:
             awaited.timer = self.collate  # torch's loop creates a new fetcher for each pass
 
     def loaded(self, item: Any) -> bool:
-        """Whether this was a batch."""
+        """Returns whether this was a batch."""
         if not self.is_loading:
             return False
         ended_ns = now_ns()
@@ -204,7 +203,7 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
     def timed_put(item: Any, *arguments: Any, **named: Any) -> None:
         try:
             is_batch = timer.loaded(item)
-            # What comes again in another pass was not given twice.
+            # Batches of another pass are not repeats.
             if first_batches is not None and is_batch and not timer.pass_index:
                 first_batches.record(item[1])
         except Exception as error:

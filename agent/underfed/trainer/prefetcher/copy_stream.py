@@ -1,6 +1,6 @@
 """A stream beside the consumer's, in which batches are copied to the device, and what the copies took.
 
-Streams are kept and used again, one pass at a time: memory that the device's allocator gave to one stream is no use to
+Streams are reused, by one pass at a time: the device's allocator does not reuse memory of one stream in
 another, so a new stream for each epoch would need the memory of another batch each time.
 """
 
@@ -126,13 +126,13 @@ class CopyStream:
             self._free.append(transfer)
 
     def _wait_for_consumer(self, tensors: list[Any]) -> None:
-        """In the copy stream, where the consumer's stream has produced the tensors or may still use memory unseen."""
+        """Let the copy stream wait where the consumer's stream produced the tensors or may still use their memory."""
         if self._is_cautious or any(tensor.device.type != "cpu" for tensor in tensors):
             self.stream.wait_stream(self.streams.stream())
 
 
 def copy_times(transfer: Transfer) -> tuple[int, int]:
-    """Of the wait for the copy stream, the end is the transform's and the rest the copy's."""
+    """The last part of the wait for the copy stream is the transform's, the rest the copy's."""
     copy_ns = nanoseconds(transfer.begun, transfer.copied)
     waited_ns = nanoseconds(transfer.reached, transfer.passed)
     return copy_ns, min(copy_ns, max(0, waited_ns - nanoseconds(transfer.copied, transfer.done)))
@@ -142,7 +142,7 @@ _free_streams: dict[Any, list[CopyStream]] = {}
 
 
 def take_stream(streams: Streams) -> CopyStream:
-    """A copy stream that nobody uses, or a new one."""
+    """A copy stream that no pass uses, or a new one."""
     free = _free_streams.setdefault(streams, [])
     try:
         return free.pop()

@@ -1,4 +1,4 @@
-"""One pass over a loader: the batch that is asked for, and the next one on its way while that is used."""
+"""One pass over a loader: the requested batch, and the next one being copied while the first is used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pass:
         self._transform = transform
         self._is_ready = readiness(iterator)
         self._fetched: deque[Transfer | Exception] = deque()
-        """At most two: the one that is asked for, and the one after it."""
+        """At most two: the requested batch and the one after it."""
         self._steps = PrefetchedSteps(iterator)
         self._copies: CopyStream | None = take_stream(streams)
 
@@ -59,7 +59,7 @@ class Pass:
         try:
             copies.settle()
         except Exception:
-            return  # a device that has failed: its stream is not used again
+            return  # the device has failed: its stream is not reused
         return_stream(copies)
 
     def __del__(self) -> None:
@@ -67,7 +67,7 @@ class Pass:
             self.close()
 
     def _first(self, copies: CopyStream) -> Transfer:
-        """The batch that is asked for, with the next one fetched too where that takes no waiting.
+        """The requested batch, with the next one fetched too where that takes no waiting.
 
         It stays in ``_fetched``, so that a Ctrl-C while the next one is fetched does not lose it.
         """
@@ -80,7 +80,7 @@ class Pass:
             try:
                 raise first
             finally:
-                del first  # or it would keep this frame, and the frame it
+                del first  # or the error would hold this frame, and the frame the error
         if len(self._fetched) == 1 and (self._is_ready is None or self._is_ready()):
             self._fetched.append(self._fetch_ahead(copies))
         return first

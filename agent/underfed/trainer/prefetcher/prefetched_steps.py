@@ -1,6 +1,6 @@
 """Records the steps of a prefetched loader: they begin with its consumer's requests, not with ours.
 
-The loader's own iterator still records what it alone knows: when each batch came and how it was loaded.
+The loader's own iterator still records when each batch came and how it was loaded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def take_over(iterator: Any) -> Session | None:
 
 
 class PrefetchedSteps:
-    """Of one pass. Does nothing where the loader is not watched, and raises nothing."""
+    """Steps of one pass. Does nothing where the loader is not watched, and raises nothing."""
 
     def __init__(self, iterator: Any) -> None:
         self._iterator: Any = iterator
@@ -86,7 +86,7 @@ class PrefetchedSteps:
             self._stop_recording("end of prefetched epoch", failure)
 
     def report(self) -> Report | None:
-        """What to call with the copy times of the batch that this request is given."""
+        """The function to call with the copy times of the batch that this request gets."""
         session = self._session
         if session is None:
             return None
@@ -94,7 +94,7 @@ class PrefetchedSteps:
         return partial(session.ring.write, head, step)
 
     def close(self) -> None:
-        """The iterator records its steps itself again, if someone else continues it."""
+        """Let the iterator record its own steps again, in case it is iterated further."""
         session, self._session = self._session, None
         iterator, self._iterator = self._iterator, None
         if session is None:

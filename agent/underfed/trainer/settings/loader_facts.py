@@ -16,7 +16,7 @@ from underfed.exchange.facts import LoaderFacts
 from underfed.trainer.settings.loader_parts import attributes_of
 
 NESTED_DATASETS = 4
-"""``Subset(Subset(…))``: so deep a data set's transforms are looked for."""
+"""Depth of ``Subset(Subset(…))`` to which a data set's transforms are looked for."""
 
 LISTED_TRANSFORMS = 32
 NAME_LENGTH, REASON_LENGTH = 100, 200
@@ -70,7 +70,7 @@ def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> Loade
 
 
 def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
-    """Of what is no DataLoader: its type stands where the data set's would."""
+    """Facts of an iterable that is no DataLoader: its type stands for the data set's."""
     kind = type(iterable).__name__
     return LoaderFacts(name, {}, watched_at, dataset_type=kind, not_measured=dict(not_measured))
 
@@ -136,13 +136,13 @@ def _start_method(loader: Any) -> str | None:
 
 
 def _sharing_strategy() -> dict[str, Value]:
-    """How tensors of workers are handed over, which is one for all loaders."""
+    """How workers hand over tensors, which is the same for all loaders."""
     module = sys.modules.get("torch.multiprocessing")
     return {"sharing_strategy": module.get_sharing_strategy()} if module is not None else {}
 
 
 def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | None]:
-    """As ``shards_itself``; a reason why it is not known goes to ``reasons``."""
+    """As ``shards_itself``; the reason why it is not known is added to ``reasons``."""
     from underfed.trainer.settings.sharding import shards_itself
 
     try:
@@ -181,7 +181,7 @@ def _sampler_type(loader: Any) -> str | None:
 
 
 def _transforms(dataset: Any) -> list[str] | None:
-    """Class names of what torchvision's convention calls transforms; ``None`` where a data set has none there.
+    """Class names of what torchvision's convention calls transforms; ``None`` where a data set has none.
 
     Only instance dictionaries are read: a ``__getattr__`` of the user's would be user code.
     """

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 NESTED_SAMPLERS = 4
-"""A shard of a batch sampler of a distributed sampler of a sampler: so deep frameworks go."""
+"""Depth to which frameworks nest samplers: a shard of a batch sampler of a distributed sampler of a sampler."""
 
 
 def attributes_of(thing: Any) -> Mapping[str, Any]:
-    """Its own ones. An adapter or a stand-in would answer ``getattr`` for the loader inside it."""
+    """An object's own attributes. An adapter or a stand-in would answer ``getattr`` for the loader inside it."""
     try:
         attributes = object.__getattribute__(thing, "__dict__")
     except AttributeError:

@@ -25,7 +25,7 @@ NOT_YET = "no training loader was iterated"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of each setting at one loader."""
+    """What is applied and refused of the settings at one loader."""
 
     accepted: dict[str, Value] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Overrides:
         self.applied: dict[str, Value] = {}
         self.refused: dict[str, str] = dict.fromkeys(settings, NOT_YET)
         self.changed: Callable[[], None] | None = None
-        """Called when ``applied`` or ``refused`` are another than before."""
+        """Called when ``applied`` or ``refused`` have changed."""
         self._settings = dict(settings)
         self._say = say
         self._said: set[str] = set()
@@ -48,7 +48,7 @@ class Overrides:
         self._settled: dict[int, tuple[weakref.ref[Any], Decision | None]] = {}
 
     def before_iter(self, loader: Any) -> None:
-        """Once for each loader, before its first iterator; what comes later finds it as it is. Raises nothing."""
+        """Apply the settings once to each loader, before its first iterator. Raises nothing."""
         settled = self._settled.get(id(loader))
         is_known = settled is not None and settled[0]() is loader
         if settled is not None and is_known and settled[1] is not None:
@@ -101,19 +101,19 @@ class Overrides:
 
 
 def read_overrides(environ: Mapping[str, str], say: Say) -> Overrides | None:
-    """From the launcher, which validated them; ``None`` without ``--set`` and ``--apply``."""
+    """The launcher's options, which it validated; ``None`` without ``--set`` and ``--apply``."""
     words = environ.get(launch.SET)
     return Overrides(parse_settings(words.split(",")), first_rank_only(environ, say)) if words else None
 
 
 def decide(loader: Any, settings: Mapping[str, Value], *, was_iterated: bool) -> Decision:
-    """For a loader that is trained from. Changes nothing."""
+    """Decide for a loader that is trained from. Changes nothing."""
     kept = why_kept(loader, was_iterated=was_iterated)
     if kept is not None:
         return Decision(refused=dict.fromkeys(settings, kept))
     decision = Decision()
     workers = loader.num_workers
-    # The number of workers first: the others depend on what became of it.
+    # The number of workers first, since other settings depend on it.
     for name in sorted(settings, key=NAMES.index):
         value = settings[name]
         why = why_refused(loader, name, value, workers)
@@ -135,7 +135,7 @@ def with_workers(loader: Any, attributes: Mapping[str, Value]) -> dict[str, Valu
 
 
 def without_workers(loader: Any) -> dict[str, Value]:
-    """A start method without anything to start would be refused where a framework creates the loader again."""
+    """A start method without workers would be refused where a framework creates the loader again."""
     contexts = [name for name in vars(loader) if name.endswith("__multiprocessing_context")]
     return {"prefetch_factor": None, "persistent_workers": False, **dict.fromkeys(contexts)}
 

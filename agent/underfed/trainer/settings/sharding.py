@@ -13,10 +13,10 @@ ASKS = "get_worker_info"
 Hugging Face's datasets all call it, in a stage, a helper or under another name."""
 
 FOREIGN = frozenset({"torch", "numpy", "builtins", *sys.stdlib_module_names})
-"""Their code is not searched: it does not know this data set."""
+"""Packages whose code is not searched: it does not know this data set."""
 
 VISITED = 400
-"""At most so many objects: a data set that can reach more is not understood from its code."""
+"""Most objects that are searched: a data set that reaches more is not analysed."""
 
 
 def why_unsharded(loader: Any, workers: int) -> str | None:
@@ -82,7 +82,7 @@ def asks(code: CodeType) -> bool:
 
 
 def code_of(dataset: Any) -> Iterator[CodeType]:
-    """Of the data set's class, of what it holds, and of the functions and classes that this code names."""
+    """Code of the data set's class, of what it holds, and of the functions and classes that this code names."""
     waiting: list[Any] = [dataset]
     seen: set[int] = set()
     while waiting and len(seen) < VISITED:

@@ -1,4 +1,4 @@
-"""Which of a program's loaders it trains from: ``--set`` and ``--replay`` are for those alone."""
+"""Which loaders a program trains from: ``--set`` and ``--replay`` apply to those only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 IN_ORDER = ("SequentialSampler", "_InfiniteConstantSampler", "range")
-"""The second is what torch gives every iterable data set: its order is the data set's own affair."""
+"""The second is what torch gives every iterable data set: its order is decided by the data set."""
 
 
 class TrainingLoaders:
@@ -45,7 +45,7 @@ class TrainingLoaders:
 
 
 def goes_in_order(loader: Any) -> bool:
-    """Distributed samplers say so themselves."""
+    """Whether its order is sequential, which distributed samplers say themselves."""
     return any(
         type(sampler).__name__ in IN_ORDER or attributes_of(sampler).get("shuffle") is False
         for sampler in samplers_of(loader)

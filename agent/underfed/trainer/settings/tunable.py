@@ -1,4 +1,4 @@
-"""The settings of a loader that can be set from outside: what they are called, what they may be, what goes together."""
+"""The settings of a loader that can be set from outside: names, values, and which go together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WHOLE: Mapping[str, tuple[int, int]] = {
     "prefetch_factor": (1, 1024),
     "threads_per_worker": (1, 1024),
 }
-"""Smallest and largest. The largest is a typing error's: each worker is a process."""
+"""Smallest and largest. A larger number is taken for a typing error: each worker is a process."""
 
 SWITCHES = ("persistent_workers", "pin_memory", "in_order")
 NAMES = ("num_workers", "prefetch_factor", *SWITCHES, "threads_per_worker")

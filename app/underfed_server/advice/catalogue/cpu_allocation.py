@@ -41,13 +41,13 @@ def consider(case: Case) -> Offer | None:
 
 
 def _needed_cores(case: Case) -> int | None:
-    """To load a batch and to train on one in the time of a step without its wait; others use as many as now."""
+    """Cores to load a batch and to train on one in the time of a step without its wait; others use as many as now."""
     needed, own = case.cpu_us, case.rank.step_us - case.rank.data_wait_us
     return math.ceil(needed / own + (measures.other_cores(case.rank.process) or 0.0)) if needed and own > 0 else None
 
 
 def _is_quota(host: HostShare) -> bool:
-    """The cgroup's share of time is what bounds; else it is the set of cores that the process may run on."""
+    """Whether the limit is the CPU quota of the cgroup; else it is the affinity."""
     return host.quota_cores is not None and host.quota_cores < (host.allowed_cpus or host.cpu_count or math.inf)
 
 

@@ -44,7 +44,7 @@ def consider(case: Case) -> Offer:
 
 
 def sampler_us(rank: RankFacts) -> Column:
-    """Of each step's wait; in an epoch's first step with what the sampler does as the epoch begins."""
+    """Sampler time within each step's wait; in an epoch's first step also that at the epoch's beginning."""
     steps = rank.steps
     begun = np.where(epoch_starts(steps), of_its_epoch(rank, "sampler_us"), 0.0)
     is_known = any(epoch.sampler_us is not None for epoch in rank.epochs)

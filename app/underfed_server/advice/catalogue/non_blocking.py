@@ -23,7 +23,7 @@ def consider(case: Case) -> Offer | None:
         why="Batches are page-locked, so the training process can launch the step while a batch is being copied.",
         risk=(
             "Only from the host to the device: in the other direction, .to('cpu', non_blocking=True) returns memory "
-            "that is not filled yet. Do not write to a batch while it may still be being copied."
+            "that is not filled yet. Do not write to a batch before its copy has ended."
         ),
         diff=DIFF,
         evidence=copy_evidence(case),

@@ -18,7 +18,7 @@ from underfed_server.model import Evidence, Refusal
 
 MANY_TENSORS = 1_000
 TINY_BYTES = 64 << 10
-"""In a batch, so many so small: each is page-locked by a call of its own, which costs more than it saves."""
+"""With so many tensors of this mean size in a batch, a call to page-lock each costs more than it saves."""
 
 
 def consider(case: Case) -> Offer | Refusal | None:

@@ -59,7 +59,7 @@ def _wanted_setting(case: Case) -> SimulatedSetting:
 
 
 def _has_room(case: Case, setting: SimulatedSetting) -> bool:
-    """More than it has in flight now: by what is free. What it has now: by what there is."""
+    """More batches in flight than now have to fit into what is free; as many as now, into the whole."""
     total, batch = case.facts.host.shm_total_bytes, case.loader.batch_bytes or 0
     if in_flight(setting) > in_flight(case.recorded):
         return fits_in_shm(case, setting)

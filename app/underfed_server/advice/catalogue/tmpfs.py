@@ -23,7 +23,7 @@ MEMORY_FRACTION = 0.8
 """Of the memory that is left, what the data set may fill: the rest is for workers that grow, and the page cache."""
 
 LEAST_READ_BYTES = 64 << 10
-"""For one batch, from which a loader reads its data from files: less are the pipes that its indices come by."""
+"""Bytes a batch from which a loader reads its data from files: less is read from the pipes that bring the indices."""
 
 
 def consider(case: Case) -> Offer | Refusal | None:
@@ -42,7 +42,7 @@ def consider(case: Case) -> Offer | Refusal | None:
         why=f"Loading waits for reads{where}, and the data set fits into memory.",
         risk=(
             "The copy takes its memory until it is unmounted, counts against a container's limit, and is gone after a "
-            "restart. Making it reads the data set once."
+            "restart. Copying reads the data set once."
         ),
         diff=_diff(case, _mount_gib(size)),
         evidence=_evidence(case),
@@ -52,7 +52,7 @@ def consider(case: Case) -> Offer | Refusal | None:
 
 
 def _why_not(case: Case) -> str | None:
-    """``None``: it would help and it fits, or nothing is known of where reads end."""
+    """``None``: it would help and it fits, or it is not known whether reads reach storage."""
     place = _main_place(case)
     if place is not None and place.kind == "memory":
         return f"The data set is in memory already: {place.mount} is {place.file_system or 'a memory file system'}."
@@ -146,7 +146,7 @@ def _dataset_bytes(case: Case) -> int | None:
 
 
 def _bytes_of_a_batch(case: Case) -> float | None:
-    """As asked for; mapped files are not asked for by a call, so of them what was read from storage."""
+    """As requested by read calls; memory-mapped files make none, so for them as read from storage."""
     asked, read = (measures.mean(part) for part in (case.rank.batches.asked_bytes, case.rank.batches.read_bytes))
     known = [size for size in (asked, read) if size]
     return max(known) if known else None

@@ -15,11 +15,11 @@ BY_NAME_TENSOR_US = 70.0
 """Opening a tensor's file by its name instead of a handshake (own study: 24 tensors in 2.5 instead of 11.1 ms)."""
 
 FEW = 8
-"""Batches that did without storage from which it is seen what they wait for otherwise."""
+"""Fewest batches without reads from storage that show what else loading waits for."""
 
 
 def changed(workload: Workload, rank: RankFacts, setting: SimulatedSetting) -> Workload:
-    """The same run with faster reads or another way of sharing, where ``setting`` has them.
+    """The same run with faster reads or another sharing strategy, where ``setting`` has them.
 
     Raises:
         PredictionError: what the change takes away was not measured.
@@ -41,7 +41,7 @@ def _mapped(workload: Workload, blocked_share: float) -> Workload:
 def _without_storage(rank: RankFacts) -> float:
     """Share of the blocked time that is left when no read waits: that of batches which reached no storage.
 
-    Where none did without, all of it is the storage's: nothing else was seen.
+    Where every batch reached storage, all blocked time counts as storage's.
     """
     batches = rank.batches
     known = np.isfinite(batches.read_bytes) & np.isfinite(batches.blocked_us)

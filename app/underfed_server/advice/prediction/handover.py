@@ -36,15 +36,15 @@ UNCALIBRATED = HandoverCosts(
 """Own study: torch 2.13, file_descriptor sharing, two virtual cores of an EPYC."""
 
 INTERRUPTED_US = 3_000.0
-"""More, of a worker that computes: between none (its libraries release the interpreter) and three turns of 5 ms."""
+"""Added while the worker computes: between none (its libraries release the interpreter) and three turns of 5 ms."""
 
 FEW = 8
-"""Requests of a kind from which their wait is taken as seen."""
+"""Fewest requests of a kind whose median wait is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedMemory:
-    """Of one batch, in microseconds of CPU."""
+    """CPU time that the shared memory of one batch costs, in microseconds."""
 
     write_us: float
     """In the worker: new pages are faulted in and filled."""
@@ -99,7 +99,7 @@ def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Hand
 
 
 def usual_handover(loader: LoaderFacts, costs: HandoverCosts) -> tuple[Handover, SharedMemory]:
-    """Of a batch of this loader's size, where no worker was seen."""
+    """The hand-over of a batch of this loader's size, for a run in which no worker was seen."""
     tensors, megabytes = loader.batch_tensors or 2, (loader.batch_bytes or 0) / 1e6
     wait_us = costs.receive_wait_us + tensors * costs.tensor_wait_us
     handover = Handover(
@@ -116,7 +116,7 @@ def usual_handover(loader: LoaderFacts, costs: HandoverCosts) -> tuple[Handover,
 
 
 def interrupted_us(rank: RankFacts) -> float:
-    """Beside a worker that computes a part of its load, how much longer receiving takes on average."""
+    """How much longer receiving takes on average while the worker computes the next load."""
     load, cpu = float(np.nansum(rank.batches.load_us)), float(np.nansum(rank.batches.cpu_us))
     return INTERRUPTED_US * (min(1.0, cpu / load) if load > 0 else 1.0)
 
@@ -171,7 +171,7 @@ def _mean_of(waits: Column) -> float | None:
 
 
 def _feed_us(rank: RankFacts, usual: Handover) -> float:
-    """CPU of the worker's other threads, a batch: they hand over, and answer handshakes."""
+    """CPU time per batch of the worker's other threads, which hand over and answer handshakes."""
     beside = rank.batches.process_cpu_us - rank.batches.cpu_us
     beside = beside[np.isfinite(beside)]
     return max(0.0, float(np.median(beside))) if len(beside) >= FEW else usual.feed_us

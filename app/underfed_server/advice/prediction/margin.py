@@ -15,24 +15,24 @@ from underfed_server.facts.record import LoaderFacts, RankFacts
 ALWAYS = 0.03
 OF_CPU = 0.20
 """Where the loop waits for loading that computes: the same CPU work takes longer or shorter from one run to the next,
-by what else shares the cores, their caches and their clock. Of the share that loading computes."""
+by what else shares the cores, their caches and their clock. Multiplied by the CPU share of loading."""
 EXPOSED = 2.0
-"""Of it, by how much of a step is waited for, at either setting: from half a step on, all."""
+"""``OF_CPU`` grows with the share of a step that is waited for, and counts in full from half a step on."""
 CONTENDED = 0.06
 """Where the setting asks for nearly all usable cores: the scheduler does not share them as evenly as a model does."""
 UNSEEN = 0.08
 """From a run without workers to one with, or back: handing over was not seen, and a process that loads without a pause
 keeps its core and its caches, where one that also trains does not."""
 SHARED_MB = 0.006
-"""A megabyte of a batch, where workers write it to shared memory: new pages cost what the machine makes of them."""
+"""For each megabyte of a batch that workers write to shared memory: machines differ in what new pages cost."""
 
 NEARLY_ALL = 0.75
-"""Of the usable cores, on average: then more tasks than cores are ready at a time every now and then."""
+"""Share of the usable cores in use on average from which at times more tasks than cores are ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """``own_error``: of the simulated recorded setting against the run; ``batch_mb``: what one batch is in memory."""
+    """``own_error``: of simulating the recorded setting, as a logarithm; ``batch_mb``: size of one batch in memory."""
 
     own_error: float
     batch_mb: float

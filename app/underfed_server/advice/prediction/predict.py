@@ -20,7 +20,7 @@ UNKNOWN = Outcome(0.0, 0.0)
 """Until the recorded setting was simulated."""
 
 BLOCKS = 8
-"""Blocks of consecutive steps left out in turn, to see how much the figure hangs on a part of the run."""
+"""Blocks of consecutive steps left out in turn, to see how much the figure depends on a part of the run."""
 
 
 HANDOVER_SPAN = (0.5, 1.8)
@@ -29,7 +29,7 @@ HANDOVER_SPAN = (0.5, 1.8)
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Of one setting against the recorded one."""
+    """One setting compared with the recorded one."""
 
     setting: SimulatedSetting
     speedup: float
@@ -89,7 +89,7 @@ class Predictor:
         return self._outcome(reading, reading.setting).step_us / self._outcome(reading, setting).step_us
 
     def _outcome(self, workload: Workload, setting: SimulatedSetting) -> Outcome:
-        """Of the mean step, the beginnings of epochs included."""
+        """Of the mean step, starts of epochs included."""
         inputs = changed(workload, self.rank, setting).inputs(setting)
         steady, start_us = simulate(inputs, setting), self.epochs.a_step_us(setting)
         return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)

@@ -261,7 +261,7 @@ class _Workers:
             early.add(index)
 
     def _send(self) -> None:
-        """To the worker whose turn it is; out of order, to the next one that has not its full share."""
+        """To the worker whose turn it is; out of order, to the next one with fewer than its full share outstanding."""
         count, share = self.setting.num_workers, self.setting.prefetch_factor
         worker = self.turn % count
         while not self.setting.in_order and self.given[worker] >= share:

@@ -19,7 +19,7 @@ RESUME_WORKER_US = 1_500.0
 """Sending kept workers the start of another epoch, and waiting for their answers: once, and for each (own study)."""
 
 FEWEST_EPOCHS = 3
-"""Beginnings among the judged steps from which more epochs are expected."""
+"""Epochs that begin within the judged steps from which more are expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Epochs:
 
     steps: float | None
     start_us: float
-    """Beside the steady step that the first one also is: of the recorded setting."""
+    """What an epoch's first step takes beyond a usual one, at the recorded setting."""
     first_load_us: float
-    """Of it, the load that every beginning waits for."""
+    """The part of it that is the first load, for which every epoch waits."""
     recorded: SimulatedSetting
 
     def a_step_us(self, setting: SimulatedSetting) -> float:

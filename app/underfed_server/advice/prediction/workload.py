@@ -149,7 +149,7 @@ def _helpers_us(rank: RankFacts) -> float:
 
 
 FEEDING_US = 5_000.0
-"""More CPU than handing a batch over takes, but for batches of hundreds of tensors."""
+"""More CPU than handing a batch over takes, except for batches of hundreds of tensors."""
 
 
 def _works(rank: RankFacts, loader: LoaderFacts, handover: Handover) -> tuple[Work, ...]:

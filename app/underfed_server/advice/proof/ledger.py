@@ -21,7 +21,7 @@ class Pairing:
     advice: Advice
     paces: Paces
     also_changed: tuple[str, ...] = ()
-    """What differs besides: with it the runs cannot be compared."""
+    """What differs besides the advice: if anything does, the runs cannot be compared."""
 
 
 def compare(later: RunFacts, pairing: Pairing) -> LedgerEntry:

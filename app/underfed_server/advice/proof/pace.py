@@ -20,7 +20,7 @@ T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36)
 """Two-sided 95 % of Student's t with 1 … 7 degrees of freedom: one less than there are blocks."""
 
 Blocks = list[Places]
-"""Places of steps, block by block."""
+"""Indices of steps, block by block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def paces_of(facts: RunFacts) -> Paces:
 
 
 def step_blocks(steps: StepRows) -> Blocks | None:
-    """Of steps within epochs: the first of an epoch holds its start, and is left out. ``None``: there are too few."""
+    """Blocks of steps within epochs: an epoch's first step holds its start and is left out. ``None``: too few."""
     within = np.flatnonzero(~epoch_starts(steps))
     return np.array_split(within, BLOCKS) if len(within) >= 2 * BLOCKS else None
 
@@ -75,7 +75,7 @@ def pace(steps: StepRows, blocks: Blocks) -> Pace:
 
 
 def standard_error(means: Column) -> float:
-    """Of the mean of block ``means``."""
+    """Standard error of the mean of block ``means``."""
     return float(np.std(means, ddof=1)) / math.sqrt(len(means))
 
 
@@ -89,7 +89,7 @@ def comparable(earlier: Paces, later: Paces, *, by_epochs_only: bool) -> tuple[P
 
 
 def speedup(earlier: Pace, later: Pace) -> tuple[float, float, float]:
-    """Ratio of the mean steps with its 95 % interval. How far a repeated run would stray is not in it."""
+    """Ratio of the mean steps with its 95 % interval. It does not cover how far a repeated run would differ."""
     spread = math.hypot(earlier.error_us / earlier.step_us, later.error_us / later.step_us)
     reach = t_95(earlier, later) * spread
     ratio = earlier.step_us / later.step_us

@@ -17,7 +17,7 @@ Sign = Callable[[Traits, Traits], bool]
 """Of the earlier and the later run: shows that a change came between them."""
 
 HALF = 0.5
-"""What a change of code must at least have taken away to be seen by its effect: noise and luck do not halve it."""
+"""A change of code is seen by its effect if it at least halved what it acts on: noise does not."""
 
 NAMES: Mapping[str, str] = {
     "dataset_type": "the data set",
@@ -28,11 +28,11 @@ NAMES: Mapping[str, str] = {
     "cpu_model": "the processor",
     "gpu_name": "the GPU",
 }
-"""Of the traits besides settings that two runs must have in common to be compared."""
+"""Labels of the traits besides settings that two runs must have in common to be compared."""
 
 
 def traits_of(facts: RunFacts, machine: Traits, *, has_straggler: bool) -> Traits:
-    """Of the judged loader. ``machine``: those of what the run ran on, which its facts do not have."""
+    """Traits of the judged loader. ``machine``: those of the host that the facts do not contain."""
     loader, host = facts.loader, facts.host
     settings = {**facts.overrides, **loader.settings} if loader else {}
     return {

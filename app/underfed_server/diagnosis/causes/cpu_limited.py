@@ -12,15 +12,15 @@ from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
 
 THROTTLED_FRACTION = 0.10
-"""Share of time that the control group was stopped at its CPU quota, from which the quota is full though its use,
-averaged over a second, is below it."""
+"""Share of time that the control group was throttled from which its quota is full, though use averaged over a second is
+below the quota."""
 
 
 def find(examined: Examination) -> Found | None:
     rank, host, loads = examined.rank, examined.facts.host, examined.loads
     if examined.loader is None or loads.cpu is None or not _are_cores_full(examined):
         return None
-    # What more workers would give back is not the CPU's fault, nor is what loading waits for on its own.
+    # The CPU is not charged with what more workers would recover, nor with what loading is blocked on.
     share = 1 - measures.recoverable_share(rank, host, examined.wait.loading)
     share *= min(1.0, loads.cpu + (loads.runqueue or 0.0))
     throttled = measures.throttled_fraction(rank, host)
@@ -32,7 +32,7 @@ def find(examined: Examination) -> Found | None:
             evidence.usable_cores(host),
             evidence.cpu_share(loads.cpu),
             evidence.runqueue_share(loads.runqueue),
-            Evidence(what="Stopped at the CPU quota, of the time", value=throttled, unit="fraction"),
+            Evidence(what="Throttled at the CPU quota, of the time", value=throttled, unit="fraction"),
             evidence.load_cpu(rank),
         ],
     )

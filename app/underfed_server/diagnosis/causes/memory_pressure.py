@@ -60,7 +60,7 @@ class Room:
 
 
 def find(examined: Examination) -> Found | None:
-    """By the most pressing of what was measured."""
+    """Reports the most pressing of what was found."""
     sentence = _failure(examined) or (_shortage(examined) if examined.bound == "data" else None)
     if sentence is None:
         return None
@@ -68,7 +68,7 @@ def find(examined: Examination) -> Found | None:
 
 
 def _failure(examined: Examination) -> str | None:
-    """One that came, or will come."""
+    """The sentence on a failure that has happened or is forecast."""
     rank = examined.rank
     near, soon = _nearly_full(examined), first_to_fill(rank, examined.facts.host)
     if died_workers(rank) and (near is not None or _is_short_now(examined)):
@@ -81,7 +81,7 @@ def _failure(examined: Examination) -> str | None:
 
 
 def _shortage(examined: Examination) -> str | None:
-    """One that loading waits for."""
+    """The sentence on a shortage that slows loading or is near."""
     near = _nearly_full(examined)
     if _is_short_now(examined):
         return "Memory is short: the host swaps, and loading waits for pages."
@@ -96,7 +96,7 @@ def _nearly_full(examined: Examination) -> Room | None:
 
 
 def _is_short_now(examined: Examination) -> bool:
-    """Tasks wait for memory, or swap in use grows. Swap that was filled long ago and rests does not slow anything."""
+    """Tasks wait for memory, or swap in use grows. Swap that was filled long ago and is not used slows nothing."""
     stall = memory_stall(examined.rank)
     return (stall is not None and stall >= STALL_FRACTION) or swap_growth_per_hour(examined.rank) is not None
 

@@ -8,7 +8,7 @@ from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Signal
 
 HANDOVER_US = 1_000.0
-"""What a batch costs at least to come from a worker: loads that are shorter are not worth one. Own study: receiving
+"""The least that receiving a batch from a worker costs: shorter loads are not worth a worker. Own study: receiving
 a ready batch takes 1.5–6 ms on a busy machine, 0.45 ms of it for each tensor."""
 
 

@@ -14,7 +14,7 @@ def find(examined: Examination) -> Found | None:
     settings = loader.settings if loader else {}
     begun, keeps = epochs_begun(rank), settings.get("persistent_workers")
     if not keeps:
-        # With workers kept there would still be a queue to fill; where they are, that is all there is.
+        # Keeping the workers does not save filling the queue, which therefore counts only where they are kept.
         cost *= 1 - lasting_share(rank, loader)
     if not begun:
         return None

@@ -28,7 +28,7 @@ class ColumnPart(msgspec.Struct, frozen=True, array_like=True):
     name: str
     kind: str
     width: int
-    """Bytes a value."""
+    """Bytes per value."""
     size: int
     """Bytes compressed."""
 
@@ -44,7 +44,7 @@ _contexts = threading.local()
 
 
 def encode(columns: Mapping[str, Column]) -> bytes:
-    """All columns have one length, and hold no infinity."""
+    """All columns have one length and no infinite value."""
     parts, frames = [], []
     for name, column in columns.items():
         kind, width, planes = _planes(column)
@@ -57,7 +57,7 @@ def encode(columns: Mapping[str, Column]) -> bytes:
 
 
 def decode(body: bytes, names: Iterable[str] | None = None) -> Columns:
-    """The columns called ``names``, those of them that are there; all by default. In the order they were encoded."""
+    """The columns ``names`` as far as they exist, by default all, in the order in which they were encoded."""
     wanted = None if names is None else frozenset(names)
     start = 4 + int.from_bytes(body[:4], "little")
     header = _header_decoder.decode(body[4:start])
@@ -128,7 +128,7 @@ def _null(width: int) -> np.uint64:
 
 
 def _bits(words: NDArray[np.uint64]) -> float:
-    """What entropy coding is left with, about: the length of each value in bits."""
+    """Estimate of the size after entropy coding: the length of each value in bits."""
     return float(np.log2(words.astype(np.float64) + 1).sum())
 
 
@@ -142,14 +142,14 @@ def _unzigzag(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def compressor() -> zstandard.ZstdCompressor:
-    """The thread's own: they must not be shared."""
+    """One per thread: they must not be shared."""
     if not hasattr(_contexts, "compressor"):
         _contexts.compressor = zstandard.ZstdCompressor(level=LEVEL)
     return cast("zstandard.ZstdCompressor", _contexts.compressor)
 
 
 def decompressor() -> zstandard.ZstdDecompressor:
-    """The thread's own."""
+    """One per thread."""
     if not hasattr(_contexts, "decompressor"):
         _contexts.decompressor = zstandard.ZstdDecompressor()
     return cast("zstandard.ZstdDecompressor", _contexts.decompressor)

@@ -1,4 +1,4 @@
-"""From windows to lanes: the rows of many windows, each column made at once, since one a window costs twice as much."""
+"""From windows to lanes: each column is built from many windows at once, since one per window costs twice as much."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lanes_of(windows: Iterable[Window]) -> dict[str, Columns]:
 
 
 def row_counts(window: Window) -> Iterator[tuple[str, int]]:
-    """Rows that the window adds to each lane that it adds some to; a lane may come more than once."""
+    """Rows that the window adds, by lane; a lane may come more than once."""
     return ((lane, rows) for lane, _part, rows in _parts(window))
 
 
@@ -64,7 +64,7 @@ def _columns(lane: str, parts: Sequence[Part]) -> Columns:
 
 
 def _derived(parts: Sequence[Part], rows: NDArray[np.intp]) -> Columns:
-    """The columns of steps of which windows have only the first value."""
+    """Columns of steps for which windows hold only the first value."""
     starts = np.cumsum(rows) - rows
     counted = np.arange(np.sum(rows)) - np.repeat(starts, rows)
     step_us = _column(parts, "step_us", rows)
@@ -81,12 +81,12 @@ def _derived(parts: Sequence[Part], rows: NDArray[np.intp]) -> Columns:
 
 
 def _rows(parts: Sequence[Part], name: str) -> NDArray[np.intp]:
-    """Of each part, by a column that every part has."""
+    """Rows of each part, counted by a column that every part has."""
     return np.array([len(getattr(part, name)) for part in parts], dtype=np.intp)
 
 
 def _column(parts: Sequence[Part], name: str, rows: NDArray[np.intp]) -> Column:
-    """One after the other; a figure of a whole part holds for each of its rows."""
+    """The parts' values one after the other; a scalar of a part is repeated for each of its rows."""
     columns = [getattr(part, name) for part in parts]
     if not any(isinstance(column, list) for column in columns):
         return np.repeat(np.array(columns, dtype=np.float64), rows)

@@ -27,7 +27,7 @@ Counts = NDArray[np.int64]
 
 
 def bins_of(column: Column, at: NDArray[np.intp]) -> Bins:
-    """Of the buckets that begin at the rows ``at``; what was not measured is in none."""
+    """Histograms of the buckets that begin at the rows ``at``, without values that were not measured."""
     begins = np.zeros(len(column), dtype=np.intp)
     begins[at[1:]] = 1
     cells = np.cumsum(begins) * BINS + bin_of(column)
@@ -48,7 +48,7 @@ def merged(bins: Bins, at: NDArray[np.intp]) -> Bins:
 
 
 def counts_of(column: Column) -> Counts:
-    """Of all rows together."""
+    """Histogram of all rows together."""
     return np.bincount(bin_of(column[np.isfinite(column)]), minlength=BINS)
 
 
@@ -58,14 +58,14 @@ def bin_of(column: Column) -> NDArray[np.intp]:
 
 
 def middles_us() -> Column:
-    """What a value in each bin is taken for."""
+    """The value that stands for each bin."""
     middles = 2.0 ** ((np.arange(BINS) - 0.5) / BINS_PER_OCTAVE)
     middles[0] = 0.0
     return np.asarray(middles)
 
 
 def percentiles_of(bins: Bins, percentiles: Sequence[float]) -> NDArray[np.float64]:
-    """``[percentile, bucket]``, NaN where nothing was counted."""
+    """Percentiles as ``[percentile, bucket]``, NaN where nothing was counted."""
     used = np.flatnonzero(bins.any(axis=0))
     if not len(used):
         return np.full((len(percentiles), len(bins)), np.nan)
@@ -82,7 +82,7 @@ def percentiles_of(bins: Bins, percentiles: Sequence[float]) -> NDArray[np.float
 
 
 def exact_percentiles(column: Column, at: NDArray[np.intp], percentiles: Sequence[float]) -> NDArray[np.float64]:
-    """Of the buckets that begin at the rows ``at``: values that were measured, by the same rule."""
+    """Percentiles of the buckets that begin at the rows ``at``, of measured values and by the same rule."""
     known = np.isfinite(column)
     begins = np.zeros(len(column), dtype=np.intp)
     begins[at[1:]] = 1
@@ -101,7 +101,7 @@ def exact_percentiles(column: Column, at: NDArray[np.intp], percentiles: Sequenc
 
 
 def to_bytes(counts: Counts) -> bytes:
-    """From the first bin that has something to the last, in as few bytes as the largest needs."""
+    """From the first non-empty bin to the last, in as few bytes as the largest count needs."""
     used = np.flatnonzero(counts)
     low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 0)
     trimmed = counts[low:high]

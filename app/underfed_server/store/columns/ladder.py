@@ -1,4 +1,4 @@
-"""Roll-ups: what a bucket of consecutive rows measured, by which an overview costs the same for any length of run.
+"""Roll-ups: summaries of consecutive rows, with which an overview costs the same for any length of run.
 
 A chunk has them for every 256 of its rows; above it, ``rollup`` has one for every 2, 4, 8, … consecutive chunks.
 Merging two is exact: counts and sums add, extremes compare.
@@ -28,7 +28,7 @@ from underfed_server.store.columns.lanes import instant_of, kind_of, length
 from underfed_server.store.columns.stall import stall_us
 
 ROLLUP_ROWS = 256
-"""Of a bucket of a chunk's roll-ups. Finer buckets are made from a chunk's rows: for N of them at most 256 × N rows."""
+"""Rows in a bucket of a chunk's roll-ups. Finer buckets are computed from rows: for N of them at most 256 × N rows."""
 
 Starts = Sequence[int] | NDArray[np.intp]
 Figures = NDArray[np.float64]
@@ -57,16 +57,16 @@ class Rollup:
     """Of the measures, in the order of the figures."""
     figures: Figures
     bins: Mapping[str, Bins] = field(default_factory=dict)
-    """How many values of a measure lie in which bin, ``[bucket, bin]``, where that was asked for."""
+    """Histograms by measure as ``[bucket, bin]``, where they were requested."""
     percentiles: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """Of a measure, ``[percentile, bucket]``, where they were asked for."""
+    """By measure as ``[percentile, bucket]``, where they were requested."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def stats(self) -> dict[str, Stat]:
-        """By measure: those that were measured anywhere here."""
+        """By measure, without measures that were not measured anywhere here."""
         return {
             name: Stat(*self.figures[:, row]) for row, name in enumerate(self.names) if self.figures[COUNT, row].any()
         }
@@ -127,7 +127,7 @@ def joined(rollups: Sequence[Rollup]) -> Rollup:
 
 
 def with_names(rollup: Rollup, names: tuple[str, ...]) -> Rollup:
-    """Its figures of these measures, in this order."""
+    """The roll-up with the figures of these measures only, in this order."""
     if rollup.names == names:
         return rollup
     figures = np.empty((4, len(names), len(rollup)))
@@ -139,15 +139,15 @@ def with_names(rollup: Rollup, names: tuple[str, ...]) -> Rollup:
 
 
 def rollups_of(lane: str, columns: Columns, index: Column) -> Rollup:
-    """What a chunk of these rows, :func:`with_computed`, has beside it."""
+    """The roll-ups that are stored beside a chunk of these rows, which come from :func:`with_computed`."""
     return summarise(lane, columns, index, range(0, length(columns), ROLLUP_ROWS))
 
 
 def with_computed(lane: str, columns: Columns) -> Columns:
-    """With the measures that are computed from several columns, where all of these are there.
+    """Adds the measures that are computed from several columns, where all of these are present.
 
     What was lost in steps that were not timed is estimated from the others, and growth needs the row before:
-    give a whole chunk, not a cut of it.
+    give a whole chunk, not part of it.
     """
     kind = kind_of(lane)
     computed = COMPUTED.get(kind, {})
@@ -158,9 +158,9 @@ def with_computed(lane: str, columns: Columns) -> Columns:
 
 
 def _growth_per_s(columns: Columns, rate: str) -> Column:
-    """Not known of the first row, and where a counter began anew."""
+    """Not known for the first row, and where a counter was reset."""
     if rate == OWN_CORES:
-        # Microseconds of CPU time a microsecond.
+        # Microseconds of CPU time per microsecond.
         return _per_us(columns["process_cpu_us"] + columns["workers_cpu_us"], columns["at_us"])
     return _per_us(columns[RATES[rate]], columns["at_us"]) * 1e6
 
@@ -175,7 +175,7 @@ def _of_steps(columns: Columns) -> Columns:
 
 
 def _per_us(grown: Column, at_us: Column) -> Column:
-    """How much it grew since the row before."""
+    """Growth since the row before, per microsecond."""
     by, within_us = np.diff(grown, prepend=np.nan), np.diff(at_us, prepend=np.nan)
     rate = np.full(len(grown), np.nan)
     return np.asarray(np.divide(by, within_us, out=rate, where=(by >= 0) & (within_us > 0)))

@@ -1,4 +1,4 @@
-"""Lanes, in which recorded rows lie as columns: one for the steps and one for the batches of each loader, one for each
+"""Lanes, which hold recorded rows as columns: one for the steps and one for the batches of each loader, one for each
 worker and for each other kind of samples.
 
 Their columns are those of ``measurements.py``; instants are of the incarnation's run clock.
@@ -39,7 +39,7 @@ def worker_lane(loader: str, worker: int) -> str:
 
 
 def worker_of(lane: str, loader: str) -> int | None:
-    """Whose samples the lane has; ``None``: not those of a worker of ``loader``."""
+    """The worker whose samples the lane has; ``None``: they are not of a worker of ``loader``."""
     kind, _, rest = lane.partition(":")
     worker, _, name = rest.partition(":")
     return int(worker) if kind == "worker" and name == loader else None
@@ -50,7 +50,7 @@ def gpu_lane(gpu_index: int) -> str:
 
 
 def columns_of(lane: str) -> tuple[str, ...]:
-    """The columns a lane has, measured or not."""
+    """The columns of a lane, measured or not."""
     return tuple(RECORDED[kind_of(lane)])
 
 
@@ -75,14 +75,14 @@ def length(columns: Columns) -> int:
 
 
 def index_of(columns: Columns, rows_before: int) -> Column:
-    """What rows are counted by: a step's index, else their number in the lane."""
+    """The index of each row: of a step its step index, else its number in the lane."""
     if "step_index" in columns:
         return columns["step_index"]
     return rows_before + np.arange(length(columns), dtype=np.float64)
 
 
 def packed(lane: str, columns: Columns) -> Columns:
-    """As a chunk holds them."""
+    """The columns as a chunk holds them."""
     if kind_of(lane) == "steps":
         start, ends = columns["start_us"], _ends(columns)
         return _instead(columns, {"start_us": (GAP, start - np.concatenate(([0.0], ends[:-1])))})

@@ -1,7 +1,7 @@
 """Roll-ups as bytes and back: figures of 64 bits in a fixed order, so that a thousand of them are read at once.
 
 A record is ``rows, first_index, first_us`` and then every measure's count, every measure's sum, least and greatest, in
-the order of :data:`MEASURES`. Measures are only ever added at its end: the length of a record says how many it has.
+the order of :data:`MEASURES`. Measures are only ever added at the end: the length of a record says how many it has.
 A roll-up of several chunks is one record; those of a chunk are one record a bucket, in byte planes, compressed.
 """
 
@@ -63,7 +63,7 @@ def _chunk_rollups(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> 
     figures = int.from_bytes(bodies[0][:2], "little")
     wanted, rows = _rows(lane, figures, names)
     contents = [decompressor().decompress(memoryview(body)[2:]) for body in bodies]
-    # Nearly all chunks have as many rows: their roll-ups are put together from their bytes at once.
+    # Nearly all chunks have equally many rows, so their roll-ups are decoded together.
     groups = (list(group) for _, group in groupby(contents, len))
     return _rollup(np.concatenate([_chunk_matrix(group, figures, rows) for group in groups], axis=1), wanted)
 
@@ -83,7 +83,7 @@ def _nodes(lane: str, bodies: Sequence[bytes], names: Sequence[str]) -> Rollup:
 
 
 def _rows(lane: str, figures: int, names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """The measures of a record that are asked for, and where its head and their figures are."""
+    """The requested measures of a record, and where its head and their figures are."""
     known = tuple(MEASURES[kind_of(lane)])[: (figures - HEAD) // PARTS]
     wanted = tuple(name for name in known if name in names)
     places = [HEAD + part * len(known) + known.index(name) for part in range(PARTS) for name in wanted]

@@ -1,4 +1,4 @@
-"""Rounds durations to so many significant bits, where a project chose fewer bytes over exact figures.
+"""Rounds durations to a number of significant bits, where a project prefers fewer bytes to exact figures.
 
 With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 6.5 bytes instead of 9.8.
 Counts, indices, instants and bytes stay as they are.
@@ -12,14 +12,14 @@ from underfed_server.measurements import Column, Columns, names_of
 from underfed_server.store.columns.lanes import kind_of
 
 FEWEST_BITS, MOST_BITS = 4, 24
-"""Of 4 bits a duration is off by up to 6 %; of more than 24, none that is shorter than 16 s is rounded at all."""
+"""With 4 bits a duration is off by up to 6 %; with more than 24, none below 16 s is rounded at all."""
 
 INSTANT_SHARE = 64
-"""Into so many parts of a median step the starts of rounded steps are told apart."""
+"""Starts of rounded steps are kept to this fraction of a median step."""
 
 
 def rounded(lane: str, columns: Columns, precision_bits: int | None) -> Columns:
-    """``None``: as they are."""
+    """``None``: not rounded."""
     if precision_bits is None:
         return columns
     durations = names_of(kind_of(lane), "duration")
@@ -38,7 +38,7 @@ def _rounded(column: Column, bits: int) -> Column:
 
 
 def _starts(columns: Columns, step_us: Column) -> Column:
-    """Nearly where they were: a chunk tells a start by the steps before it, and corrections take room."""
+    """Nearly the recorded starts: a chunk stores distances from the step before, and exact ones take more room."""
     lost = np.nan_to_num(columns["step_us"]) - np.nan_to_num(step_us)
     drift = np.cumsum(lost) - lost
     quantum = _quantum_us(step_us)

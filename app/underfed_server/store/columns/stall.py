@@ -1,4 +1,4 @@
-"""What of each step was lost waiting for input: by the device's clock where it was read, else by the host's.
+"""How much of each step was lost waiting for input: by the device's clock where it was read, else by the host's.
 
 The device is timed in every step that could block, but only in one of 16 of those that found a batch ready. Those in
 between are estimated, not taken for 0: also a ready batch takes milliseconds to receive, during which a device that has
@@ -8,7 +8,7 @@ run out of work stands idle.
 not timed gets its own wait, times the share of the wait that was idle in the timed steps of its kind (could block, or
 found a batch ready): a ratio estimate. Against the plain mean of the timed ones it never exceeds a step's wait, and one
 rare long wait among the timed steps does not count 16 times. The kinds are kept apart because they are sampled
-differently, and because waiting for an empty queue says nothing of a wait that queued work hides.
+differently, and because waiting for an empty queue says nothing about a wait that queued work hides.
 """
 
 from __future__ import annotations

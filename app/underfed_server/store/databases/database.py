@@ -26,16 +26,16 @@ class Database:
     """For people: a path, or a URL without its password."""
     writing: Engine
     reading: Engine
-    """Its connections only read, and see one state each until they are given back."""
+    """Its connections only read, and each sees one snapshot until it is returned."""
     is_shared: bool
     """Other service processes write too: what is in memory may be old."""
     path: Path | None
     """SQLite's file."""
     release: Callable[[], None]
-    """Let go of what keeps other services off."""
+    """Release the lock that keeps other services out."""
 
     def close(self) -> None:
-        """A connection that a thread still has is closed as soon as that gives it back."""
+        """A connection that a thread still uses is closed once the thread returns it."""
         for engine in (self.reading, self.writing):
             event.listen(engine, "checkin", _close)
             engine.dispose()
@@ -43,7 +43,7 @@ class Database:
 
 
 def open_database(url: str) -> Database:
-    """Take a file, or connect lazily to a server.
+    """Lock a file, or connect lazily to a server.
 
     Raises:
         SettingsError: ``url`` names no database that can be used.
@@ -60,7 +60,7 @@ def open_database(url: str) -> Database:
 
 
 def name_of(url: str) -> str:
-    """What people are told of a database: never its password.
+    """The database's name in messages: never with its password.
 
     Raises:
         SettingsError: as :func:`open_database`.
@@ -73,7 +73,7 @@ def name_of(url: str) -> str:
 
 def parse(url: str) -> URL:
     """Raises:
-    SettingsError: it is no URL, or of a database that we do not run on.
+    SettingsError: it is no URL, or names an unsupported kind of database.
     """
     try:
         parsed = make_url(url)

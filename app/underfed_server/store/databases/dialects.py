@@ -1,4 +1,4 @@
-"""What each database has under a name of its own: inserting or replacing a row, and comparing texts byte by byte."""
+"""What each database writes differently: inserting or replacing a row, and comparing texts byte by byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def upsert(connection: Connection, table: Table, *, keep: tuple[str, ...] = ()) 
     return _upsert(connection.dialect.name, table, keep)
 
 
-# Kept: putting a statement together costs more than running it.
+# Cached: building a statement costs more than running it.
 @cache
 def _upsert(dialect: str, table: Table, keep: tuple[str, ...]) -> Insert:
     statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)

@@ -16,14 +16,13 @@ from sqlalchemy import ARRAY, BigInteger, Connection, and_, bindparam, func, or_
 from underfed_server.store.databases import tables
 
 LEASE = timedelta(seconds=20)
-"""A process that died keeps its runs so long. Clocks of the hosts may differ by less than half of it.
-
-A lease that ends later than any can was taken before the clock was set back, and is none.
+"""A process that died keeps its runs for this long. Clocks of the hosts may differ by less than half of it. A lease
+that ends later than any can was taken before the clock was set back, and is void.
 """
 
 
 def lock_runs(connection: Connection, run_ids: Iterable[str]) -> None:
-    """Have these runs to oneself until the transaction ends."""
+    """Lock these runs until the transaction ends."""
     if connection.dialect.name != "postgresql":
         return
     numbers = bindparam("numbers", sorted(number_of(run_id) for run_id in set(run_ids)), ARRAY(BigInteger))
@@ -32,23 +31,24 @@ def lock_runs(connection: Connection, run_ids: Iterable[str]) -> None:
 
 
 def lock_run_at_once(connection: Connection, run_id: str) -> bool:
-    """As :func:`lock_runs`, unless somebody else has it."""
+    """As :func:`lock_runs` for one run, without waiting: ``False`` where another transaction has locked it."""
     if connection.dialect.name != "postgresql":
         return True
     return bool(connection.execute(select(func.pg_try_advisory_xact_lock(number_of(run_id)))).scalar())
 
 
 def number_of(run_id: str) -> int:
-    """64 bits with a sign, as PostgreSQL numbers its locks. Two runs of one number wait for each other: harmless."""
+    """64 bits with a sign, as PostgreSQL numbers its locks. Two runs with one number wait for each other, which is
+    harmless."""
     return int.from_bytes(hashlib.blake2b(run_id.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def claim_run(connection: Connection, now: datetime, run_id: str, judge: str) -> bool:
-    """Have the run to judge for :data:`LEASE`, unless another process has it, or there is none."""
+    """Lease the run for judging, for :data:`LEASE`, unless another process holds it or there is no such run."""
     run = tables.run.c
     latest = now + 1.5 * LEASE
     is_ours = and_(run.judge == judge, run.judge_until.between(now + LEASE / 2, latest))
-    # Most often it is ours, and stays so for a while: nothing is written then.
+    # Most often this process holds it and will for a while: then nothing is written.
     if connection.execute(select(run.run_id).where(run.run_id == run_id, is_ours)).first():
         return True
     is_free = or_(run.judge.is_(None), run.judge == judge, run.judge_until <= now, run.judge_until > latest)
@@ -57,6 +57,6 @@ def claim_run(connection: Connection, now: datetime, run_id: str, judge: str) ->
 
 
 def release_runs(connection: Connection, judge: str) -> None:
-    """Leave all runs to the other processes at once."""
+    """Give up all leases, so that other processes can judge the runs at once."""
     run = tables.run.c
     connection.execute(update(tables.run).where(run.judge == judge).values(judge=None, judge_until=None))

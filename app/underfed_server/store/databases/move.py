@@ -15,15 +15,15 @@ from underfed_server.store.databases.database import Database
 from underfed_server.store.databases.schema import upgrade
 
 ROWS = 500
-"""Copied at once: a chunk of 4,096 steps with all its columns takes some 100 kB."""
+"""Rows copied at once: a chunk of 4,096 steps with all its columns takes some 100 kB."""
 
 Progress = Callable[[str, int], None]
-"""Told a table and how many of its rows are copied."""
+"""Called with a table and how many of its rows are copied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was copied, all of it compared."""
+    """What was copied and compared."""
 
     runs: int
     steps: int
@@ -47,11 +47,11 @@ class _Sum:
 
 
 def move(source: Database, target: Database, progress: Progress) -> Moved:
-    """Copy all tables of ``source`` in one state of it; ``target`` has all of them afterwards, or nothing.
+    """Copy all tables of ``source`` from one snapshot; ``target`` has all of them afterwards, or nothing.
 
     Raises:
         MoveError: ``target`` holds runs already, or does not give back what was written to it.
-        StartError: one of them is of a newer version than this one.
+        StartError: one of the databases was written by a newer version.
     """
     upgrade(source.writing)
     upgrade(target.writing)

@@ -1,4 +1,4 @@
-"""PostgreSQL: connections that several service processes share one database with."""
+"""PostgreSQL: connections with which several service processes share one database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from underfed_server.errors import SettingsError
 
 WRITERS = 4
-"""One commits windows; judgements and what people change have the others. They seldom write at once."""
+"""One commits windows; the others serve judgements and edits, which seldom write at once."""
 
 READERS = 8
 CONNECT_TIMEOUT_S = 10
@@ -38,7 +38,7 @@ def open_writer(url: URL) -> Engine:
 
 
 def open_readers(url: URL) -> Engine:
-    """Each transaction sees one state."""
+    """Each transaction sees one snapshot."""
     return _engine(
         url,
         pool_size=READERS,
@@ -59,13 +59,13 @@ def _engine(url: URL, **options: Any) -> Engine:
 
 
 def _interpret(connection: Any, entry: ConnectionPoolEntry) -> None:  # noqa: ARG001
-    """No question here is worth being compiled first: a search of 5,000 runs took 0.7 s of it, and 0.1 s itself."""
+    """No query here is worth JIT compilation: for a search of 5,000 runs that took 0.7 s, the query itself 0.1 s."""
     connection.execute("SET jit = off")
     connection.commit()
 
 
 def _read_sums_as_numbers(connection: Any, entry: ConnectionPoolEntry) -> None:  # noqa: ARG001
-    """A sum of integers is ``numeric`` here, which would come as ``Decimal``: nothing else calculates with these."""
+    """A sum of integers is ``numeric`` here, which the driver would return as ``Decimal``."""
     from psycopg.adapt import Loader
 
     class Number(Loader):

@@ -40,7 +40,7 @@ def upgrade(engine: Engine) -> None:
 
 
 def _wait_for_others(connection: Connection) -> None:
-    """Service processes that start at once upgrade one after the other; the later ones find nothing to do."""
+    """Service processes that start at the same time upgrade one after the other; the later ones find nothing to do."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(UPGRADING)))
 

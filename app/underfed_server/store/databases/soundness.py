@@ -1,6 +1,6 @@
-"""Whether SQLite's file is whole, as far as that can be told in the milliseconds before a service starts.
+"""Whether SQLite's file is intact, as far as milliseconds before the start of a service allow to check.
 
-The large tables are checked as they are read, and wholly by ``underfed backup``.
+The large tables are checked when they are read, and in full by ``underfed backup``.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from underfed_server.errors import StartError
 from underfed_server.store.databases.trouble import CORRUPTED, trouble_of
 
 SMALL_TABLES = ("sqlite_schema", "alembic_version", "run", "token", "session", "project")
-"""What every answer needs. Some thousand runs are a few megabytes."""
+"""Tables that every answer needs. Some thousand runs are a few megabytes."""
 
 
 def require_size(engine: Engine, database: Path) -> None:
     """Raises:
-    StartError: the file is shorter than what it says of itself: a copy broke off, or a disk lost its end.
+    StartError: the file is shorter than its header says: a copy was interrupted, or a disk lost its end.
     """
     with _asking(engine, database) as cursor:
-        # What lies in the log beside the file may be its missing end: only when all of it is in can they be compared.
+        # The missing end may be in the write-ahead log: sizes can be compared only once all of it is in the file.
         _, logged, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         pages, page_bytes = (cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     if logged == moved and database.stat().st_size < pages * page_bytes:

@@ -19,7 +19,7 @@ BUSY_TIMEOUT_MS = 10_000
 # WAL: readers never wait for the writer. FULL: what was acknowledged survives a power loss (own study: NORMAL lost
 # 36 acknowledged posts in four simulated ones, FULL none; with group commit it costs one fsync a group).
 WRITER_PRAGMAS = (
-    # Must be set before the first table is made; without it a file never gets smaller.
+    # Must be set before the first table is created; without it a file never shrinks.
     "auto_vacuum=INCREMENTAL",
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -35,7 +35,7 @@ def path_of(url: URL) -> Path:
     """The file behind an SQLAlchemy URL.
 
     Raises:
-        SettingsError: it names none.
+        SettingsError: the URL names no file.
     """
     if not url.database or url.database == ":memory:" or url.query:
         raise SettingsError("--db must name a file, as in sqlite:////var/lib/underfed/underfed.db")
@@ -43,7 +43,7 @@ def path_of(url: URL) -> Path:
 
 
 class Lock:
-    """Held by the one service that uses a database; the kernel lets go of it when the process ends, however it ends."""
+    """Held by the one service that uses a database; the kernel releases it when the process ends, however it ends."""
 
     def __init__(self, database: Path) -> None:
         file = os.open(database.with_name(f"{database.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -67,7 +67,7 @@ class Lock:
 
 
 def lock(database: Path) -> Lock:
-    """Make the file, for its owner alone, and take its lock.
+    """Create the file, for its owner alone, and lock it.
 
     Raises:
         StartError: another service has it, or the directory cannot be written.
@@ -90,7 +90,7 @@ def open_writer(database: Path) -> Engine:
 
 
 def open_readers(database: Path) -> Engine:
-    """The engine of everybody else. A connection sees one state of the database until it is given back."""
+    """The engine of everybody else. A connection sees one snapshot of the database until it is returned."""
     engine = create_engine(
         _url(database), hide_parameters=True, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS
     )

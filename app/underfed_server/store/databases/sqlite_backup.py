@@ -1,4 +1,4 @@
-"""Copies SQLite's file while a service writes to it: one state of it, checked, or nothing."""
+"""Copies SQLite's file while a service writes to it: one snapshot, checked, or nothing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from urllib.parse import quote
 from underfed_server.errors import BackupError
 
 PAGES = 2_048
-"""Copied between two looks at whether to go on: 8 MB."""
+"""Pages copied between two checks whether to go on: 8 MB."""
 
 Progress = Callable[[float], None]
-"""Told the fraction that is copied."""
+"""Called with the fraction that is copied."""
 
 
 def back_up(database: Path, target: Path, progress: Progress | None = None) -> int:
@@ -60,11 +60,11 @@ def _copy(database: Path, partial: Path, progress: Progress | None) -> None:
         closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as source,
         closing(sqlite3.connect(partial)) as copy,
     ):
-        # One transaction around all: what is written meanwhile would make the copy begin anew, again and again.
+        # In one transaction: otherwise every write meanwhile would make the copy start again.
         source.isolation_level = None
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        # Its file is worth nothing before it is whole, and is then brought to disk at once.
+        # Unneeded until the file is complete, which is then synced once.
         copy.execute("PRAGMA synchronous=OFF")
         source.backup(copy, pages=PAGES, progress=copied)
         copy.execute("PRAGMA journal_mode=DELETE")

@@ -2,7 +2,7 @@
 
 A **stream** is what one rank's process of one incarnation sends. Its recorded rows lie in **lanes**
 (``steps:LOADER``, ``batches:LOADER``, ``worker:WORKER:LOADER``, ``process``, ``host``, ``gpu:INDEX``), new ones as
-``hot`` windows just as they came, older ones as ``chunk`` with roll-ups beside them (``chunk.rollups``, ``rollup``).
+``hot`` windows as they were posted, older ones as ``chunk`` with roll-ups beside them (``chunk.rollups``, ``rollup``).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ run = Table(
     Column("job", Text, nullable=False),
     Column("user", Text, nullable=False),
     Column("tags", JSON, nullable=False),
-    # What a person changed afterwards wins over what the agent says, however often it says it again.
+    # Edits by a person take precedence over what the agent sends, however often it sends that again.
     Column("edited_name", Text),
     Column("edited_tags", JSON(none_as_null=True)),
     Column("notes", Text, nullable=False),
@@ -101,7 +101,7 @@ run = Table(
     Column("changed_at", Instant, nullable=False),
     Column("ended_at", Instant),
     Column("exit_reason", Text),
-    # Ranks whose newest incarnation has not said that it ended, and those that said it crashed.
+    # Ranks whose newest incarnation has not reported its end, and those that reported a crash.
     Column("open_ranks", Integer, nullable=False),
     Column("crashed_ranks", Integer, nullable=False),
     # The last judgement in the columns that the list of runs is filtered and sorted by.
@@ -122,11 +122,11 @@ run = Table(
     Column("best_advice", JSON(none_as_null=True)),
     Column("observed_speedup", Float),
     Column("spark", JSON, nullable=False),
-    # Put away by a person: out of the list and its counts until asked for.
+    # Archived by a person: out of the list and its counts unless requested.
     Column("archived_at", Instant),
-    # Deleted by a person: shown nowhere, and forgotten for good once it can no longer be undone.
+    # Deleted by a person: shown nowhere, and removed for good once it can no longer be restored.
     Column("deleted_at", Instant),
-    # The service process that judges the run, until when: several that share a database do no work twice.
+    # The service process that judges the run, and until when, so that processes that share a database do no work twice.
     Column("judge", Text),
     Column("judge_until", Instant),
     Index(None, "job"),
@@ -146,14 +146,14 @@ diagnosis = Table(
     _key("run_id", Text),
     Column("body", Text, nullable=False),
     Column("judged_at", Instant, nullable=False),
-    # When it last began to say something else.
+    # When its content last changed.
     Column("changed_at", Instant, nullable=False),
 )
 
 tag = Table(
     "tag",
     metadata,
-    # Those that count, for the filter: edited ones where a person edited them.
+    # The tags in effect, for the filter: edited ones where a person edited them.
     _key("run_id", Text),
     _key("key", Text),
     Column("value", Text, nullable=False),
@@ -174,7 +174,7 @@ rank = Table(
     # Of the first device.
     Column("gpu_name", Text),
     Column("not_measured", JSON, nullable=False),
-    # Searched for every run of the list: without the facts beside them.
+    # Searched for every run of the list: without reading the facts beside them.
     Index(None, "run_id", "hostname", "gpu_name"),
 )
 
@@ -184,7 +184,7 @@ loader = Table(
     _key("run_id", Text),
     _key("loader", Text),
     Column("info", JSON, nullable=False),
-    # Null where it is no whole number.
+    # Null where it is not an integer.
     Column("num_workers", Integer),
 )
 
@@ -207,7 +207,7 @@ stream = Table(
     # Mean per step = total / steps, over the windows that carried it.
     Column("overhead_us_total", Float, nullable=False),
     Column("overhead_steps", BigInteger, nullable=False),
-    # What lies in ``hot`` and waits to be made into a chunk.
+    # What is in ``hot`` and waits for compaction.
     Column("hot_rows", BigInteger, nullable=False),
     Column("hot_windows", BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -222,18 +222,18 @@ track = Table(
     *_stream_key(),
     _key("lane", Text),
     Column("rows", BigInteger, nullable=False),
-    # One past the highest step index: of the rows counted, plus those that were dropped before they were sent.
+    # One past the highest step index: rows that were dropped before they were sent count too.
     Column("next_index", BigInteger, nullable=False),
     Column("step_us_total", BigInteger, nullable=False),
     Column("data_wait_us_total", BigInteger, nullable=False),
     Column("chunks", Integer, nullable=False),
     Column("chunk_rows", BigInteger, nullable=False),
-    # Of the chunks' rows, without their roll-ups; retention gives them up from the oldest on.
+    # Size of the chunks' rows, without their roll-ups; retention deletes them from the oldest on.
     Column("chunk_bytes", BigInteger, nullable=False),
     # The first so many chunks have only their roll-ups left.
     Column("dropped_chunks", Integer, nullable=False),
     Column("dropped_at", Instant),
-    # Of the chunks' roll-ups and what is rolled up above them: kept as long as the run.
+    # Size of the chunks' roll-ups and of those above them: kept as long as the run.
     Column("ladder_bytes", BigInteger, nullable=False),
     # Significant bits of the durations in the chunk that was rounded most; null: all are exact.
     Column("precision_bits", Integer),
@@ -289,7 +289,7 @@ storage = Table(
 peak = Table(
     "peak",
     metadata,
-    # The most in a second that a rank saw of the host that it samples.
+    # The highest rate that a rank saw on the host that it samples.
     _key("run_id", Text),
     _key("rank", Integer),
     *(Column(rate, Float) for rate in RATES),
@@ -301,7 +301,7 @@ hot = Table(
     metadata,
     *_stream_key(),
     _key("window_index", BigInteger),
-    # In its longest lane: what decides when the stream's windows are made into a chunk.
+    # Rows in its longest lane, by which it is decided when the stream is compacted.
     Column("rows", Integer, nullable=False),
     Column("encoding", Text, nullable=False),
     Column("body", LargeBinary, nullable=False),
@@ -327,7 +327,7 @@ rollup = Table(
     metadata,
     *_stream_key(),
     _key("lane", Text),
-    # Of 2^level consecutive chunks: those from ordinal × 2^level on.
+    # A roll-up of 2^level consecutive chunks: those from ordinal × 2^level on.
     _key("level", Integer),
     _key("ordinal", Integer),
     Column("body", LargeBinary, nullable=False),
@@ -351,7 +351,7 @@ token = Table(
     "token",
     metadata,
     Column("digest", LargeBinary, primary_key=True, nullable=False),
-    # What people call it by, since its secret cannot be read again.
+    # Its name for people, since its secret cannot be read again.
     Column("token_id", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("scopes", JSON, nullable=False),
@@ -376,7 +376,7 @@ session = Table(
 project = Table(
     "project",
     metadata,
-    # How long and how exactly the steps of its runs are kept; null: as the service was told for all.
+    # How long and how exactly the steps of its runs are kept; null: the service's default.
     Column("project", Text, primary_key=True, nullable=False),
     Column("retain_us", BigInteger),
     Column("max_bytes", BigInteger),
@@ -384,9 +384,9 @@ project = Table(
 )
 
 for _table, _column in ((chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
-    # PostgreSQL would try to compress again what is compressed already.
+    # PostgreSQL would try to compress compressed data again.
     _external = DDL(f"ALTER TABLE {_table.name} ALTER COLUMN {_column} SET STORAGE EXTERNAL")  # type: ignore[no-untyped-call]
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))
 
 RUN_TABLES = tuple(table for table in metadata.sorted_tables if "run_id" in table.c)
-"""Where a run leaves rows."""
+"""Tables that hold rows of runs."""

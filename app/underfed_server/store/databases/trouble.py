@@ -13,7 +13,7 @@ from underfed_server.errors import TryLaterError
 log = logging.getLogger("underfed.store")
 
 CALM_S = 3.0
-"""Without trouble it is over: on a disk that is almost full, small writes go well between large ones that do not."""
+"""So long without a failure it is over: on a nearly full disk small writes succeed while large ones fail."""
 
 RESTORE = (
     "stop the service, put a back-up (underfed backup) in its place without the -wal and -shm files beside it, "
@@ -48,7 +48,7 @@ _POSTGRESQL = {
 
 
 def trouble_of(error: BaseException) -> str | None:
-    """The sentence; ``None``: it is no trouble of the database, but of what it was asked."""
+    """The sentence; ``None``: the error lies in the statement, not in the database."""
     told = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(told, sqlite3.Error):
         return _of_sqlite(str(told))
@@ -56,7 +56,7 @@ def trouble_of(error: BaseException) -> str | None:
 
 
 def refusal_of(error: BaseException) -> TryLaterError | None:
-    """What a request is answered whose reading met trouble; ``None``: it met none."""
+    """The answer to a request whose read failed by trouble of the database; ``None``: by something else."""
     trouble = trouble_of(error)
     if trouble is None:
         return None
@@ -65,8 +65,8 @@ def refusal_of(error: BaseException) -> TryLaterError | None:
 
 
 def tell(log: logging.Logger, error: Exception, what: str) -> None:
-    """``what`` went wrong on a thread of its own, and will be tried again: a sentence where the database is in trouble,
-    which comes back as often as it is tried; else where it came from.
+    """Log that ``what`` failed on a thread that will try again: with a sentence where the database is in trouble, since
+    that recurs with every try; else with a traceback.
     """
     trouble = trouble_of(error)
     if isinstance(error, TryLaterError):
@@ -84,20 +84,20 @@ def _of_sqlite(said: str) -> str | None:
 def _of_postgresql(told: BaseException | None) -> str | None:
     code = getattr(told, "sqlstate", None)
     if code is None:
-        # The server was not reached, or hung up: there is no code without an answer.
+        # The server was not reached or closed the connection: without an answer there is no code.
         return _POSTGRESQL["08"] if type(told).__name__ == "OperationalError" else None
     return _POSTGRESQL.get(code[:2])
 
 
 class TroubleLog:
-    """Says once that trouble began and once that it ended: what was refused comes again every second meanwhile."""
+    """Logs once that trouble began and once that it ended: refused posts come again every second meanwhile."""
 
     def __init__(self) -> None:
         self.trouble: str | None = None
         self._told_at = 0.0
 
     def note(self, error: BaseException | None) -> str | None:
-        """The trouble that ``error`` tells of, if any; ``None`` as an error: a write went well."""
+        """The trouble that ``error`` shows, if any; ``None`` as an error: a write succeeded."""
         trouble = None if error is None else trouble_of(error)
         if trouble is not None and self.trouble is None:
             log.error("the database cannot be written: %s (%s)", trouble, getattr(error, "orig", error))

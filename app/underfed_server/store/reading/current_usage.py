@@ -19,26 +19,26 @@ from underfed_server.measurements import RATES
 from underfed_server.store.databases import tables
 
 WINDOWS = 4
-"""Of a second, or of up to four where more than two ranks share a host: two samples are a second apart at least."""
+"""Windows of a second, or of up to four where more than two ranks share a host: two samples are a second apart."""
 
 GOOD_FOR = timedelta(seconds=2)
-"""So long a reading is given to everybody who asks: the page asks no more often."""
+"""How long a reading is reused: the page does not poll more often."""
 
 STANDS_FOR = timedelta(seconds=15)
-"""So long it stands in for one that cannot be made, since the windows have just become a chunk."""
+"""How long it is used where no new one is possible because the windows were just compacted."""
 
 MOST_AT_ONCE = 500
-"""Runs in one question to the database."""
+"""Runs in one database query."""
 
 HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_bytes")
-"""What a host has now, by the columns of its samples."""
+"""Columns of a host's samples whose newest value counts."""
 
 Place = tuple[str, int]
-"""A run's id, and a rank of it."""
+"""A run's id, and one of its ranks."""
 
 
 class _Samples(msgspec.Struct, gc=False):
-    """Of a window; what else it holds is passed over unread."""
+    """The samples of a window; its other fields are not decoded."""
 
     process: ProcessSamples | None = None
     host: HostSamples | None = None
@@ -53,12 +53,12 @@ class GpuNow:
     util_fraction: float | None
     memory_used_bytes: int | None
     own_process: bool | None
-    """A process of the run that sampled it computes on it."""
+    """Whether a process of the run that sampled it computes on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankNow:
-    """Of one rank: its own processes, and the host and the GPUs where it is the one that samples them."""
+    """What one rank sampled: its own processes, and the host and the GPUs if it samples these."""
 
     own_cores: float | None = None
     is_sampling: bool = False
@@ -68,19 +68,19 @@ class RankNow:
     memory_available_bytes: int | None = None
     shm_free_bytes: int | None = None
     rates: Mapping[str, float] = field(default_factory=dict)
-    """By their names; one that was not measured is not among them."""
+    """Rates by name, without those that were not measured."""
     gpus: Mapping[int, GpuNow] = field(default_factory=dict)
 
 
 class CurrentUsage:
-    """Used by any thread. Remembers what it read last."""
+    """Any thread may use it. It caches the last readings."""
 
     def __init__(self) -> None:
         self._kept: dict[Place, tuple[datetime, RankNow]] = {}
         self._lock = threading.Lock()
 
     def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[Place, RankNow]:
-        """Of every rank of these running runs that sent samples lately."""
+        """The use by every rank of these running runs that sent samples lately."""
         with self._lock:
             kept = dict(self._kept)
         asked = set(run_ids)
@@ -102,7 +102,7 @@ def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow
 
 
 def _windows(connection: Connection, run_ids: Sequence[str]) -> Iterator[tuple[Place, _Samples]]:
-    """The newest of each rank's newest incarnation, oldest first."""
+    """The newest windows of each rank's newest incarnation, oldest first."""
     rank, stream, hot = tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(
         stream.run_id == rank.run_id, stream.rank == rank.rank, stream.incarnation == rank.incarnation,
@@ -144,7 +144,7 @@ def _gpus_now(samples: Sequence[GpuSamples]) -> dict[int, GpuNow]:
 
 
 def _cpu_us(process: Sequence[ProcessSamples]) -> list[float | None]:
-    """Of the training process and its workers together."""
+    """CPU time of the training process and its workers together."""
     both = zip(_column(process, "process_cpu_us"), _column(process, "workers_cpu_us"), strict=True)
     return [None if own is None or workers is None else own + workers for own, workers in both]
 
@@ -155,7 +155,7 @@ def _column(parts: Sequence[ProcessSamples | HostSamples | GpuSamples], name: st
 
 
 def _growth_per_us(at_us: Sequence[float | None], column: Sequence[float | None]) -> float | None:
-    """``None``: fewer than two samples, or its counter began anew meanwhile."""
+    """``None``: fewer than two samples, or the counter was reset between them."""
     known = [(at, value) for at, value in zip(at_us, column, strict=True) if at is not None and value is not None]
     if len(known) < 2 or known[-1][0] <= known[0][0] or known[-1][1] < known[0][1]:
         return None
@@ -163,5 +163,5 @@ def _growth_per_us(at_us: Sequence[float | None], column: Sequence[float | None]
 
 
 def _last(column: Sequence[Any]) -> Any:
-    """As it was sampled."""
+    """The last value that was measured."""
     return next((value for value in reversed(column) if value is not None), None)

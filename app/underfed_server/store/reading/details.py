@@ -15,7 +15,7 @@ from underfed_server.store.runs.summaries import devices_by_host, run_row, summa
 
 NEWEST_EPOCHS = 200
 
-# Made once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _rank, _loader = tables.rank.c, tables.loader.c
 _REASONS = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
@@ -48,19 +48,19 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
 
 
 def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
-    """The newest of all ranks and loaders, oldest first, on the run's clock."""
+    """The newest epochs of all ranks and loaders, oldest first, on the run's clock."""
     epoch, stream, run = tables.epoch.c, tables.stream.c, tables.run.c
     same = and_(epoch.run_id == stream.run_id, epoch.rank == stream.rank, epoch.incarnation == stream.incarnation)
     statement = select(tables.epoch, stream.started_at, run.started_at.label("run_started_at"))
     statement = statement.join(tables.stream, same).join(tables.run, run.run_id == epoch.run_id)
-    # By when it really was: each incarnation has a run clock of its own.
+    # Sorted by wall-clock time: each incarnation has a run clock of its own.
     began = type_coerce(stream.started_at, BigInteger) + epoch.start_us
     statement = statement.where(epoch.run_id == run_id).order_by(began.desc(), epoch.rank.desc()).limit(NEWEST_EPOCHS)
     return [_epoch(row) for row in reversed(connection.execute(statement).mappings().all())]
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
-    """Why facts were not measured, as the agents say: of the loader before of the run, a low rank before a high one."""
+    """Why facts were not measured, by the agents: the loader's reasons before the run's, low ranks before high ones."""
     told: dict[str, str] = {}
     for reasons in connection.execute(_REASONS, {"run_id": run_id}).scalars():
         told |= reasons
@@ -84,7 +84,7 @@ def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
 
 
 def host_facts(hostname: str, told: Mapping[str, Any]) -> HostFacts:
-    """Those that this version knows: an older agent did not tell all of them, a newer one tells others besides."""
+    """Facts that this version knows: an older agent sends fewer, a newer one sends others as well."""
     known = HostFacts.model_fields.keys() - {"hostname"}
     return HostFacts(hostname=hostname, **{name: told.get(name) for name in known})
 
@@ -103,7 +103,7 @@ def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[St
 
 def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
     rows = _of_run(connection, tables.loader, run_id, tables.loader.c.loader)
-    # What the agent of then did not tell is not there.
+    # An older agent did not send every field.
     return [LoaderInfo(**{name: row["info"].get(name) for name in LoaderInfo.model_fields}) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Which row was at an instant, and when a row was. Where retention deleted the rows, as near as 256 of them."""
+"""Which row was recorded at an instant, and when a row was. Where retention deleted rows, to within 256 of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from underfed_server.store.reading.tracks import Reader, Track
 def index_at(reader: Reader, tracks: Sequence[Track], at_us: float, *, is_end: bool = False) -> int:
     """Index of the first row at or after an instant of the run's clock; one past the last row: there is none.
 
-    Where rows were deleted, of the bucket that holds the instant, or as an end of the one after it.
+    Where rows were deleted: of the first row of the bucket that holds the instant; as an end, of the bucket after it.
     """
     for track in tracks:
         index = _index_at(reader, track, at_us - track.shift_us, is_end=is_end)
@@ -36,7 +36,7 @@ def instant_at(reader: Reader, tracks: Sequence[Track], index: int) -> float | N
 
 
 def span_of(reader: Reader, steps: Sequence[Track], first: int, after: int | None) -> tuple[float | None, float | None]:
-    """From step ``first`` until step ``after`` began, by the run's clock. ``None``: no bound; infinite: no such step"""
+    """From step ``first`` until step ``after`` began, on the run clock. ``None``: no bound; infinite: no such step."""
     if first == 0 and after is None:
         return None, None
     began = instant_at(reader, steps, first)
@@ -44,7 +44,7 @@ def span_of(reader: Reader, steps: Sequence[Track], first: int, after: int | Non
 
 
 def _index_at(reader: Reader, track: Track, at_us: float, *, is_end: bool) -> int:
-    """Not yet shifted; ``at_us`` is of the incarnation's clock."""
+    """Index not yet shifted; ``at_us`` is on the incarnation's clock."""
     chunk = tables.chunk.c
     statement = select(chunk.ordinal).where(reader.is_chunk_of(track), chunk.first_us < at_us)
     ordinal = reader.connection.execute(statement.order_by(chunk.ordinal.desc()).limit(1)).scalar()
@@ -78,7 +78,7 @@ def _instant_at(reader: Reader, track: Track, index: int) -> float | None:
 
 
 def _rows(reader: Reader, track: Track, ordinal: int | None) -> Iterator[Columns]:
-    """Of the chunk ``ordinal``, the one after it, and what no chunk holds yet."""
+    """Rows of the chunk ``ordinal``, of the one after it, and those that no chunk holds yet."""
     if ordinal is not None:
         yield from reader.chunk_rows(track, [ordinal, ordinal + 1], [instant_of(track.lane)])
     hot = reader.hot_rows(track)

@@ -13,7 +13,7 @@ from underfed_server.store.columns.records import nodes_from_bytes
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.tracks import Reader, Track, at_place, place_of
 
-# Made once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _rollup, _histogram = tables.rollup.c, tables.histogram.c
 _NODES = (
     select(_rollup.body)

@@ -15,7 +15,7 @@ from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 def read_rows(kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: str, last: int | None) -> Rows:
     """The newest ``last`` rows of a lane, all of them by default; empty columns where nothing was recorded.
 
-    Those that retention deleted are not among them.
+    Rows that retention deleted are left out.
     """
     parts: list[Columns] = []
     missing = last
@@ -24,7 +24,7 @@ def read_rows(kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: st
         parts[:0] = [shifted(track, columns) for columns in found]
         if missing is not None:
             missing -= sum(length(columns) for columns in found)
-            # What lies before a gap is not what came before.
+            # Rows before a gap do not adjoin those after it.
             if missing <= 0 or track.dropped_chunks:
                 break
     columns = joined(parts) if parts else {name: np.empty(0) for name in columns_of(lane)}
@@ -33,7 +33,7 @@ def read_rows(kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: st
 
 
 def _newest(reader: Reader, track: Track, last: int | None) -> list[Columns]:
-    """At least ``last`` rows where there are so many, in order."""
+    """At least ``last`` rows if there are that many, in order."""
     hot = reader.hot_rows(track)
     parts = [] if hot is None else [hot]
     missing = track.chunk_rows if last is None else last - sum(length(columns) for columns in parts)
@@ -57,10 +57,10 @@ def first_needed(reader: Reader, track: Track, rows: int) -> int:
 
 
 def read_range(reader: Reader, track: Track, low: int, high: int, names: Sequence[str]) -> Columns | None:
-    """The columns ``names`` of the rows ``low … high`` (left out), indices of the track's own, as readers see them.
+    """The columns ``names`` of the rows ``low … high`` (exclusive, the track's own indices), shifted for readers.
 
-    ``None``: no row is kept there. Rows keep their index when they go from a window into a chunk: a track that grows
-    meanwhile may be read in several transactions.
+    ``None``: no row is kept there. Compaction does not change the index of a row, so a growing track may be read in
+    several transactions.
     """
     parts = []
     if track.chunks:

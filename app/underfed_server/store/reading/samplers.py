@@ -1,4 +1,4 @@
-"""Which rank's samples show a rank's host and GPU: one rank a host takes them for all."""
+"""Which rank's samples show a rank's host and GPU: one rank per host samples for all."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _SAMPLED = select(_track.rank, _track.lane).where(
 
 @dataclass(frozen=True, slots=True)
 class Samplers:
-    """Of a run: where each rank runs, and what is sampled by which."""
+    """Where each rank of a run runs, and what it samples."""
 
     hostnames: Mapping[int, str | None]
     local_ranks: Mapping[int, int | None]
     sampling_hosts: Sequence[int]
     gpu_indices: Mapping[int, Sequence[int]]
-    """By the rank that samples them."""
+    """GPU indices by the rank that samples them."""
 
     def host_rank(self, rank: int) -> int:
         """The rank that samples the host of ``rank``: itself where none does."""
         return next((each for each in self._neighbours(rank) if each in self.sampling_hosts), rank)
 
     def gpus(self, rank: int) -> list[tuple[int, int]]:
-        """``(sampled by, GPU index)`` of those that ``rank`` samples, else of its own that another of its host does."""
+        """``(sampled by, GPU index)`` of GPUs that ``rank`` samples, else of its own, sampled by another rank."""
         own = [(rank, index) for index in self.gpu_indices.get(rank, ())]
         chosen = None if own else self._gpu(rank)
         return own or ([chosen] if chosen else [])
@@ -45,7 +45,7 @@ class Samplers:
         return None if chosen is None else (chosen[0], gpu_lane(chosen[1]))
 
     def _gpu(self, rank: int) -> tuple[int, int] | None:
-        """Of several that the process may use the one with its local number among them, as frameworks assign them."""
+        """Of several GPUs that the process may use, the one at its local rank, as frameworks assign them."""
         for each in self._neighbours(rank):
             indices = self.gpu_indices.get(each, ())
             if indices:
@@ -54,7 +54,7 @@ class Samplers:
         return None
 
     def _neighbours(self, rank: int) -> list[int]:
-        """The rank itself, then the others of its host."""
+        """The rank itself, then the other ranks on its host."""
         hostname = self.hostnames.get(rank)
         others = [each for each, name in self.hostnames.items() if name == hostname and each != rank]
         return [rank, *(others if hostname is not None else [])]

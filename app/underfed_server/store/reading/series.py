@@ -1,4 +1,4 @@
-"""Any stretch of a lane in at most N buckets, from the coarsest roll-ups that still show as much.
+"""Any range of a lane in at most N buckets, from the coarsest roll-ups that are fine enough.
 
 The cost follows N, not the length of the run. Buckets are powers of two of rows, aligned to their index: while a run
 grows, the buckets that were complete stay as they were. Where retention deleted the rows, no bucket is finer
@@ -32,23 +32,23 @@ from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 SLACK = 1.2
 
 MOST_CHUNKS_SORTED = 64
-"""Percentiles are exact where at most so many chunks are read, else of histograms, which whole chunks have."""
+"""Percentiles are exact where at most so many chunks are read, else from histograms, which only whole chunks have."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a stretch is asked for."""
+    """What is requested of a range."""
 
     names: Sequence[str]
     size: int
-    """Rows of a bucket."""
+    """Rows per bucket."""
     binned: Sequence[str]
-    """The measures of which histograms are read: then no bucket is finer than a chunk."""
+    """Measures whose histograms are read: then no bucket is finer than a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The part of a track that is asked for, in indices counted through all incarnations."""
+    """The requested part of a track, in indices counted through all incarnations."""
 
     track: Track
     low: int
@@ -84,7 +84,7 @@ def read_series(
     binned: Sequence[str] = (),
     percentiles: Sequence[float] = (),
 ) -> Rollup | None:
-    """The measures ``names`` of rows ``low … high`` (left out), counted through all incarnations.
+    """The measures ``names`` of rows ``low … high`` (exclusive), counted through all incarnations.
 
     ``from_us`` and ``to_us``: instants of the run's clock, in place of rows. With the bins of the measures ``binned``,
     or with ``percentiles`` of those of ``names`` that have histograms.
@@ -129,7 +129,7 @@ def bucket_size(low: int, high: int, buckets: int) -> int:
 
 def starts_of(index: Column, size: int) -> NDArray[np.intp]:
     """Where a new bucket begins among rows (or smaller buckets) with these indices."""
-    # An agent counts upwards; should one ever not, buckets still must not grow in number.
+    # An agent counts upwards; if one does not, there must not be more buckets.
     bucket = np.maximum.accumulate(index) // size
     return np.flatnonzero(np.diff(bucket, prepend=-1.0))
 
@@ -155,7 +155,7 @@ def _chunk_size(track: Track) -> int:
 
 
 def _is_fine(track: Track, size: int) -> bool:
-    """Such buckets can only be made from its rows, and all of these are kept."""
+    """Whether such buckets need the track's rows, and all of these are kept."""
     return not track.dropped_chunks and size < ROLLUP_ROWS and size < _mean_rows(track)
 
 
@@ -167,7 +167,7 @@ def _by_row(
     asked: Sequence[str],
     percentiles: Sequence[float],
 ) -> Rollup | None:
-    """All rows at once: a piece a chunk would cost as much again for each."""
+    """All rows at once: one piece per chunk would cost as much again for each."""
     parts = [
         shifted(span.track, part)
         for span, chunks in zip(spans, ordinals, strict=True)
@@ -183,7 +183,7 @@ def _by_row(
 
 
 def _rows(reader: Reader, span: _Span, chunks: range, names: Sequence[str]) -> Iterator[Columns]:
-    """Those of the span that are kept, chunk by chunk, not yet shifted."""
+    """Kept rows of the span, chunk by chunk, not yet shifted."""
     columns = _columns_for(span.track, names)
     hot = reader.hot_rows(span.track)
     wanted = {*names, instant_of(span.track.lane), "row"}
@@ -213,7 +213,7 @@ def _chunk_pieces(reader: Reader, span: _Span, chunks: range, question: _Questio
             span, reader.chunk_rows(track, range(kept, chunks.stop), _columns_for(track, question.names)), question
         )
         return
-    # The chunks at the edges may hold rows that were not asked for: they are cut row by row.
+    # The chunks at the edges may hold rows outside the range: they are cut row by row.
     cut_first, cut_last = span.first > 0, span.last < track.end_index
     inner = range(chunks.start + cut_first, max(chunks.start + cut_first, chunks.stop - cut_last))
     yield from _edge(reader, span, chunks[:1] if cut_first else range(0), question)
@@ -231,9 +231,9 @@ def _edge(reader: Reader, span: _Span, ordinals: range, question: _Question) -> 
 
 
 def _cut_rollups(reader: Reader, span: _Span, ordinals: range, question: _Question) -> Iterator[Rollup]:
-    """Of chunks without rows: the buckets that begin in the span, the one that it begins in included.
+    """For chunks without rows: the buckets that begin in the span, and the one that it begins in.
 
-    Where histograms are asked for: the chunks whole, which is all that has one.
+    Where histograms are requested: whole chunks, since only these have one.
     """
     if not ordinals:
         return
@@ -258,14 +258,14 @@ def _slice(rollup: Rollup, first: int, stop: int) -> Rollup:
 
 def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -> Iterator[Rollup]:
     """Whole chunks: their own roll-ups, or the largest roll-ups of several that fit into a bucket."""
-    # Chunks end with a window, a few rows beyond a power of two: so much more than its size a bucket may have.
+    # A bucket may be larger than its size by so much: chunks end with a window, a few rows beyond a power of two.
     chunks_a_bucket = SLACK * question.size / _mean_rows(track) if ordinals else 1.0
     highest = max(0, int(np.log2(max(1.0, chunks_a_bucket))))
     start = ordinals.start
     while start < ordinals.stop:
         level = min(highest, (ordinals.stop - start).bit_length() - 1, _trailing_zeros(start, highest))
         stop = start + (1 << level)
-        # Take the whole stretch that lies on this level at once.
+        # Read all consecutive nodes of this level at once.
         while level == highest and stop + (1 << level) <= ordinals.stop:
             stop += 1 << level
         yield from _nodes(reader, track, level, start >> level, (stop >> level) - 1, question)
@@ -273,7 +273,7 @@ def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -
 
 
 def _nodes(reader: Reader, track: Track, level: int, first: int, last: int, question: _Question) -> Iterator[Rollup]:
-    """With histograms a bucket each; without them, on level 0, those of a chunk."""
+    """With histograms one bucket per node; without, on level 0, the buckets of each chunk."""
     if level > 0:
         found = read_nodes(reader, track, level, first, last, question.names)
     else:
@@ -307,7 +307,7 @@ def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> It
 
 
 def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
-    """The columns that the measures ``names`` are made of."""
+    """The columns that the measures ``names`` are computed from."""
     computed = COMPUTED.get(kind_of(track.lane), {})
     wanted = {instant_of(track.lane)}.union(
         *(computed[name].made_of if name in computed else (name,) for name in names)

@@ -29,7 +29,7 @@ def at_place(table: Table) -> ColumnElement[bool]:
     return and_(*(table.c[name] == bindparam(name) for name in names))
 
 
-# Made once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _track, _stream, _chunk, _run = tables.track.c, tables.stream.c, tables.chunk.c, tables.run.c
 _of_stream = and_(
     _track.run_id == _stream.run_id, _track.rank == _stream.rank, _track.incarnation == _stream.incarnation
@@ -60,7 +60,7 @@ class Track:
     rows: int
     chunks: int
     dropped_chunks: int
-    """The first so many have no rows any more, only their roll-ups."""
+    """So many of the first chunks have only their roll-ups left."""
     chunk_rows: int
     precision_bits: int | None
     """Significant bits of the durations in the chunk that was rounded most; ``None``: all are exact."""
@@ -82,14 +82,14 @@ class Kept:
     """What is left of the single rows of a lane."""
 
     given_up_before: int | None = None
-    """Index before which retention deleted them; ``None``: nowhere."""
+    """Index before which retention deleted rows; ``None``: it deleted none."""
     precision_bits: int | None = None
-    """Significant bits that single durations have at least; ``None``: all are exact."""
+    """Least number of significant bits of single durations; ``None``: all are exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads one state of the database: its connection is in a transaction."""
+    """Reads one snapshot of the database: its connection is in a transaction."""
 
     connection: Connection
     tails: Tails
@@ -130,13 +130,13 @@ class Reader:
         return set(self.connection.execute(statement).scalars())
 
     def ranks(self, run_id: str) -> list[int]:
-        """Those that sent something, in order."""
+        """Ranks that sent anything, in order."""
         stream = tables.stream.c
         statement = select(stream.rank).where(stream.run_id == run_id).distinct().order_by(stream.rank)
         return list(self.connection.execute(statement).scalars())
 
     def end_us(self, run_id: str, run_started_at: datetime) -> int:
-        """Until when the run was recorded, on its clock."""
+        """When recording of the run ended, on its clock."""
         stream = tables.stream.c
         rows = self.connection.execute(select(stream.started_at, stream.end_us).where(stream.run_id == run_id))
         return max(((row.started_at - run_started_at) // tables.MICROSECOND + row.end_us for row in rows), default=0)
@@ -155,7 +155,7 @@ class Reader:
     def chunk_rows(self, track: Track, ordinals: Sequence[int], names: Sequence[str]) -> list[Columns]:
         """The columns ``names`` of these consecutive chunks, each with ``row`` (its index), not yet shifted.
 
-        A column that the agent or the service of then did not know was not measured. Chunks whose rows retention
+        A column unknown to the agent or service at that time counts as not measured. Chunks whose rows retention
         deleted are left out.
         """
         ordinals = [ordinal for ordinal in ordinals if ordinal >= track.dropped_chunks]
@@ -171,7 +171,7 @@ class Reader:
         return found
 
     def hot_rows(self, track: Track) -> Columns | None:
-        """As :meth:`chunk_rows`, of what no chunk holds yet."""
+        """As :meth:`chunk_rows`, of rows that no chunk holds yet."""
         columns = self.tails.read(self.connection, track.key).lanes.get(track.lane)
         return None if columns is None else columns | {"row": index_of(columns, track.chunk_rows)}
 
@@ -203,12 +203,12 @@ class Reader:
 
 
 def place_of(track: Track) -> dict[str, object]:
-    """What statements with :func:`at_place` are given."""
+    """Parameters of statements with :func:`at_place`."""
     return {**track.key._asdict(), "lane": track.lane}
 
 
 def shifted(track: Track, columns: Columns) -> Columns:
-    """On the run's clock, and with steps counted through all incarnations."""
+    """The rows on the run's clock, with steps counted through all incarnations."""
     by = {"row": track.shift_index, "step_index": track.shift_index}
     by |= dict.fromkeys(names_of(kind_of(track.lane), "instant"), track.shift_us)
     return {name: column + by[name] if by.get(name) else column for name, column in columns.items()}

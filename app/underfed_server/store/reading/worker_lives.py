@@ -17,19 +17,19 @@ from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import Reader
 
 NEWEST_LIVES = 2_000
-"""Of a loader: the last epochs of many workers, or many epochs of a few."""
+"""Lives read of a loader: the last epochs of many workers, or many epochs of a few."""
 
 LIVES_EACH = 20
 NEWEST_DIED = 20
 
 NEWEST_SAMPLES = 3_600
-"""Of each worker: an hour, long enough to tell memory that grows from memory that jitters."""
+"""Samples read of each worker: an hour, enough to distinguish growth of memory from jitter."""
 
 _life, _stream, _run = tables.worker_life.c, tables.stream.c, tables.run.c
 _of_its_stream = and_(
     _life.run_id == _stream.run_id, _life.rank == _stream.rank, _life.incarnation == _stream.incarnation
 )
-# Iterators are counted, where an instant may not have been seen; each incarnation counts its own.
+# Ordered by iterator, since a start may not have been seen; each incarnation counts its own.
 _newest_first = (_stream.started_at.desc(), _life.iterator_index.desc())
 
 
@@ -46,12 +46,12 @@ class WorkerRecord:
 
     @property
     def newest_samples(self) -> WorkerRows:
-        """Of the process that lives, or lived last."""
+        """Samples of the process that lives, or lived last."""
         inside = self.samples.at_us >= self._newest_began_us()
         return WorkerRows(**{each.name: getattr(self.samples, each.name)[inside] for each in fields(WorkerRows)})
 
     def _newest_began_us(self) -> int:
-        """Where that was not seen: when the one before it was last heard of."""
+        """Where the start was not seen: when the process before it was last seen."""
         if self.lives and self.lives[-1].start_us is not None:
             return self.lives[-1].start_us
         heard = [instant for life in self.lives[:-1] for instant in (life.start_us, life.end_us)]
@@ -59,7 +59,7 @@ class WorkerRecord:
 
 
 def read_workers(reader: Reader, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
-    """By worker number: those of which a life or a sample is known."""
+    """By worker number: workers with a recorded life or sample."""
     lives = _lives(reader.connection, run_id, rank, loader)
     ended = _ended(reader.connection, run_id, rank, loader)
     sampled = {worker for lane in reader.lanes(run_id, rank) if (worker := worker_of(lane, loader)) is not None}
@@ -82,9 +82,9 @@ def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
 
 
 def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
-    """Of all ranks and loaders, the newest, oldest first."""
+    """The newest deaths on all ranks and loaders, oldest first."""
     statement = _with_start().where(_life.run_id == run_id, _life.ended == "died")
-    # Those that died at one instant stand as they are counted.
+    # Workers that died at one instant are ordered by number.
     order = (*_newest_first, _life.end_us.desc(), _life.rank.desc(), _life.worker.desc())
     rows = connection.execute(statement.order_by(*order).limit(NEWEST_DIED)).mappings().all()
     return [
@@ -94,7 +94,7 @@ def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
 
 
 def _lives(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, list[WorkerLife]]:
-    """By worker, the newest first."""
+    """Lives by worker, the newest first."""
     statement = _with_start().where(_life.run_id == run_id, _life.rank == rank, _life.loader == loader)
     found: dict[int, list[WorkerLife]] = defaultdict(list)
     for row in connection.execute(statement.order_by(*_newest_first).limit(NEWEST_LIVES)).mappings():

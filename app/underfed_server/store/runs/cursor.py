@@ -1,4 +1,4 @@
-"""Where a page of runs ended: by the values that it was sorted by, so that no run is skipped or repeated by others."""
+"""Where a page of runs ended: by its sort values, so that changes of other runs neither skip nor repeat one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from underfed_server.model import Status
 
 MOST_CHARACTERS = 4_000
 LARGEST = 2**63 - 1
-"""What the database takes for a whole number."""
+"""The integers that a database column can hold."""
 
 
 Text = Annotated[str, Meta(pattern=r"^[^\x00]*\Z")]
@@ -26,28 +26,28 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     sort: Text
     value: Text | Whole | float | None
-    """Of the key that was sorted by; whole microseconds where it is an instant; ``None``: the run lacks it."""
+    """Value of the sort key, an instant in microseconds; ``None``: the run lacks it."""
     started_us: Whole
     """Unix microseconds."""
     run_id: Text
 
 
 def write_cursor(cursor: Cursor) -> str:
-    """Not for people, and fit for an address."""
+    """Opaque, and safe in a URL."""
     return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
 
 
 def read_cursor(written: str, sort: str) -> Cursor:
     """Raises:
-    InvalidError: it is none of ours, or of a page that was sorted otherwise.
+    InvalidError: this service did not issue it, or its page was sorted by another key.
     """
     cursor = _read(written)
     if cursor is None:
-        raise InvalidError("cursor: it is not one that this service gave", field="cursor")
+        raise InvalidError("cursor: this service did not issue it", field="cursor")
     if cursor.sort != sort:
         raise InvalidError(f"cursor: it is of runs sorted by {cursor.sort!r}, not by {sort!r}", field="cursor")
     if not _fits(cursor.value, sort.removeprefix("-")):
-        raise InvalidError("cursor: it is not one that this service gave", field="cursor")
+        raise InvalidError("cursor: this service did not issue it", field="cursor")
     return cursor
 
 

@@ -16,7 +16,7 @@ from underfed_server.store.runs.summaries import run_row
 
 
 def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:
-    """Put ``diagnosis`` in place of the run's last one, in the list of runs too. ``False``: it says the same.
+    """Replace the run's last diagnosis, in the list of runs too. ``False``: the new one equals it.
 
     Raises:
         NotFoundError: there is no such run.
@@ -49,7 +49,7 @@ def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
 
 
 def note_judged(connection: Connection, now: datetime, run_id: str, spark: Sequence[float | None]) -> None:
-    """The run as it stands was judged, or could not be: it is not judged again before something happens to it.
+    """Note that the run was judged, or could not be: it is not judged again before it changes.
 
     ``spark``: see :class:`RunSummary`.
     """
@@ -59,12 +59,12 @@ def note_judged(connection: Connection, now: datetime, run_id: str, spark: Seque
 
 
 def unjudged(connection: Connection, now: datetime) -> list[str]:
-    """Runs to which something happened since they were judged: a window came, or none for too long.
+    """Runs that changed since they were judged: a window came, or none for too long.
 
     The newest first.
     """
     run = tables.run.c
-    # The last: before our clock was set back, so that windows since then seem to be older.
+    # The last condition: judged before the clock was set back, so that newer windows seem older.
     is_old = or_(run.judged_at.is_(None), run.judged_at < run.last_seen_at, run.judged_at > now + LOST_AFTER)
     is_due = or_(is_old, run.judged_status != status_column(now))
     statement = select(run.run_id).where(run.deleted_at.is_(None), is_due)

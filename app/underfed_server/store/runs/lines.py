@@ -1,7 +1,7 @@
-"""The list's lines as the JSON that is served, kept in memory for as long as nothing happens to the run.
+"""The list's lines as the JSON that is served, cached until the run changes.
 
-To put one together takes four tables and half a millisecond, which for 5,000 runs is seconds. Of most runs it says the
-same for ever, but for the status, which may follow from the mere passing of time and is added when a line is read.
+Building one takes four tables and half a millisecond, which for 5,000 runs is seconds. Most lines never change, except
+for the status, which may change by the passing of time and is added when a line is read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _END = {
     status: f',"status":"{status}","status_label":"{label_of("status", status)}"}},'.encode()
     for status in get_args(Status)
 }
-"""Of a line and the comma behind it, by status."""
+"""End of a line and the comma after it, by status."""
 
 
 def line_columns(now: datetime) -> tuple[ColumnElement[Any], ...]:
@@ -40,7 +40,7 @@ def line_columns(now: datetime) -> tuple[ColumnElement[Any], ...]:
 
 
 class Lines:
-    """Used by any thread. Other service processes may write: the run's own row says when it changed."""
+    """Any thread may use it. Other service processes may write: the run's own row says when it changed."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[int, bytes]] = {}
@@ -48,8 +48,8 @@ class Lines:
         self._lock = Lock()
 
     def read(self, connection: Connection, rows: Sequence[Sequence[Any]], now: datetime) -> list[bytes]:
-        """Of the runs of ``rows``, which begin with :func:`line_columns`, in their order: of each a JSON object and a
-        comma, in two pieces. A page of thousands is put together once, and its lines not one by one before.
+        """For each of ``rows``, which begin with :func:`line_columns`, a JSON object and a comma, in two pieces: a page
+        of thousands is joined once, not line by line before.
         """
         lines = [self._kept.get(row[0]) for row in rows]
         missing = [row[0] for row, line in zip(rows, lines, strict=True) if line is None or line[0] != row[1]]

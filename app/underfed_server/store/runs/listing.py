@@ -45,7 +45,7 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "started_at": type_coerce(tables.run.c.started_at, BigInteger),
 }
 MOST_LOOKED_UP = 1_000
-"""In the order of an index, one by one. To have more in order, it is quicker to read all and sort them."""
+"""Most runs that are read in the order of an index: for more, reading all and sorting them is quicker."""
 
 SORTS = ("status", *_COLUMNS)
 """Keys that runs are sorted by."""
@@ -68,31 +68,31 @@ class RunFilter:
     """``-`` in front: largest first. Runs without the value come last either way."""
     limit: int = 100
     cursor: str | None = None
-    """Where the page before ended. Whatever else happens meanwhile, a run whose value stays is seen once."""
+    """Where the page before ended. A run whose value does not change appears once, whatever changes meanwhile."""
     within: str | None = None
-    """The one project that whoever asks may see, whatever is asked for; also the week is of it alone."""
+    """The only project that the caller may see, whatever the filter says; the week is limited to it, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     lines: list[bytes]
-    """As :meth:`Lines.read` gives them."""
+    """As :meth:`Lines.read` returns them."""
     cursor: str | None
     """Where the next page begins; ``None``: this is the last."""
     counts: StatusCounts
-    """Of the runs that pass the filter, whatever status it asks for."""
+    """Counts of runs that match the filter without its status."""
 
 
 class RunChange(NamedTuple):
-    """What was written of a run lately, by whichever service process."""
+    """When a run was last changed, by any service process."""
 
     run_id: str
     changed_at: datetime
-    """Of anything: a window, a judgement, what a person changed."""
+    """By anything: a window, a judgement, an edit."""
     last_seen_at: datetime
-    """Of a window."""
+    """By a window."""
     diagnosed_at: datetime | None
-    """Of a diagnosis that says something else than the one before."""
+    """By a diagnosis that differs from the one before."""
 
 
 def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Lines) -> Page:
@@ -112,7 +112,7 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
 
 
 def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[Any]:
-    """Of the page, and one more if there is another."""
+    """Rows of the page, and one more if there is another page."""
     key = _key(asked.sort, now)
     if key is _COLUMNS["started_at"] and asked.limit > MOST_LOOKED_UP:
         key = key + 0  # No index has that.
@@ -130,14 +130,14 @@ def _count_by_status(connection: Connection, asked: RunFilter, now: datetime) ->
 
 
 def changed_since(connection: Connection, now: datetime, since: datetime) -> list[RunSummary]:
-    """Runs of which a window or a judgement came since then, the oldest change first."""
+    """Runs with a window or a judgement since then, the oldest change first."""
     run = tables.run.c
     statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None)).order_by(run.changed_at)
     return summaries(connection, connection.execute(statement).mappings().all(), now)
 
 
 def read_changes(connection: Connection, since: datetime) -> list[RunChange]:
-    """Runs that any service process wrote of since then, the oldest change first."""
+    """Runs that any service process changed since then, the oldest change first."""
     run, diagnosis = tables.run.c, tables.diagnosis.c
     columns = (run.run_id, run.changed_at, run.last_seen_at, diagnosis.changed_at)
     joined = select(*columns).join(tables.diagnosis, diagnosis.run_id == run.run_id, isouter=True)
@@ -160,7 +160,7 @@ def earlier_runs(connection: Connection, now: datetime, run_id: str, limit: int 
 
 
 def replays(connection: Connection, run_id: str) -> list[str]:
-    """This run, then others of the same job, newest first: those that measured a replay, the newest twenty.
+    """Of this run, then of others of the same job, newest first, the twenty newest that measured a replay.
 
     Raises:
         NotFoundError: there is no such run.
@@ -172,8 +172,8 @@ def replays(connection: Connection, run_id: str) -> list[str]:
 
 
 def edit_run(connection: Connection, now: datetime, run_id: str, changes: Mapping[str, Any]) -> None:
-    """Set ``name``, ``tags``, ``notes`` or ``archived``. A name or tags of ``None``, or as the agent says them, are its
-    to say again.
+    """Set ``name``, ``tags``, ``notes`` or ``archived``. ``None`` for name or tags, or the agent's own value, undoes
+    the edit.
 
     Raises:
         NotFoundError: there is no such run.
@@ -182,7 +182,7 @@ def edit_run(connection: Connection, now: datetime, run_id: str, changes: Mappin
     columns = {"name": "edited_name", "tags": "edited_tags", "notes": "notes"}
     values = {columns[name]: value for name, value in changes.items() if name in columns}
     for name in ("name", "tags"):
-        # Undone is undone: what the agent says later counts again.
+        # An undone edit is removed: what the agent sends later counts again.
         if columns[name] in values and values[columns[name]] == row[name]:
             values[columns[name]] = None
     if "archived" in changes:
@@ -197,7 +197,7 @@ def _same_job(row: RowMapping) -> ColumnElement[bool]:
 
 
 def _conditions(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:
-    """All of the filter but its status, which the counts are not limited to: that is given as ``status``."""
+    """The filter's conditions without its status, to which the counts are not limited."""
     run, expression = tables.run.c, parse(asked.q or "")
     named = (("project", asked.project), ("project", asked.within), ("bound", asked.bound), ("tag", asked.tag),
              ("status", status))  # fmt: skip
@@ -226,7 +226,7 @@ def _order(sort: str, key: ColumnElement[Any]) -> list[ColumnElement[Any]]:
 
 
 def _after(cursor: Cursor, key: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Runs behind that of the cursor, in the order of :func:`_order`."""
+    """Runs after that of the cursor, in the order of :func:`_order`."""
     started_us, run_id = literal(cursor.started_us, BigInteger), bytewise(literal(cursor.run_id, Text))
     later = or_(started_us > _STARTED_US, and_(started_us == _STARTED_US, run_id < _RUN_ID))
     if cursor.value is None:

@@ -13,21 +13,21 @@ from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import read_summary
 
 UNDO = timedelta(minutes=10)
-"""So long after it was deleted a run can be restored."""
+"""How long after it was deleted a run can be restored."""
 
 ROWS_AT_ONCE = 200
-"""Removed in one transaction: a long run has tens of thousands, and windows wait for the writer meanwhile."""
+"""Rows removed in one transaction: a long run has tens of thousands, and windows wait meanwhile."""
 
 HEAVY = tuple(table for table in tables.RUN_TABLES if table.name in ("chunk", "rollup", "histogram", "hot", "epoch"))
 """Tables that have rows for every so many steps of a run."""
 
 
 def delete_run(connection: Connection, now: datetime, run_id: str) -> None:
-    """Show it no more. What is recorded of it stays for ten minutes, in which :func:`restore_run` brings it back.
+    """Hide the run. Its data stays for ten minutes, in which :func:`restore_run` can restore it.
 
     Raises:
         NotFoundError: there is no such run.
-        ConflictError: it is running: its windows would be refused once those before them are gone.
+        ConflictError: it is running: its windows would be refused once earlier ones are gone.
     """
     if read_summary(connection, now, run_id).status == "running":
         raise ConflictError(f"run {run_id!r} is still running", field="run_id")
@@ -35,7 +35,7 @@ def delete_run(connection: Connection, now: datetime, run_id: str) -> None:
 
 
 def restore_run(connection: Connection, now: datetime, run_id: str) -> None:
-    """Show it again; nothing happens to one that is shown.
+    """Show a deleted run again; for another one it does nothing.
 
     Raises:
         NotFoundError: there is no such run, or no more.
@@ -45,12 +45,12 @@ def restore_run(connection: Connection, now: datetime, run_id: str) -> None:
     statement = update(tables.run).where(run.run_id == run_id, can_be).values(deleted_at=None, changed_at=now)
     if not connection.execute(statement).rowcount:
         minutes = UNDO // timedelta(minutes=1)
-        message = f"there is no run {run_id!r} to restore: one is forgotten {minutes} minutes after it was deleted"
+        message = f"there is no run {run_id!r} to restore: deleted runs are kept for {minutes} minutes"
         raise NotFoundError(message, field="run_id")
 
 
 def project_of(connection: Connection, run_id: str) -> str:
-    """Also of a run that was deleted: whether it may be restored depends on it.
+    """Also for a deleted run: whether it may be restored depends on its project.
 
     Raises:
         NotFoundError: there is no such run.
@@ -62,7 +62,7 @@ def project_of(connection: Connection, run_id: str) -> str:
 
 
 def forgettable(connection: Connection, now: datetime) -> str | None:
-    """A deleted run that can no longer be restored. One that sends again is left until it has ended."""
+    """A deleted run that can no longer be restored. One that still sends is left until it has ended."""
     run = tables.run.c
     is_over = and_(run.deleted_at < now - UNDO, status_column(now) != "running")
     return connection.execute(select(run.run_id).where(is_over).order_by(run.deleted_at).limit(1)).scalar()
@@ -72,12 +72,12 @@ def forget_some(connection: Connection, now: datetime, run_id: str) -> bool:
     """Remove part of what is recorded of a run from :func:`forgettable`. Returns whether nothing is left of it."""
     run = tables.run.c
     is_over = and_(run.run_id == run_id, run.deleted_at < now - UNDO)
-    # Whoever has the run does the work: another service process goes on to other runs, or adds to this one first.
+    # The process that locks the run does the work; where another has it, this one goes on to other runs.
     if not lock_run_at_once(connection, run_id):
         return False
     if connection.execute(select(run.run_id).where(is_over).with_for_update(skip_locked=True)).first() is None:
         return False
-    # Also for a clock that is set back: what has lost a part cannot be restored.
+    # Also in case the clock is set back: a run that has lost a part cannot be restored.
     connection.execute(update(tables.run).where(run.run_id == run_id).values(deleted_at=tables.UNIX_EPOCH))
     if any(_forget_rows(connection, table, run_id) for table in HEAVY):
         return False
@@ -87,7 +87,7 @@ def forget_some(connection: Connection, now: datetime, run_id: str) -> bool:
 
 
 def _forget_rows(connection: Connection, table: Table, run_id: str) -> bool:
-    """Whether there were as many as one transaction takes, so that there may be more."""
+    """Whether the transaction was full, so that there may be more."""
     key = tuple_(*table.primary_key.columns)
     some = select(*table.primary_key.columns).where(table.c.run_id == run_id).limit(ROWS_AT_ONCE)
     statement = delete(table).where(table.c.run_id == run_id, key.in_(some))

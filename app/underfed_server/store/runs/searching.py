@@ -1,4 +1,4 @@
-"""A search expression as conditions of the database's."""
+"""A search expression as SQL conditions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _run, _rank, _loader, _track, _tag, _storage = (
     table.c for table in (tables.run, tables.rank, tables.loader, tables.track, tables.tag, tables.storage)
 )
 NAME: ColumnElement[str] = func.coalesce(_run.edited_name, _run.name)
-"""What the run is called, whoever named it."""
+"""The run's name, edited or from the agent."""
 
 _ORDERS: Mapping[str, Callable[[ColumnElement[Any], Any], Condition]] = {
     ":": eq, "=": eq, "!=": lambda column, value: column != value, "<": lt, "<=": le, ">": gt, ">=": ge,
@@ -52,7 +52,7 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "ended": _run.ended_at,
     "seen": _run.last_seen_at,
 }
-"""What the run's own row knows."""
+"""Keys that the run's own row answers."""
 
 
 def conditions(expression: Expression, now: datetime) -> list[Condition]:
@@ -63,7 +63,7 @@ def conditions(expression: Expression, now: datetime) -> list[Condition]:
 def _condition(term: Term, now: datetime) -> Condition:
     says = term.says
     holds = _mentions(says.text) if isinstance(says, Word) else _compared(says, now)
-    # What is not known of a run does not hold of it, so its opposite does.
+    # A term about an unknown value does not hold, so its negation does.
     return not_(func.coalesce(holds, false())) if term.negated else holds
 
 
@@ -91,7 +91,7 @@ def _text(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
 
 
 def _same(column: ColumnElement[Any], value: Any) -> Condition:
-    """Neither true nor false of what is not known would be neither of its opposite."""
+    """SQL's null for an unknown value would stay null when negated, so it is false here."""
     is_always_known = isinstance(column, Column) and not column.nullable
     found: Condition = (column if is_always_known else func.coalesce(column, "")) == value
     return found
@@ -109,7 +109,7 @@ def _number(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
 
 def _when(column: ColumnElement[Any], operator: str, value: Any, now: datetime) -> Condition:
     if isinstance(value, Age):
-        # More than seven days old is before the instant seven days ago.
+        # Older than seven days means before the instant seven days ago, so the comparison is reversed.
         return _ORDERS[_OLDER[operator]](column, _ago(value, now))
     assert isinstance(value, Period)
     within = and_(column >= value.first, column < value.end)
@@ -141,13 +141,13 @@ def _of_dataset(operator: str, value: Any) -> Condition:
 
 
 def _on_mount(operator: str, value: Any) -> Condition:
-    """By where it is mounted, or by what is mounted there."""
+    """By mount point, or by device."""
     places = [_any_of(column, operator, value) for column in (_storage.mount, _storage.device)]
     return and_(*places) if operator == "!=" else or_(*places)
 
 
 def _any_of(column: Column[Any], operator: str, value: Any) -> Condition:
-    """One of the run's rows in the column's table says so; with ``!=`` none of them is it."""
+    """True of one of the run's rows in the column's table; with ``!=`` equal in none of them."""
     found = exists().where(
         column.table.c.run_id == _run.run_id, _text(column, "=" if operator == "!=" else operator, value)
     )
@@ -159,7 +159,7 @@ def _workers(operator: str, value: Any) -> Condition:
 
 
 def _steps(operator: str, value: Any) -> Condition:
-    """Of the rank that is furthest, as the list shows it."""
+    """Steps of the rank that is furthest, as the list shows them."""
     judged = and_(_run.loader.is_not(None), _track.lane == literal(steps_lane("")) + _run.loader)
     any_loader = and_(_run.loader.is_(None), _track.lane.startswith(steps_lane(""), autoescape=True))
     steps = func.sum(_track.rows)
@@ -178,7 +178,7 @@ _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
     "num_workers": _workers,
     "step": _steps,
 }
-"""What other tables know of a run."""
+"""Keys that other tables answer."""
 
 
 def _mentions(word: str) -> Condition:

@@ -10,12 +10,12 @@ from underfed_server.model import Status
 from underfed_server.store.databases import tables
 
 LOST_AFTER = timedelta(seconds=30)
-"""A live stream posts at least every 5 s (docs/wire.md): six posts were missed. A last window that lies
-so far in the future came before our clock was set back: a run that still sends would have sent one since."""
+"""A live stream posts at least every 5 s (docs/wire.md): six posts are missing. A last window so far in the future came
+before the clock was set back: a run that still sends would have sent one since."""
 
 
 def status_of(*, open_ranks: int, crashed_ranks: int, last_seen_at: datetime, now: datetime) -> Status:
-    """A rank that crashed decides once no other sends any more."""
+    """A crashed rank decides once no other rank sends any more."""
     if open_ranks and abs(now - last_seen_at) <= LOST_AFTER:
         return "running"
     if crashed_ranks:

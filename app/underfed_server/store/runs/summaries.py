@@ -17,7 +17,7 @@ from underfed_server.store.runs.status import status_of
 from underfed_server.store.runs.tags import effective
 
 _OF_THE_ROW = tuple(RunSummary.model_fields.keys() & set(tables.run.c.keys()) - {"name", "tags", "best_advice"})
-"""What a summary says just as the run's row does."""
+"""Fields that a summary takes from the run's row unchanged."""
 
 
 def run_row(connection: Connection, run_id: str) -> RowMapping:
@@ -31,7 +31,7 @@ def run_row(connection: Connection, run_id: str) -> RowMapping:
 
 
 def any_run_row(connection: Connection, run_id: str) -> RowMapping:
-    """Also of a run that was deleted.
+    """The row, also of a deleted run.
 
     Raises:
         NotFoundError: there is no such run, or no more.
@@ -54,7 +54,7 @@ def read_summary(connection: Connection, now: datetime, run_id: str) -> RunSumma
 
 
 def read_state(connection: Connection, now: datetime, run_id: str) -> tuple[RunSummary, bool]:
-    """Also of a run that was deleted, and whether it was.
+    """The summary, also of a deleted run, and whether it was deleted.
 
     Raises:
         NotFoundError: there is no such run, or no more.
@@ -68,7 +68,7 @@ class _Beside:
     """What other tables know of the runs of one page."""
 
     steps: Mapping[str, Mapping[str, int]]
-    """By run and loader: of the rank that is furthest."""
+    """By run and loader: steps of the rank that is furthest."""
     ranks: Mapping[str, list[RowMapping]]
     num_workers: Mapping[tuple[str, str], int | None]
 
@@ -107,7 +107,7 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
 
 
 def _steps(connection: Connection, run_ids: Iterable[str]) -> dict[str, dict[str, int]]:
-    """By run, its loaders in the order of the time spent with them."""
+    """By run, its loaders by the time spent with them, the longest first."""
     track = tables.track.c
     totals = (
         select(

@@ -1,4 +1,4 @@
-"""The tags of a run: what the agent said, or what a person put in its place."""
+"""The tags of a run: those of the agent, or those by which a person replaced them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def effective(tags: Mapping[str, str], edited: Mapping[str, str] | None) -> dict
 
 
 def index_tags(connection: Connection, run_id: str) -> None:
-    """Bring the table that is searched up to what the run's row says."""
+    """Update the table that is searched to the tags in the run's row."""
     run = tables.run.c
     row = connection.execute(select(run.tags, run.edited_tags).where(run.run_id == run_id)).one()
     connection.execute(delete(tables.tag).where(tables.tag.c.run_id == run_id))

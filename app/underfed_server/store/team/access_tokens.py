@@ -19,12 +19,12 @@ from underfed_server.model import Scope, TokenInfo, TokenMade
 from underfed_server.store.databases import tables
 
 MOST_SESSIONS = 1_000
-"""Of one token: every process reads all of them twice a second."""
+"""Sessions of one token: every process reads all of them twice a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What opens the service at one moment, by the digest of its secret."""
+    """Tokens and sessions that are valid at one moment, by the digest of their secret."""
 
     tokens: dict[bytes, Permission]
     sessions: dict[bytes, Permission]
@@ -35,7 +35,7 @@ def digest_of(secret: str) -> bytes:
 
 
 def id_of(digest: bytes) -> str:
-    """What a token is called by. It tells nothing of the secret, which is random."""
+    """The id of a token. It reveals nothing about the secret, which is random."""
     return digest.hex()[:8]
 
 
@@ -59,13 +59,13 @@ def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Permis
 
 
 def session_of(permission: Permission, digest: bytes, expires_at: datetime) -> Permission:
-    """What a browser may that signed in with a token: it ends with the token, if not before."""
+    """The permission of a browser that signed in with a token; it ends with the token, if not before."""
     ends_at = expires_at if permission.expires_at is None else min(expires_at, permission.expires_at)
     return Permission(permission.scopes, permission.project, permission.token_id, digest, None, ends_at)
 
 
 def can_administer(connection: Connection, now: datetime) -> bool:
-    """Somebody has a token with which more can be made, of every project."""
+    """Whether a token exists that may create tokens for every project."""
     return any("admin" in row["scopes"] and row["project"] is None for row in _live(connection, now))
 
 
@@ -85,7 +85,7 @@ def make_token(
     project: str | None = None,
     expires_at: datetime | None = None,
 ) -> TokenMade:
-    """A new one, with its secret, which is shown only here."""
+    """A new token with its secret, which is returned only here."""
     secret = secrets.token_urlsafe(32)
     digest = digest_of(secret)
     made = TokenMade(
@@ -104,10 +104,10 @@ def make_token(
 
 
 def revoke_token(connection: Connection, token_id: str, now: datetime, project: str | None = None) -> None:
-    """Its sessions end with it. One that was revoked before stays so.
+    """End a token and its sessions; revoking it again does nothing.
 
     Raises:
-        NotFoundError: there is no such token, or it is not of this ``project``.
+        NotFoundError: there is no such token, or it is not bound to this ``project``.
     """
     token = tables.token.c
     found = connection.execute(select(token.revoked_at, token.project).where(token.token_id == token_id)).first()
@@ -126,7 +126,7 @@ def note_uses(connection: Connection, used: Mapping[str, datetime]) -> None:
 
 
 def add_session(connection: Connection, digest: bytes, token_id: str, expires_at: datetime, now: datetime) -> None:
-    """Expired ones are deleted as well, and the oldest of a token that has too many."""
+    """Also deletes expired sessions, and the oldest ones of a token that has too many."""
     session = tables.session.c
     connection.execute(delete(tables.session).where(session.expires_at <= now))
     connection.execute(insert(tables.session), {"digest": digest, "token_id": token_id, "expires_at": expires_at})

@@ -35,7 +35,7 @@ class RunGauges:
 class StoreGauges:
     runs_by_status: Mapping[str, int]
     hot_streams: int
-    """Of which windows wait to be made into chunks."""
+    """Streams with windows that wait for compaction."""
     hot_windows: int
     database_bytes: int
 
@@ -74,7 +74,7 @@ def _count_runs(connection: Connection, project: str | None, now: datetime) -> M
 
 
 def _bytes_of(connection: Connection, database: Path | None) -> int:
-    """All that the database takes on its disk, its log of unfinished writes included."""
+    """Size of the database on disk, its write-ahead log included."""
     if database is None:
         return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
     files = (database, database.with_name(f"{database.name}-wal"))

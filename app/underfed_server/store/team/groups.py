@@ -11,12 +11,12 @@ from underfed_server.store.databases import tables
 
 
 def read_projects(connection: Connection, within: str | None = None) -> list[ProjectInfo]:
-    """By name; ``within``: that one alone."""
+    """By name; ``within``: only this project."""
     return [ProjectInfo(**row) for row in _grouped(connection, tables.run.c.project, within)]
 
 
 def read_users(connection: Connection, within: str | None = None) -> list[UserInfo]:
-    """By name; ``within``: of the runs of that project alone."""
+    """By name; ``within``: only users with runs in this project."""
     return [UserInfo(**row) for row in _grouped(connection, tables.run.c.user, within)]
 
 

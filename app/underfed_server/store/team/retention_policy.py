@@ -11,7 +11,7 @@ from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
 
 FOR_EVER = 0
-"""What a project sets to have no limit where the service has one for all."""
+"""What a project sets to have no limit although the service has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class StorageUse:
-    """On disk, without windows that wait for their chunk, which are bounded, and without what a database adds."""
+    """Bytes on disk, without windows that wait for compaction (bounded) and without the database's overhead."""
 
     row_bytes: int
     """Single rows: what retention can delete."""
@@ -47,7 +47,7 @@ class StorageUse:
 
 
 def read_policy(connection: Connection, project: str) -> RetentionPolicy:
-    """What the project set for itself."""
+    """The project's own policy."""
     own = tables.project.c
     columns = (own.retain_us, own.max_bytes, own.precision_bits)
     row = connection.execute(select(*columns).where(own.project == project)).first()
@@ -59,12 +59,12 @@ def save_policy(connection: Connection, project: str, policy: RetentionPolicy) -
 
 
 def read_retention(connection: Connection, project: str) -> tuple[RetentionPolicy, StorageUse]:
-    """What the project set for itself, and what it takes."""
+    """The project's own policy, and the storage that it uses."""
     return read_policy(connection, project), read_storage_use(connection, project)
 
 
 def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> RetentionPolicy:
-    """What a project set wins over the service's policy."""
+    """The project's own policy takes precedence over the service's."""
     return RetentionPolicy(
         for_all.retain_us if own.retain_us is None else own.retain_us,
         for_all.max_bytes if own.max_bytes is None else own.max_bytes,
@@ -73,7 +73,7 @@ def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> Retentio
 
 
 def projects_with_limits(connection: Connection, for_all: RetentionPolicy) -> list[tuple[str, RetentionPolicy]]:
-    """Projects whose rows are not kept for ever, with what holds for them."""
+    """Projects whose rows are not kept for ever, with the policy in effect."""
     names = select(tables.run.c.project).distinct()
     if not for_all.has_limit:
         names = names.where(tables.run.c.project.in_(select(tables.project.c.project)))

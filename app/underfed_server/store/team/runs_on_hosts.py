@@ -83,7 +83,7 @@ def read_runs_on_hosts(
 
 
 def read_ranks_on_hosts(connection: Connection, run_ids: Iterable[str]) -> list[RankOnHost]:
-    """Of all ranks of these runs whose host is known."""
+    """All ranks of these runs whose host is known."""
     rank = tables.rank.c
     statement = select(rank.run_id, rank.rank, rank.hostname, rank.host, rank.devices, rank.not_measured)
     is_asked = and_(rank.run_id.in_(list(run_ids)), rank.hostname.is_not(None))

@@ -1,4 +1,4 @@
-"""Judged runs as far as they concern one another: what each lost, to what, where and when; and what advice gained."""
+"""What judged runs are grouped by across a team: losses, causes, places and times; and what advice gained."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HostUse:
     hostname: str
     ranks: int
     shares_cores: bool
-    """It may use every core of the machine, as far as affinity and cgroup quota go: others take them from it."""
+    """Whether affinity and cgroup quota let it use every core of the machine: others compete for them."""
     shares_memory: bool
 
 
@@ -43,7 +43,7 @@ class MountUse:
 
 @dataclass(frozen=True, slots=True)
 class TeamRun:
-    """One run. Hours are those of its last judgement."""
+    """One run. Hours are those of its last verdict."""
 
     run_id: str
     name: str
@@ -61,7 +61,7 @@ class TeamRun:
     """Of the judged loader."""
     best_advice: BestAdvice | None = None
     on_gpu: bool = False
-    """Its ranks compute on GPUs."""
+    """Whether its ranks compute on GPUs."""
 
 
 def read_team_runs(connection: Connection, since: datetime, cause: CauseName | None = None) -> list[TeamRun]:
@@ -85,7 +85,7 @@ def read_team_run(connection: Connection, run_id: str) -> TeamRun:
 
 
 def read_proven(connection: Connection, project: str | None = None) -> list[LedgerEntry]:
-    """What every run that carried an advice gained by it, or those of a project; oldest first."""
+    """What each run that carried advice gained by it, of all runs or of one project; oldest first."""
     run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
     statement = statement.where(run.deleted_at.is_(None))
@@ -104,7 +104,7 @@ def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamR
     return [_team_run(row, *(beside.get(row["run_id"], []) for beside in (ranks, places, loaders))) for row in rows]
 
 
-# Not whole rows: to read their other columns takes most of the time.
+# Not whole rows: reading the other columns would take most of the time.
 _run, _rank, _place, _loader = tables.run.c, tables.rank.c, tables.storage.c, tables.loader.c
 _RUN: Columns = (
     _run.run_id, _run.name, _run.edited_name, _run.project, _run.user, _run.cause, _run.hours_lost, _run.hours_used,

@@ -21,10 +21,10 @@ Hours = NDArray[np.float64]
 
 
 def read_week(connection: Connection, project: str | None, now: datetime) -> Week:
-    """Seven UTC days, today among them, against the seven before, of runs that were judged and not archived.
+    """Seven UTC days, today included, and the seven before, of runs that were judged and not archived.
 
     A run's hours are spread evenly over the time from its start to its end: exact for runs within one day.
-    ``project``: of its runs alone; ``None``: of all.
+    ``project``: only its runs; ``None``: all runs.
     """
     first = datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - (DAYS - 1) * DAY
     started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, project, first)
@@ -58,12 +58,12 @@ def _judged(connection: Connection, project: str | None, since: datetime) -> Seq
     statement = select(*columns).where(ended >= since, run.hours_lost.is_not(None), run.hours_used.is_not(None), shown)
     if project is not None:
         statement = statement.where(run.project == project)
-    # Thousands of rows become arrays at once: a row at a time takes as long as all the rest.
+    # Thousands of rows become arrays at once: row by row that takes as long as all the rest.
     return list(zip(*connection.execute(statement).all(), strict=True)) or [()] * len(columns)
 
 
 def _shares(started_us: Sequence[int], ended_us: Sequence[int], first_us: int) -> Hours:
-    """By run and day: the share of the run's life that fell on the day. A life of no length falls on its day."""
+    """By run and day: the share of the run's life that fell on the day. A run of no length counts on its day."""
     started, ended = (np.array(instants, dtype=np.int64).reshape(-1, 1) for instants in (started_us, ended_us))
     begin = first_us + DAY_US * np.arange(DAYS)
     overlap = np.clip(np.minimum(ended, begin + DAY_US) - np.maximum(started, begin), 0, None)

@@ -7,11 +7,11 @@ from underfed_server.store.upkeep.periodic import PeriodicThread
 
 EVERY_S = 5.0
 REST_S = 0.05
-"""After each piece of work: windows come first."""
+"""Rest after each piece of work: windows come first."""
 
 
 def remove_deleted_runs(store: Store) -> PeriodicThread:
-    """Not started yet."""
+    """The thread, not started yet."""
 
     def remove() -> float:
         run_id = store.forgettable()

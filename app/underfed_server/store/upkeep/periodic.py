@@ -1,4 +1,4 @@
-"""A thread that does one piece of work after the other and rests between: what the service does besides answering."""
+"""A thread that does one piece of background work after the other and rests between them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class PeriodicThread:
         first_s: float = 0.0,
         closing_s: float = CLOSING_S,
     ) -> None:
-        """``work`` returns the seconds to rest. Where it raises, the log says ``failed``, and it is tried again in
-        ``failed_s``. The first comes after ``first_s``; :meth:`close` waits ``closing_s`` for work that is under way.
+        """``work`` returns the seconds to rest. Where it raises, ``failed`` is logged and it is called again after
+        ``failed_s``. It is first called after ``first_s``; :meth:`close` waits ``closing_s`` for work in progress.
         """
         self._log = logging.getLogger(f"underfed.{name}")
         self._work = work
@@ -38,11 +38,11 @@ class PeriodicThread:
 
     @property
     def is_closing(self) -> bool:
-        """Work that takes long looks here between its pieces."""
+        """Whether to end; long work checks this between its pieces."""
         return self._closing.is_set()
 
     def rest(self, seconds: float) -> None:
-        """Less, once it is closing."""
+        """Sleep, but no longer than until :meth:`close`."""
         self._closing.wait(seconds)
 
     def start(self) -> None:

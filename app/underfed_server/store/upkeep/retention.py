@@ -1,8 +1,8 @@
-"""Deletes single rows that are beyond a project's age or size, and returns the room that they took.
+"""Deletes single rows beyond a project's age or size limit, and gives the space back to the disk.
 
 Roll-ups, histograms and verdicts stay: a run of years ago still shows its overview. Work is done in small pieces
-between which windows are written. Several service processes may be at it: a track whose rows another one deletes is
-left to that one.
+between which windows are written. Several service processes may do so: a track whose rows another one deletes is left
+to that one.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from underfed_server.store.writing.tail import belongs_to
 
 EVERY_S = 60.0
 REST_S = 0.02
-"""After each piece of work: windows come first."""
+"""Rest after each piece of work: windows come first."""
 
 CHUNKS_A_WRITE = 16
-"""Half a megabyte: some milliseconds of the writer's time."""
+"""Bytes deleted in one transaction: some milliseconds of the writer's time."""
 
 PAGES_A_WRITE = 128
 SPARE_PAGES = 2_000
-"""8 MB that a file of SQLite's keeps for the windows to come; what is free beyond them goes back to the disk."""
+"""Free pages, 8 MB, that an SQLite file keeps for coming windows; those beyond go back to the disk."""
 
 
 class Retention:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
     def __init__(self, store: Store, for_all: RetentionPolicy) -> None:
-        """``for_all``: the policy of projects that set none themselves."""
+        """``for_all``: the policy of projects without one of their own."""
         self._store = store
         self._for_all = for_all
         self._thread = PeriodicThread("retention", self._work, failed="old rows could not be deleted", failed_s=EVERY_S)
@@ -48,7 +48,7 @@ class Retention:
         return EVERY_S
 
     def delete_surplus(self) -> None:
-        """Until nothing is beyond its age or size, or :meth:`close`."""
+        """Delete rows until none is beyond its age or size limit, or until :meth:`close`."""
         with self._store.reading() as reader:
             limited = projects_with_limits(reader.connection, self._for_all)
         for project, policy in limited:
@@ -72,7 +72,7 @@ class Retention:
 
 
 def _together(found: Iterable[Surplus]) -> Iterator[list[Surplus]]:
-    """What is deleted in one transaction each."""
+    """Groups, of which each is deleted in one transaction."""
     pieces: list[Surplus] = []
     for surplus in found:
         for done in range(0, len(surplus.sizes), CHUNKS_A_WRITE):
@@ -86,12 +86,12 @@ def _together(found: Iterable[Surplus]) -> Iterator[list[Surplus]]:
 
 
 def delete_rows(pieces: Iterable[Surplus], now: datetime, connection: Connection) -> int:
-    """How many chunks lost their rows."""
+    """Returns the number of chunks that lost their rows."""
     return sum(_delete_rows(piece, now, connection) for piece in pieces)
 
 
 def _delete_rows(surplus: Surplus, now: datetime, connection: Connection) -> int:
-    """All of the chunks, or none where another process was quicker."""
+    """Deletes the rows of all the chunks, or of none where another process was quicker."""
     track, chunk = tables.track, tables.chunk
     is_ours = and_(belongs_to(track, surplus.key), track.c.lane == surplus.lane)
     dropped = select(track.c.dropped_chunks).where(is_ours).with_for_update(skip_locked=True)
@@ -105,7 +105,7 @@ def _delete_rows(surplus: Surplus, now: datetime, connection: Connection) -> int
 
 
 def shrink(connection: Connection) -> bool:
-    """Give some free pages of the file back to the disk. ``False``: there are none to spare.
+    """Give some free pages of the file back to the disk. ``False``: it has none to give.
 
     PostgreSQL reuses its pages by itself.
     """
@@ -115,6 +115,6 @@ def shrink(connection: Connection) -> bool:
     if free <= SPARE_PAGES:
         return False
     for _ in range(min(PAGES_A_WRITE, free - SPARE_PAGES)):
-        # It works a page for each row that is fetched, and the driver fetches no rows without a column.
+        # It frees one page per fetched row, and the driver fetches no rows without a column.
         connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
     return True

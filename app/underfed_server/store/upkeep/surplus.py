@@ -20,19 +20,19 @@ from underfed_server.store.writing.tail import belongs_to
 _track = partial(Track, precision_bits=None, end_index=0, shift_index=0, shift_us=0)
 
 TRACKS_A_LOOK = 64
-"""With the oldest rows of the project; what is newer than the oldest of all others waits for the next look, unless"""
+"""Tracks read at once, those with the oldest rows. Rows newer than the oldest row of any other track wait."""
 
 ALIKE_US = 3_600_000_000
-"""it is at most an hour newer than the oldest: ranks of one run record at once, and are looked at in turn."""
+"""Rows at most this much newer than the oldest do not wait: ranks of one run record at the same time."""
 
 CHUNKS_A_LOOK = 1_000
 
 NEWEST_ROWS = 20_000
-"""Of a lane of a running run, kept whatever was set: ten times what a verdict is made of, and what the workers' page
+"""Rows of a running run's lane that are always kept: ten times what a verdict uses, and what the workers' page
 shows."""
 
 SILENT = timedelta(hours=1)
-"""A run that sent nothing for so long is not judged again."""
+"""A run that has sent nothing for this long is not judged again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Surplus:
     key: StreamKey
     lane: str
     first: int
-    """Ordinal: all before it have none any more."""
+    """Ordinal of the first chunk; all before it have no rows."""
     sizes: tuple[int, ...]
     """Bytes of each."""
 
@@ -63,7 +63,7 @@ class _Oldest:
     open_ranks: int
     last_seen_at: datetime
     track: Track
-    """Its end and its shifts are not read."""
+    """The track, without its end and shifts, which are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class _Chunk:
     """Unix time, as the next."""
     ended_us: int
     place: int
-    """Of its track among those looked at."""
+    """Index of its track among those looked at."""
     ordinal: int
     size: int
 
 
 def find_surplus(reader: Reader, project: str, policy: RetentionPolicy, now: datetime) -> list[Surplus]:
-    """The oldest first, and not all at once: look again when these are deleted."""
+    """The oldest first, and not all at once: call it again when these are deleted."""
     before_us = tables.unix_us(now) - policy.retain_us if policy.retain_us else 0
     excess = read_storage_use(reader.connection, project).total_bytes - policy.max_bytes if policy.max_bytes else 0
     tracks = _oldest_tracks(reader, project)
@@ -98,7 +98,7 @@ def find_surplus(reader: Reader, project: str, policy: RetentionPolicy, now: dat
 
 
 def _oldest_tracks(reader: Reader, project: str) -> list[_Oldest]:
-    """Those that have rows in chunks, by when the oldest of them was."""
+    """Tracks that have rows in chunks, ordered by the oldest row."""
     run, stream, track, chunk = tables.run.c, tables.stream.c, tables.track.c, tables.chunk.c
     began_us = (type_coerce(stream.started_at, BigInteger) + chunk.first_us).label("began_us")
     of_run = run.run_id == track.run_id
@@ -122,7 +122,7 @@ def _oldest_tracks(reader: Reader, project: str) -> list[_Oldest]:
 
 
 def _chunks(reader: Reader, row: _Oldest, place: int, now: datetime) -> Iterator[_Chunk]:
-    """Of a track, those whose rows may be deleted at all, in order."""
+    """Chunks of a track whose rows may be deleted at all, in order."""
     chunk = tables.chunk.c
     statement = select(chunk.ordinal, chunk.first_us, func.length(chunk.body)).where(
         belongs_to(tables.chunk, row.track.key),

@@ -32,7 +32,7 @@ def add_chunk(
 ) -> None:
     """``precision_bits``: significant bits that durations keep; ``None``: all of them.
 
-    The track is locked, also against retention. Roll-ups are made of the exact figures whatever becomes of the rows.
+    The track is locked, also against retention. Roll-ups are computed from exact figures even if rows are rounded.
     """
     track = tables.track.c
     is_ours = and_(belongs_to(tables.track, key), track.lane == lane)
@@ -95,7 +95,7 @@ def _climb_binned(
 
 
 def _completed(ordinal: int) -> list[tuple[int, int]]:
-    """``(level, ordinal)`` of what is complete with chunk ``ordinal``, from below."""
+    """``(level, ordinal)`` of the nodes that chunk ``ordinal`` completes, lowest level first."""
     after = ordinal + 1
     return [(level, after // 2**level - 1) for level in range(1, (after & -after).bit_length())]
 
@@ -114,12 +114,12 @@ def _left_half(connection: Connection, key: StreamKey, lane: str, level: int, pl
 
 
 def _binned(lane: str) -> list[str]:
-    """The measures that have a histogram."""
+    """Measures that have a histogram."""
     return [name for name, each in MEASURES[kind_of(lane)].items() if each.has_histogram]
 
 
 def _histograms(lane: str, columns: Columns) -> dict[str, Counts]:
-    """Of what was measured."""
+    """Histograms of the measured values."""
     measured = {name: columns[name] for name in _binned(lane) if name in columns}
     return {name: histograms.counts_of(column) for name, column in measured.items() if np.isfinite(column).any()}
 

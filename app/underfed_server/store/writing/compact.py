@@ -1,4 +1,4 @@
-"""Makes chunks of a stream's hot windows, with the roll-ups that belong to them, in one transaction."""
+"""Compacts a stream's hot windows into chunks, with the roll-ups that belong to them, in one transaction."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to, hot_windows
 
 DUE_ROWS = 4_096
-"""Rows of the longest lane: 9.2 bytes a step where 1,024 took 9.5 and 256 took 10.1 (own study)."""
+"""Rows of the longest lane in a chunk: 9.2 bytes per step, where 1,024 took 9.5 and 256 took 10.1 (own study)."""
 
 DUE_WINDOWS = 600
 """Ten minutes: a slow job's windows must not accumulate, since every reader decodes them."""
 
 QUIET_S = 600.0
-"""A stream that sent nothing for so long is not expected to fill its chunk."""
+"""A stream that has sent nothing for this long is not expected to fill its chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class _Waiting:
 
 
 class CompactionQueue:
-    """The hot windows of each stream, counted: which streams are due. Used by the writer's thread alone."""
+    """Counts the hot windows of each stream, and knows which streams are due. Used by the writer's thread alone."""
 
     def __init__(self) -> None:
         self._queue: dict[StreamKey, _Waiting] = {}
         self._due: dict[StreamKey, None] = {}
 
     def recall(self, connection: Connection) -> None:
-        """Find what an earlier service left, or one that shares the database and is gone."""
+        """Find windows left by an earlier service process, or by one that shared the database and has ended."""
         stream = tables.stream.c
         key, hot = (stream.run_id, stream.rank, stream.incarnation), (stream.hot_rows, stream.hot_windows)
         for *values, rows, windows in connection.execute(select(*key, *hot).where(stream.hot_windows > 0)):
@@ -48,7 +48,7 @@ class CompactionQueue:
                 self.note(StreamKey(*values), rows, windows, has_ended=False)
 
     def note(self, key: StreamKey, rows: int, windows: int, *, has_ended: bool) -> None:
-        """A stream's hot rows and windows, all in all."""
+        """Set a stream's number of hot rows and windows."""
         self._queue[key] = _Waiting(rows, windows, time.monotonic())
         if has_ended or rows >= DUE_ROWS or windows >= DUE_WINDOWS:
             self._due[key] = None
@@ -58,7 +58,7 @@ class CompactionQueue:
         return bool(self._due)
 
     def next_due(self, *, look_for_quiet: bool) -> StreamKey | None:
-        """A stream to compact now; its count begins anew."""
+        """A stream to compact now; its count restarts at 0."""
         if look_for_quiet:
             since = time.monotonic() - QUIET_S
             self._due |= {key: None for key, waiting in self._queue.items() if waiting.touched_at < since}
@@ -77,10 +77,10 @@ class CompactionQueue:
 
 
 def compact(connection: Connection, key: StreamKey) -> None:
-    """Every row of ``key`` lies in a chunk afterwards, unless another process writes to its run now.
+    """Afterwards every row of ``key`` is in a chunk, unless another process is writing to its run.
 
-    The lock of the run is what all writers take. With it, nobody else changes the stream's row, which may therefore be
-    read without a lock of its own; without it, this stream is passed over, not waited for.
+    All writers take the lock of the run, so the stream's row needs no lock of its own. Where another process holds it,
+    the stream is skipped, not waited for.
     """
     if not lock_run_at_once(connection, key.run_id):
         return
@@ -95,7 +95,7 @@ def compact(connection: Connection, key: StreamKey) -> None:
 
 
 def _precision_bits(connection: Connection, run_id: str) -> int | None:
-    """What the run's project chose."""
+    """The setting of the run's project."""
     run, project = tables.run.c, tables.project.c
     statement = select(project.precision_bits).join(tables.run, run.project == project.project)
     return connection.execute(statement.where(run.run_id == run_id)).scalar()

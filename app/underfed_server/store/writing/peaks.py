@@ -1,4 +1,4 @@
-"""The most that the disks and networks of a host ever moved in a second, as far as runs there have seen it."""
+"""The highest rates of a host's disks and networks that runs on it ever recorded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.writing.streams import StreamKey
 
 Peaks = Mapping[str, float]
-"""By rate; one that was never measured is not among them."""
+"""By rate, without rates that were never measured."""
 
 
 def note_peaks(connection: Connection, key: StreamKey, rollups: Rollup) -> None:
-    """Of a chunk of samples of the host. The run is locked: nobody else notes any for it."""
+    """Note the peaks of a chunk of samples of the host. The run is locked, so no other process notes any for it."""
     seen = {rate: float(np.nanmax(stat.max)) for rate, stat in rollups.stats.items() if rate in RATES}
     if not seen:
         return
@@ -35,7 +35,7 @@ def _higher(one: float | None, other: float | None) -> float | None:
 
 
 def read_peaks(connection: Connection, project: str | None) -> Mapping[str, Peaks]:
-    """By host, over all runs that are still known, or those of a project. The newest minutes are not among them."""
+    """By host, over all runs in the store or those of a project. The newest minutes are missing."""
     run, rank, peak = tables.run.c, tables.rank.c, tables.peak.c
     statement = (
         select(rank.hostname, *(func.max(peak[rate]).label(rate) for rate in RATES))

@@ -1,8 +1,8 @@
-"""What the writer knows of a run while it writes: where each of its streams stands.
+"""What the writer keeps in memory of a run: how far each of its streams has come.
 
-Read from the tables when a stream is first written to, and forgotten when a transaction fails: the tables are the
-truth. Where several service processes share a database, what one knows is old by its next transaction: it is read
-again in each, behind the locks of the runs, so that nobody else changes it meanwhile.
+Read from the tables when a stream is first written to, and dropped when a transaction fails: the tables are
+authoritative. Where several service processes share a database, it is read again in each transaction, under the locks
+of the runs, so that no other process changes it meanwhile.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class RunState:
     exists: bool = False
     project: str = ""
     streams: dict[tuple[int, int], StreamState] = field(default_factory=dict)
-    """Those that were written to lately."""
+    """Streams that were written to lately."""
     loaders: set[str] = field(default_factory=set)
     described_by: int | None = None
-    """The lowest rank that described the run: its description counts."""
+    """The lowest rank that described the run, whose description counts."""
 
 
 class RunStates:
@@ -79,7 +79,7 @@ class RunStates:
         self._runs: OrderedDict[str, RunState] = OrderedDict()
 
     def load(self, connection: Connection, keys: Sequence[StreamKey]) -> None:
-        """Know these streams; where the database is shared, their runs are locked until the transaction ends."""
+        """Load these streams; where the database is shared, their runs are locked until the transaction ends."""
         if self._is_shared:
             self._runs.clear()
         lock_runs(connection, (key.run_id for key in keys))
@@ -93,18 +93,18 @@ class RunStates:
             self._runs.popitem(last=False)
 
     def __getitem__(self, run_id: str) -> RunState:
-        """Of a stream that was loaded."""
+        """The state of a loaded stream."""
         return self._runs[run_id]
 
     def note_compacted(self, key: StreamKey) -> None:
-        """Its windows lie in chunks now."""
+        """Note that the stream's windows are in chunks now."""
         run = self._runs.get(key.run_id)
         stream = None if run is None else run.streams.get((key.rank, key.incarnation))
         if stream is not None:
             stream.hot_rows = stream.hot_windows = 0
 
     def forget(self, run_id: str | None = None) -> None:
-        """One run that was deleted; or all, after a transaction that failed."""
+        """Drop one run, which was deleted; or all, after a failed transaction."""
         if run_id is None:
             self._runs.clear()
         else:
@@ -116,7 +116,7 @@ class RunStates:
 
 
 def is_newest(connection: Connection, run: RunState, key: StreamKey) -> bool:
-    """No later incarnation of the rank has sent anything."""
+    """Whether no later incarnation of the rank has sent anything."""
     known = max((incarnation for rank, incarnation in run.streams if rank == key.rank), default=key.incarnation)
     stream = tables.stream.c
     newest = select(func.max(stream.incarnation)).where(stream.run_id == key.run_id, stream.rank == key.rank)
@@ -128,7 +128,7 @@ def read_ending(connection: Connection, run_id: str) -> dict[str, object]:
     stream = tables.stream.c
     columns = (stream.rank, stream.started_at, stream.end_us, stream.end_status, stream.exit_reason)
     rows = connection.execute(select(*columns).where(stream.run_id == run_id).order_by(stream.incarnation)).all()
-    # One a rank: what an earlier incarnation said of its end no longer counts.
+    # One per rank: an earlier incarnation's end no longer counts.
     newest = {row.rank: row for row in rows}.values()
     crashed = [row for row in newest if row.end_status == "crashed"]
     still_open = [row for row in newest if row.end_status is None]
@@ -159,7 +159,7 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
 
 
 def _read_streams(connection: Connection, keys: Sequence[StreamKey]) -> Iterable[StreamState]:
-    """Those of ``keys`` that there are."""
+    """Those of ``keys`` that exist."""
     if not keys:
         return []
     rows = connection.execute(select(tables.stream).where(_is_one_of(tables.stream, keys)))

@@ -1,4 +1,4 @@
-"""The newest rows of a stream: its hot windows, decoded once however often they are read."""
+"""The newest rows of a stream: its hot windows, decoded once for all readers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> list
     return [decode_known(inflate(body, encoding)) for encoding, body in rows]
 
 
-# Made once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _hot = tables.hot.c
 _OF_STREAM = select(_hot.window_index).where(
     *(_hot[name] == bindparam(name) for name in ("run_id", "rank", "incarnation"))
@@ -56,7 +56,7 @@ _LAST = _OF_STREAM.order_by(_hot.window_index.desc()).limit(1)
 
 
 class Tails:
-    """The tails read lately. Any thread may ask; a transaction gets what belongs to the state it sees."""
+    """The tails read lately. Any thread may read; a transaction gets the rows of the snapshot it sees."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[StreamKey, Tail] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Stores windows: each exactly once and in order, whatever a network does to posts and answers."""
+"""Stores windows exactly once and in order, also where posts or answers are lost or repeated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from underfed_server.store.writing.streams import (
 
 @dataclass(slots=True)
 class _Changes:
-    """What one transaction writes at its end, so that it takes a statement a table and not a window."""
+    """What a transaction writes at its end: one statement per table, not per window."""
 
     hot: list[dict[str, Any]] = field(default_factory=list)
     epochs: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
@@ -42,10 +42,10 @@ class _Changes:
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[str] = field(default_factory=set)
     endings: set[str] = field(default_factory=set)
-    """Runs of which a rank appeared or ended."""
+    """Runs in which a rank appeared or ended."""
 
 
-# Made once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _ADD_HOT = insert(tables.hot)
 _OF_RUN = tuple(name for name in Run.__struct_fields__ if name in tables.run.c)
 _OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes")
@@ -61,7 +61,7 @@ def stream_of(window: Window) -> StreamKey:
 
 
 def rows_of(window: Window) -> int:
-    """Of the lane that gets the most."""
+    """Rows of the lane that gets the most."""
     counted: dict[str, int] = defaultdict(int)
     for lane, rows in row_counts(window):
         counted[lane] += rows
@@ -77,12 +77,12 @@ class Appender:
         self.states = RunStates(is_shared=is_shared)
 
     def hot_of(self, key: StreamKey) -> tuple[int, int]:
-        """Rows and windows of a stream just appended to that wait to be made into a chunk."""
+        """Rows and windows of a stream just appended to that wait for compaction."""
         stream = self.states[key.run_id].streams[key.rank, key.incarnation]
         return stream.hot_rows, stream.hot_windows
 
     def append(self, connection: Connection, posted_windows: Sequence[PostedWindow]) -> list[Outcome]:
-        """One outcome for each window, in order. Nothing counts before the caller's transaction is committed."""
+        """One outcome for each window, in order. They are valid once the caller's transaction is committed."""
         changes = _Changes()
         if posted_windows:
             self.states.load(connection, [stream_of(posted.window) for posted in posted_windows])
@@ -99,7 +99,7 @@ class Appender:
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
             return Ack(last + 1, _wants_run(run, stream, window), is_new=False)
-        # The agent leaves a gap in its own count for what it dropped itself: only a window that it kept can be missing.
+        # The agent's index skips windows that it dropped itself: only a window that it kept can be missing.
         if window.previous_window_index is not None and window.previous_window_index > last:
             return OutOfOrderError(
                 f"window {window.window_index} follows {window.previous_window_index}, "
@@ -216,7 +216,7 @@ def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> No
 
 
 def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
-    """A run of which a window came before its description."""
+    """A run whose first window came before its description."""
     return {
         **_run_columns(Run(project=project, name=window.run_id), window.run_id),
         "run_id": window.run_id,

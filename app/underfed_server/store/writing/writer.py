@@ -1,4 +1,4 @@
-"""The one thread that writes. What waits for it is written in groups, and answered when it is on disk."""
+"""The one thread that writes. It commits what waits in groups, and answers when that is on disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger("underfed.store")
 T = TypeVar("T")
 
 MOST_WAITING = 2_000
-"""Windows: a second of the writer's work. More would wait longer than an agent does."""
+"""Windows that may wait: a second of the writer's work. More would wait longer than an agent does."""
 
 MOST_WAITING_BYTES = 64 * 2**20
 GROUP = 500
@@ -42,10 +42,10 @@ RECALL_S = 60.0
 """How often streams that another process left are looked for, where several share a database."""
 
 PROVEN_S = 10.0
-"""How long a write that went well shows that the next one would: health checks seldom write themselves."""
+"""How long a successful write counts as proof for health checks, which then need not write themselves."""
 
 ATTEMPTS = 5
-"""Of a transaction that collides with another process's: each time one of the two gets through."""
+"""Tries of a transaction that collides with another process's: each time one of the two succeeds."""
 
 COLLISIONS = ("40001", "40P01")
 """PostgreSQL's codes for "could not serialise" and "deadlock detected"."""
@@ -118,7 +118,7 @@ class Writer:
     def call(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction of the writer's, and return what it returned once that is on disk.
 
-        Where other processes write too, there is nothing to be gained by one thread: it has its own connection.
+        Where other processes write too, one thread is no advantage: the call uses its own connection.
 
         Raises:
             TryLaterError: the service is stopping, or the database cannot be written.
@@ -151,7 +151,7 @@ class Writer:
         """
         if not self._thread.is_alive():
             raise TryLaterError("the thread that writes has ended; restart the service", retry_after_s=5)
-        # A disk that hangs must not hold one thread more for each that asks how it is.
+        # While a disk hangs, each health check must not hold one more thread.
         if not self._proving.acquire(timeout=PROVEN_S / 2):
             raise TryLaterError("a write has taken longer than it should", retry_after_s=5)
         try:
@@ -159,7 +159,7 @@ class Writer:
                 self.call(_prove_writable)
         finally:
             self._proving.release()
-        # Small enough, it may have found room where windows do not.
+        # A small write may succeed on a disk that is too full for windows.
         if self._trouble_log.trouble is not None:
             raise TryLaterError(f"the database cannot be written: {self._trouble_log.trouble}", retry_after_s=5)
 
@@ -183,14 +183,14 @@ class Writer:
                 if time.monotonic() >= self._recall_at:
                     self._recall()
             except Exception as error:
-                # Whatever it was, posts and readers must not hang on a thread that is no more.
+                # After any error, posts and readers must not wait for a thread that has ended.
                 if trouble_of(error) is None:
                     log.exception("the writer failed, and goes on")
                 else:
                     self._trouble_log.note(error)
 
     def _take(self) -> list[_Post | _Call] | None:
-        """What waits, up to a group; nothing after a while without any; ``None`` when all is done and we close."""
+        """Waiting writes, up to a group; empty after a while without any; ``None`` once all is written and we close."""
         with self._changed:
             if not (self._waiting or self._is_closing or self._queue.are_due):
                 self._changed.wait(IDLE_S)
@@ -225,7 +225,7 @@ class Writer:
         self._counters.commit_seconds.observe(self._written_at - begun)
 
     def _begun(self, work: Callable[[Connection], T]) -> T:
-        """``work`` in a transaction of its own, begun anew where it collided with another process's."""
+        """``work`` in a transaction of its own, repeated where it collided with another process's."""
         for attempt in range(ATTEMPTS):
             try:
                 with self._engine.begin() as connection:
@@ -247,7 +247,7 @@ class Writer:
         return result
 
     def _commit_apart(self, group: Sequence[_Post | _Call], error: Exception) -> None:
-        """One of the group failed the transaction of all: each gets its own, unless the database is in trouble."""
+        """One write made the group's transaction fail: each gets its own, unless the database is in trouble."""
         if len(group) == 1 or trouble_of(error) is not None:
             for each in group:
                 each.done.set_exception(self._explained(error))
@@ -310,7 +310,7 @@ def _collided(error: Exception) -> bool:
 
 
 def _called(connection: Connection, call: _Call) -> Any:
-    """What the call returned, or why it was refused, which undoes what it wrote and nothing else of the group."""
+    """The call's result, or its error, which rolls back what the call wrote and nothing else of the group."""
     try:
         with connection.begin_nested():
             return call.work(connection)
@@ -319,9 +319,9 @@ def _called(connection: Connection, call: _Call) -> Any:
 
 
 def _prove_writable(connection: Connection) -> None:
-    """By writing, for only that tells: write a row and delete it in the same transaction, which nobody sees.
+    """Write a row and delete it in the same transaction: only a write proves it, and no reader sees this one.
 
-    An empty transaction would not touch the disk, and a full one would pass for healthy.
+    An empty transaction would not touch the disk, so a full disk would pass for healthy.
     """
     session, digest = tables.session, os.urandom(32)
     row = {"digest": digest, "token_id": "", "expires_at": tables.UNIX_EPOCH}

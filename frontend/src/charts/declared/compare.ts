@@ -22,7 +22,7 @@ export type OverlayMetric = (typeof OVERLAYS)[number]['metric']
 const ALONG = ['step', 'time', 'epoch', 'sample'] as const
 export type Along = (typeof ALONG)[number]
 
-/** By place among the compared runs: the colours are those of Okabe and Ito, the dashes are for who sees none of them. */
+/** By place among the compared runs: the colours are those of Okabe and Ito, the dashes are for readers who do not distinguish them. */
 const RUN_STYLES: readonly { colour: Colour; dash: readonly number[] }[] = [
   { colour: 'ink', dash: [] },
   { colour: 'run-1', dash: [7, 3] },
@@ -38,10 +38,10 @@ export function runStyle(place: number): { colour: Colour; dash: readonly number
   return RUN_STYLES[place] ?? { colour: 'ink', dash: [] }
 }
 
-/** Where batch sizes differ, a step is not the same work: then runs lie along samples too, unless the address says otherwise. */
+/** Where batch sizes differ, a step is not the same work: then runs are drawn along samples, unless the address says otherwise. */
 export const axesOf = (per: Comparison['per']) => (per === 'samples' ? ALONG : ALONG.slice(0, 3))
 
-/** What the address says, or what is usual. */
+/** The axis in the address, else the default. */
 export function drawnBy(
   query: URLSearchParams,
   per: Comparison['per'],
@@ -78,7 +78,7 @@ export function overlayOf(
     else
       quantities.push({ name: metric, label: run.label, unit: series.unit, at, values: series.mean, place })
   })
-  // The positions of the run that reaches farthest: the others' lie among them.
+  // The positions of the longest run: those of the others lie among them.
   const [at = []] = quantities.map(line => line.at).toSorted((a, b) => (b.at(-1) ?? 0) - (a.at(-1) ?? 0))
   const across = axisAlong(along, Math.max(at.at(-1) ?? 0, Number.EPSILON))
   const caption = OVERLAYS.find(one => one.metric === metric)?.label ?? metric
@@ -122,7 +122,7 @@ function axisAlong(along: Along, to: number): Axis {
   )
 }
 
-/** `null`: it has no epochs, or no batch size, to be laid along. */
+/** `null`: its epochs or its batch size, which the axis needs, are not known. */
 function positions(run: ComparedRun, series: Series, along: Along): readonly number[] | null {
   if (along === 'time') return series.at_us.map(at => at / 1e6)
   if (along === 'step') return series.first_index

@@ -10,7 +10,7 @@ import { formatValue, type Unit, valueAxis } from '../units'
 
 /** One measured quantity over an axis, in `unit`. */
 export interface Quantity {
-  /** Of its column in a saved file; ends in the unit of its values. */
+  /** Name of its column in a saved file; ends in the unit of its values. */
   name: string
   /** Before its value in the readout; above its column in the table. */
   label: string
@@ -30,7 +30,7 @@ export interface DeclaredLine<Source> {
   /** A metric of the API. */
   metric: string
   label: string
-  /** Without a colour it is not drawn: it is read out, tabled and saved only. */
+  /** Without a colour it is not drawn: it is only in readout, table and file. */
   stroke?: Colour
   fill?: keyof Palette
   isDashed?: boolean
@@ -43,13 +43,13 @@ export interface DeclaredLine<Source> {
   derived?: { name: string; unit: Unit; values(column: (metric: string) => Column): Column }
   /** Of the steps of a bucket; their mean, if it is left out. */
   percentile?: 'p50' | 'p95' | 'p99'
-  /** Often not measured: the chart says nothing of that. Part of a stack, it is then inside the one below. */
+  /** Often not measured, which the chart does not mention. In a stack it is then part of the layer below. */
   isOptional?: boolean
 }
 
 export interface Declared<Source> {
   title: BySource<Source, string>
-  /** The title of its panel heads it already. */
+  /** The title of its panel is title enough. */
   isUntitled?: boolean
   /** Small print beside the title. */
   detail?: BySource<Source, string>
@@ -63,7 +63,7 @@ export interface Declared<Source> {
   lines: readonly DeclaredLine<Source>[]
   /** Only there while this holds. */
   isFor?(source: Source): boolean
-  /** What would puzzle a reader in these figures; `null`: nothing. */
+  /** An explanation of figures that seem to contradict each other; `null`: none is needed. */
   explained?(quantities: readonly Quantity[]): Explanation | null
 }
 
@@ -79,7 +79,7 @@ export interface ShownChart {
   detail?: string
   /** What a screen reader says instead of the picture. */
   label: string
-  /** What is read out, tabled and saved. */
+  /** What readout, table and file have. */
   quantities: readonly Quantity[]
   /** `null`: nothing of it was measured. */
   drawn: Drawn | null
@@ -91,7 +91,7 @@ export interface ShownChart {
 /** Charts over one axis, below one another, and all that is said of them. */
 export interface ChartSet {
   charts: readonly ShownChart[]
-  /** What is read out, tabled and saved, also without a chart. */
+  /** What readout, table and file have, also without a chart. */
   quantities: readonly Quantity[]
   across: Axis
   /** Ascending positions: the stops of the arrow keys, and the rows of the table. */
@@ -114,7 +114,7 @@ export interface Ground<Source> {
   highest(value: string): string
 }
 
-/** Quite flat: several stand below one another. */
+/** Flat: several are below one another. */
 const HEIGHT = 82
 
 export function shownChart<Source>(declared: Declared<Source>, ground: Ground<Source>): ShownChart {
@@ -123,7 +123,7 @@ export function shownChart<Source>(declared: Declared<Source>, ground: Ground<So
   const quantities = read.map(({ quantity }) => quantity)
   const measured = quantities.filter(({ values }) => last(values) !== null)
   const missing = whyMissing(declared, ground)
-  // Without one of its parts a stack would show the others where they do not lie.
+  // Without one of its parts a stack would show the others at wrong heights.
   const layers = declared.isStacked && missing !== null ? [] : read.flatMap(one => layersOf(one, ground))
   const title = valueFor(declared.title, source)
   const up = () => upOf(declared, layers, measured[0]?.unit ?? 'count', ground)
@@ -192,7 +192,7 @@ function alignedTo(at: readonly number[], found: Pick<Found, 'at' | 'values'> | 
   return at.map(position => values.get(position) ?? null)
 }
 
-/** None where nothing was measured, or where it is not known of what it would be the share. */
+/** Empty where nothing was measured, or where the whole of which it is a share is not known. */
 function layersOf<Source>(
   { line, quantity }: ReadLine<Source>,
   { source, newest }: Ground<Source>,
@@ -239,7 +239,7 @@ export function valueAt({ at, values }: Pick<Quantity, 'at' | 'values'>, positio
   return index === null || position > end + (end - before) ? null : (values[index] ?? null)
 }
 
-/** What the crosshair stands on, in one line; what was not measured there is left out. */
+/** The values at the crosshair in one line, without those that were not measured there. */
 export function readoutAt(
   { quantities, across }: Pick<ChartSet, 'quantities' | 'across'>,
   position: number,

@@ -25,7 +25,7 @@ export interface ShownRun {
   run: Pick<Run, 'loaders' | 'gpus' | 'num_workers'>
   page: SeriesPage
   marks: readonly Mark[]
-  /** All of the run, and not a stretch of it. */
+  /** The whole run, not a part of it. */
   isWhole: boolean
   /** The right edge is now; else it is in the past. */
   endsNow: boolean
@@ -102,7 +102,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
   },
 ]
 
-/** What the series API is asked for; step time first, since its buckets are those of the whole page. */
+/** Metrics requested from the series API; step time first, since its buckets are those of the whole page. */
 export const RUN_METRICS: readonly string[] = [
   ...new Set(['step_us', ...RUN_CHARTS.flatMap(chart => chart.lines.map(line => line.metric))]),
 ]
@@ -217,7 +217,7 @@ function idleOf(column: (metric: string) => Column): Column {
 /** Means over slightly different spans differ by so much anyway. */
 const TOLERANCE = 0.05
 
-/** Only where both were measured and cannot both be shares of the same time: else there is nothing to explain. */
+/** Only where both were measured and add up to more than the time: else there is nothing to explain. */
 function disagreement([util, idle]: readonly Quantity[]): Explanation | null {
   const [busy, idled] = [mean(util?.values ?? []), mean(idle?.values ?? [])]
   if (busy === null || idled === null || busy + idled <= 1 + TOLERANCE) return null

@@ -1,4 +1,4 @@
-/** A line for each compared run: where its step goes, to one scale, and how fast it is against the first. */
+/** A line for each compared run: where its step goes, to one scale, and how fast it is compared with the first. */
 import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
 import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
 import { navigate, runHref } from '../../router'

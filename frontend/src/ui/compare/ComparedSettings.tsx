@@ -69,7 +69,7 @@ function nameOf({ label }: ComparedRun, place: number) {
   )
 }
 
-/** What is as in the baseline steps back. */
+/** Values equal to the baseline's are drawn fainter. */
 function cellsOf({ name, group, unit, values, differs, matters }: ComparedSetting) {
   return [
     <>

@@ -13,7 +13,7 @@ import { VerdictWord } from '../parts/VerdictWord'
 import './RunPicker.css'
 
 const SHOWN = 10
-/** Of these as many may be in the comparison already. */
+/** Runs requested: some of them may be in the comparison already. */
 const ASKED = SHOWN + MOST_COMPARED
 const TYPING_MS = 150
 

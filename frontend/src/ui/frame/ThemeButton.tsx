@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says: a press goes on to the next, the glyph and the word say which it is. */
+/** Light, dark, or as the system says: a press switches to the next; glyph and word show the present one. */
 import { frame as say } from '../../text/frame'
 import { chosenTheme, nextTheme } from '../../theme'
 import { Button } from '../parts/Button'

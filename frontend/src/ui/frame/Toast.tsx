@@ -1,4 +1,4 @@
-/** What was just done to runs, with the way back. */
+/** What was just done to runs, with an undo button. */
 import { dismiss, notice } from '../../store/notice'
 import { actions as say, text } from '../../text/shared'
 import { Button } from '../parts/Button'

@@ -49,12 +49,12 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
 
 function LinkState() {
   const runs = useRuns()
-  // Drawn when the words change, and not with all that is heard.
+  // Rendered when the words change, not with every event.
   const words = useComputed(() => (link.value === 'live' ? liveWords(runs) : say[link.value]))
   return <span class={`link-state wide-only ${link.value}`}>{words}</span>
 }
 
-/** Who the proxy says it is, who signs out there; or a way out for whoever signed in with a token. */
+/** The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token. */
 function WhoAsks() {
   const info = service.value
   if (!info?.token_required || !info.signed_in) return null

@@ -2,7 +2,7 @@
 import { effect } from '@preact/signals'
 import { lastHeardAt } from '../../store/connection'
 
-/** Between two changes, whatever comes. */
+/** Least time between two changes. */
 const LEAST_MS = 900
 
 export function beatWithEvents(): void {

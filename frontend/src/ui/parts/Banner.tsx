@@ -1,4 +1,4 @@
-/** What is wrong, in a thin bar above what still holds. */
+/** What is wrong, in a thin bar above the page. */
 import type { ComponentChildren } from 'preact'
 import { type ServiceError, serviceNow } from '../../api/client'
 import type { DiedWorker, Run, WorkersPage } from '../../api/schema'
@@ -32,7 +32,7 @@ export function GoneBanner() {
   return (
     <div class="page-banner">
       <Banner title={banner.gone}>
-        {/* The countdown is for the eye: read out each second it would be noise. */}
+        {/* The countdown is hidden from screen readers: read out each second it would disturb. */}
         <span aria-live="off">{banner.goneDetail(retryInS, asOf)}</span>{' '}
         <Button kind="small" onClick={retryNow}>
           {banner.tryNow}
@@ -80,7 +80,7 @@ export function DiedBanner({ run, page }: { run: Pick<Run, 'died_workers'>; page
   )
 }
 
-/** Each once: one that was started again may die again. */
+/** Each worker once: one that was started again may die again. */
 function workersAt([place, deaths]: [string, readonly DiedWorker[]]) {
   return { place, workers: [...new Set(deaths.map(death => death.worker))] }
 }
@@ -116,7 +116,7 @@ export function TroubleBanner({ what, error }: { what: string; error: ServiceErr
   )
 }
 
-/** The code of a page did not come. */
+/** The code of a page could not be loaded. */
 export function NotLoadedBanner() {
   return (
     <Banner title={banner.notLoaded}>

@@ -25,7 +25,7 @@ interface ChartPanelProps {
   file?: () => Table
   /** Below that of the figures. */
   furtherTable?: WordTable | undefined
-  /** In place of the readout while nobody points. */
+  /** Shown instead of the readout while no position is pointed at. */
   otherwise: ComponentChildren
   /** Between the readout and the charts. */
   notes?: ComponentChildren

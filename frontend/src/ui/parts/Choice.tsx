@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 
 interface ChoiceProps {
   label: string
-  /** What the choice of none is called; left out: one is always chosen. */
+  /** Label of the choice of none; left out: one is always chosen. */
   any?: string
   value: string | null
   options: readonly (readonly [value: string, label: string])[]

@@ -29,7 +29,7 @@ export function Dialog({ title, class: name = '', onClose, children }: DialogPro
 
 interface FormDialogProps {
   title: string
-  /** Of the form. */
+  /** The form's content. */
   class?: string
   /** There is something to save. */
   canSave?: boolean
@@ -78,7 +78,7 @@ export function FormDialog(props: FormDialogProps) {
   )
 }
 
-/** Why the service refused. Raises: `error` itself where it is a fault of the page. */
+/** Why the service refused. Raises: `error` itself where it is a bug of the page. */
 export function refusalOf(error: unknown): string {
   if (error instanceof ServiceError || error instanceof NoAnswer) return error.message
   throw error

@@ -1,4 +1,4 @@
-/** A host over time: who kept its cores busy, memory, disks, networks, and below them the runs that were there. */
+/** A host over time: who kept its cores busy, memory, disks, networks, and below them the runs on it. */
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { HostHistory, HostRun } from '../../api/schema'

@@ -1,4 +1,4 @@
-/** A heading with its small print and controls, and what it heads; a chart can be read as a table instead. */
+/** A heading with its small print and controls, and content; a chart can be read as a table instead. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
@@ -13,7 +13,7 @@ import './Panel.css'
 
 interface PanelProps {
   title: string
-  /** What the address calls it: in `#name` to come here, in `table=name` to read it as a table. */
+  /** Its name in the address: `#name` leads here, `table=name` shows it as a table. */
   name?: string
   detail?: ComponentChildren
   controls?: ComponentChildren

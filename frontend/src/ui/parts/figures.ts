@@ -74,7 +74,7 @@ function wordCell<Row>(column: FigureColumn<Row>, row: Row): WordCell {
   return typeof cell === 'string' ? cell : formatValue(unit, cell)
 }
 
-/** Rows of a table over an axis: more are no table that anybody reads. */
+/** Most rows of a table over an axis: nobody reads more. */
 const ROWS = 24
 
 /** A row for each position, a column for each quantity. */

@@ -4,7 +4,7 @@ import { navigate, route } from '../../router'
 import { type Bindings, bind } from '../../shortcuts'
 import { text } from '../../text/shared'
 
-/** `null`: the page names the tab itself. The keys are bound anew when one of `inputs` is another. */
+/** `null`: the page names the tab itself. The keys are bound again when one of `inputs` changes. */
 export function usePage(title: string | null, keys: Bindings, inputs: readonly unknown[] = []): void {
   useEffect(() => {
     if (title !== null) document.title = `${title} · ${text.product}`

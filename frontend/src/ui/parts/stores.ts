@@ -4,14 +4,14 @@ import { useContext, useEffect, useMemo } from 'preact/hooks'
 import type { Store } from '../../store/resource'
 import type { RunsStore } from '../../store/runs'
 
-/** Another one is opened when one of `inputs` is another. */
+/** It is reopened when one of `inputs` changes. */
 export function useStore<S extends Store>(open: () => S, inputs: readonly unknown[] = []): S {
   const store = useMemo(open, inputs)
   useEffect(() => store.close, [store])
   return store
 }
 
-/** It outlives its page: who comes back from a run finds the list as it was. */
+/** It outlives its page, so that the list is unchanged when the reader comes back from a run. */
 export const RunsContext = createContext<RunsStore | null>(null)
 
 /** Raises: Error outside of the frame. */

@@ -5,7 +5,7 @@ import { edit as say } from '../../text/run'
 import { FormDialog } from '../parts/Dialog'
 import { tagsOf, tagsText } from '../parts/tags'
 
-/** What is typed stays while the run goes on: its fields begin with what the run has, and no more. */
+/** Fields start with the run's values and are not updated: what is typed stays while the run goes on. */
 export function EditDialog({ run, onClose }: { run: Run; onClose(): void }) {
   return (
     <FormDialog title={say.title} onSave={form => edit(run.run_id, changed(run, form))} onClose={onClose}>
@@ -22,7 +22,7 @@ export function EditDialog({ run, onClose }: { run: Run; onClose(): void }) {
   )
 }
 
-/** What was left as it was stays the agent's to say; an emptied name is given back to it. */
+/** Unchanged fields stay the agent's; an emptied name becomes the agent's again. */
 function changed(run: Run, form: FormData): Changes {
   const [name = '', tags = '', notes = ''] = ['name', 'tags', 'notes'].map(key =>
     String(form.get(key)).trim(),

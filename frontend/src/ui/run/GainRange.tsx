@@ -1,4 +1,4 @@
-/** A predicted gain on a line from "as now" to the ceiling: the point, its interval, and what cannot be passed. */
+/** A predicted gain on a line from "as now" to the ceiling: the point, its interval, and the maximum. */
 import type { Advice } from '../../api/schema'
 import { advice as say } from '../../text/run'
 import { place, RangeLine } from '../parts/RangeLine'

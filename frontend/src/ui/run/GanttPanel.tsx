@@ -1,4 +1,4 @@
-/** Show me: the last seconds, worker by worker, and the training loop below them. */
+/** The last seconds as a timeline: worker by worker, and the training loop below them. */
 
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
@@ -14,7 +14,7 @@ import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Legend } from '../parts/Legend'
 import { Panel } from '../parts/Panel'
 
-/** More lanes than this are no picture any more; the worker panel has all of them. */
+/** Most lanes that can be told apart; the worker panel has all of them. */
 const LANES = 16
 const TABLE_ROWS = 40
 
@@ -121,7 +121,7 @@ function press(event: KeyboardEvent, handle: GanttHandle | null): void {
   action()
 }
 
-/** What was drawn over, in figures: steps are cut where the stretch cuts them. */
+/** The figures of the chosen span: steps are cut at its ends. */
 export function stretchText(
   timeline: Pick<Timeline, 'steps' | 'to_us'>,
   { fromUs, toUs }: Stretch,

@@ -1,4 +1,4 @@
-/** The share that each rank waits: is it one, or all? Choosing one shows its charts. */
+/** The share that each rank waits, to see whether one rank waits or all. Choosing one shows its charts. */
 import type { Diagnosis } from '../../api/schema'
 import { formatFraction } from '../../format'
 import { WHOLE } from '../../store/permalink'
@@ -65,7 +65,7 @@ interface ChoiceProps {
   onChoose(): void
 }
 
-/** Of a kind that the browser moves through with the arrow keys. */
+/** Radio buttons, which the browser moves through with the arrow keys. */
 function Choice({ rank, isCell, isChosen, onChoose }: ChoiceProps) {
   const { data_stall_fraction: share, straggler } = rank
   const name = charts.rankOption(rank.rank, straggler)

@@ -9,7 +9,7 @@ import { Panel } from '../parts/Panel'
 import { Snippet } from '../parts/Snippet'
 import { SettingsList } from './SettingsList'
 
-/** What a person may leave out. Any other fact that the previous run lacks was not known then. */
+/** Facts that a person may leave out. Any other fact that the previous run lacks was not known then. */
 const CHOSEN = /^(config\.|--set )/
 
 type Row = readonly [name: string, value: string]
@@ -39,7 +39,7 @@ export function RunFacts({ run, previous }: { run: Still; previous: Run | null }
   )
 }
 
-/** What it was before, where it was another. */
+/** The previous value, where it was another. */
 function was(before: ReadonlyMap<string, string>, name: string, value: string): string | null {
   const isKnown = before.has(name) || CHOSEN.test(name)
   return isKnown && before.get(name) !== value ? (before.get(name) ?? say.unset) : null

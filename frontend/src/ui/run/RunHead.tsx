@@ -85,7 +85,7 @@ function stepsOf({ steps, status, outlook }: Run): string {
   return say.steps(formatNumber(steps), status === 'running', end)
 }
 
-/** A run that goes on cannot be deleted: its next steps would have nothing to follow. */
+/** A running run cannot be deleted: its next steps would be refused. */
 function Actions({ run }: { run: Run }) {
   const runs = useRuns()
   const isEdited = useSignal(false)

@@ -1,4 +1,4 @@
-/** Why we say so: every signal that was looked at, also those that were ruled out. */
+/** The evidence of the verdict: every signal that was looked at, also those that were ruled out. */
 import type { Signal } from '../../api/schema'
 import { table } from '../../charts/picture'
 import { formatEvidence } from '../../format'

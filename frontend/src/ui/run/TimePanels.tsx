@@ -1,4 +1,4 @@
-/** Since when: charts over run time, with one crosshair through all of them. */
+/** Charts over run time, with one crosshair through all of them. */
 import { useMemo } from 'preact/hooks'
 import type { Diagnosis, Series } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
@@ -66,7 +66,7 @@ function stepsPerPoint(step: Series | undefined): number {
   return counts[counts.length >> 1] ?? 0
 }
 
-/** The verdict is about a straggler, and its charts say why: the others' show next to nothing. */
+/** The verdict is about a straggler, whose charts show why; those of other ranks show next to nothing. */
 function StragglerNote({ store, shown }: { store: RunStore; shown: number }) {
   const slow = store.diagnosis.value?.ranks.filter(one => one.straggler).map(one => one.rank) ?? []
   const [worst] = slow
@@ -81,7 +81,7 @@ function StragglerNote({ store, shown }: { store: RunStore; shown: number }) {
   )
 }
 
-/** What no zoom brings back. */
+/** Deleted or rounded steps, which no zoom restores. */
 function KeptNote({ series }: { series: Series | undefined }) {
   const notes = [
     series?.given_up_before ? say.deleted(formatNumber(series.given_up_before)) : null,

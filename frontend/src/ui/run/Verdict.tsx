@@ -49,7 +49,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
   )
 }
 
-/** That others wait for the same: then it is neither this run's setting nor its fault. */
+/** Other runs wait for the same: then no setting of this run is the cause. */
 function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
   const others = shared.runs.filter(one => one.run_id !== runId)
   return (
@@ -66,7 +66,7 @@ function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
   )
 }
 
-/** What to do about a run that fed itself in a way that is not seen without a word. */
+/** What to add to a script whose input is measured only when it is passed to `watch`. */
 function Watchable() {
   return (
     <div class="watchable">
@@ -96,7 +96,7 @@ function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
   return <progress class="progress" value={value} max={diagnosis.needed_steps} aria-label={label} />
 }
 
-/** Only what follows from the run's own figures: what was lost, what lies ahead, how fast it is, what a fix saves. */
+/** Figures of this run: what was lost, what more will be, how fast it is, what a fix saves. */
 function Cost({ outlook, diagnosis }: { outlook: Run['outlook']; diagnosis: Diagnosis }) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost

@@ -1,4 +1,4 @@
-/** What workers are as processes, in a few quiet lines: memory, threads, how some ended, and what follows their work. */
+/** The workers as processes, in a few lines: memory, threads, how some ended, and pinning after their work. */
 import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { capital, formatBytes, formatDuration, NOT_MEASURED } from '../../format'
 import { workers as say } from '../../text/charts'

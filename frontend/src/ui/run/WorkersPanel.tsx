@@ -1,4 +1,4 @@
-/** Is one worker to blame? Load times side by side, with the limit above which training waits; and their processes. */
+/** Load times of the workers side by side, with the limit above which training waits; and their processes. */
 import { useMemo } from 'preact/hooks'
 import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { type Drawn, mountDrawn } from '../../charts/mount'

@@ -1,4 +1,4 @@
-/** No run yet: the two lines that make one, with the address of this very service. */
+/** No run yet: the two lines that start one, with the address of this service. */
 import { formatClock } from '../../format'
 import { service } from '../../store/connection'
 import { empty } from '../../text/runs'

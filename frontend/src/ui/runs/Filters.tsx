@@ -74,7 +74,7 @@ function timeIn(q: string): string | null {
 
 const named = (names: readonly string[]) => names.map(name => [name, name] as const)
 
-/** Of one there is nothing to choose, unless it was chosen already. */
+/** Hidden where there is only one choice, unless it was chosen already. */
 function Offered({ label, value, options, onChoose }: ComponentProps<typeof Choice>) {
   const isOffered = value === null || options.some(([one]) => one === value)
   const all = isOffered ? options : [[value, value] as const, ...options]
@@ -192,7 +192,7 @@ function StatusName({ status }: Pick<RunsFilter, 'status'>) {
   )
 }
 
-/** Said to a screen reader when the filter changes, not when a run ticks. */
+/** Announced to screen readers when the filter changes, not when a run is updated. */
 function Count({ filter }: { filter: RunsFilter }) {
   const { counts, overall } = useRuns()
   const said = useSignal('')

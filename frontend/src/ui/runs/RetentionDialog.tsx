@@ -44,7 +44,7 @@ export function RetentionDialog({ project, onClose }: { project: string; onClose
 function Fields({ current }: { current: ProjectRetention }) {
   const { retain_us, max_bytes, precision_bits: bits, row_bytes, ladder_bytes } = current
   const [rows, overviews] = [row_bytes, ladder_bytes].map(bytes => formatNumber(bytes / GIGABYTE))
-  // What a script may have chosen is not changed by looking at it here.
+  // A value that a script set is not changed by opening this dialog.
   const roundings = ROUNDINGS.some(each => each === bits) ? ROUNDINGS : [...ROUNDINGS, bits]
   return (
     <>
@@ -84,7 +84,7 @@ interface LimitProps {
   name: string
   label: string
   unit: readonly [size: number, noun: string]
-  /** `null`: what the service does for all; 0: none. */
+  /** `null`: the service's default; 0: no limit. */
   limit: number | null
   /** What that is; `null`: no limit. */
   service: number | null

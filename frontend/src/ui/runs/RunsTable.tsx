@@ -160,7 +160,7 @@ function Spacer({ height }: { height: number }) {
   )
 }
 
-/** What sorting again would do, offered and not done: a row must not leave from under the pointer. */
+/** What sorting again would do, as a button: a row must not move away under the pointer. */
 function Pending() {
   const { pending, resort } = useRuns()
   const { moves, fresh } = pending.value

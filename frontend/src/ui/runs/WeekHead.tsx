@@ -68,7 +68,7 @@ interface Slice {
   term: string
 }
 
-/** The largest first, what has no single cause after them, the small ones in one. */
+/** The largest first, then hours without a single cause, then all small ones as one. */
 export function slicesOf(causes: readonly CauseHours[]): readonly Slice[] {
   const named = causes.filter(({ cause, hours_lost }) => cause !== null && hours_lost > 0)
   const sorted = named.toSorted((a, b) => b.hours_lost - a.hours_lost)
@@ -179,7 +179,7 @@ function Days({ week, query }: WeekProps) {
   )
 }
 
-/** One day at a time: another one that was chosen makes room. */
+/** One day at a time: choosing another day replaces it. */
 function onDay(q: string, week: Week, day: string): string {
   const others = week.days.filter(each => each.day !== day).map(each => ofDay(each.day))
   const chosen = others.find(terms => terms.every(term => hasTerm(q, term)))

@@ -28,7 +28,7 @@ export interface Column {
   cell(run: RunSummary): ComponentChildren
 }
 
-/** From here on a run's loss is set in bold: it is worth somebody's morning. */
+/** Hours from which a run's loss is set in bold: it is worth looking into. */
 const HEAVY_HOURS = 20
 /** What a name needs at least; it gets whatever the columns leave. */
 export const NAME_PX = 230

@@ -10,7 +10,7 @@ export function useRowKeys(body: RefObject<HTMLElement | null>, count: number, r
   useLayoutEffect(() => {
     const step = (by: number) =>
       body.current && focusRow(body.current, nextRow(body.current, count, rowHeight, by), rowHeight)
-    /** As the pointer would: with Shift, all since the last one that was ticked. */
+    /** As a click does: with Shift, all rows since the last one that was ticked. */
     const tick = (shiftKey: boolean) =>
       focusedRow(body.current)
         ?.querySelector('input')

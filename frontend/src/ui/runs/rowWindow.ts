@@ -8,7 +8,7 @@ export interface RowWindow {
   to: number
 }
 
-/** Drawn above and below the screen, so that scrolling meets rows and not blanks. */
+/** Rows drawn above and below the screen, so that scrolling shows no blanks. */
 const SPARE_ROWS = 8
 
 /** `top`: of the first row against the screen, in pixels; negative when scrolled past. */

@@ -1,4 +1,4 @@
-"""Which databases ``--db`` may name, and what people are told of them."""
+"""Which databases ``--db`` may name, and how messages name them."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def of_runs(seen: list[str]) -> list[str]:
 
 
 def unbound(seen: list[str]) -> list[str]:
-    """Statements on rows of runs that do not say which run's."""
+    """Statements on rows of runs that do not name the run."""
     return [each for each in of_runs(seen) if not NAMES_THE_RUN.search(each)]
 
 
@@ -95,7 +95,7 @@ def test_a_run_is_judged_by_its_own_rows(store: Store) -> None:
         Diagnoser()(store, "run-1")
         store.note_judged("run-1", [])
         assert store.claim("run-1", "me")
-    # To say what other runs share with it, and which ones its advice was tried in, is to ask for others.
+    # Shared causes and the outcome of advice need other runs.
     others = ("hours_lost IS NOT NULL", "run.job = ", "run.advice_of = ", "run.judge IS NOT NULL")
     assert [each for each in unbound(seen) if not any(other in each for other in others)] == []
 

@@ -1,4 +1,4 @@
-"""A stretch of a lane in buckets, against the same figures added up one by one."""
+"""A range of a lane in buckets, compared with the same figures added up one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lives of worker processes, what was sampled of them, and where the data lie: as they were told last."""
+"""Lives of worker processes, what was sampled of them, and where the data lie: as last reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are put away: out of the list, its counts and the week, until somebody asks for them."""
+"""Archived runs: out of the list, its counts and the week, unless requested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from underfed_server.store.store import Store
 
 @pytest.fixture
 def two(store: Store, clock: WallClock) -> Store:
-    """``kept``, and ``away``, which was put away."""
+    """``kept``, and ``away``, which was archived."""
     for run_id in ("kept", "away"):
         end = {"end_us": 3_600_000_000, "end": {"status": "finished"}}
         post(store, [made_window(0, run_id=run_id, run=RUN | {"name": run_id}, **end)])
@@ -28,7 +28,7 @@ def ids(store: Store, **asked: str) -> set[str]:
     return {run.run_id for run in listed(store, **asked).runs}
 
 
-def test_a_run_that_was_put_away_is_out_of_list_counts_and_week(two: Store) -> None:
+def test_an_archived_run_is_out_of_list_counts_and_week(two: Store) -> None:
     page = listed(two)
     assert [run.run_id for run in page.runs] == ["kept"]
     assert (page.counts.all, page.week.hours_used) == (1, 2.0)
@@ -54,7 +54,7 @@ def test_archived_runs_are_listed_when_they_are_asked_for(
     assert ids(two, **asked) == expected
 
 
-def test_a_run_is_taken_out_again_and_remembers_when_it_was_first_put_away(two: Store, clock: WallClock) -> None:
+def test_a_run_is_unarchived_and_keeps_the_time_of_its_first_archiving(two: Store, clock: WallClock) -> None:
     first = two.run("away").archived_at
     clock.advance(minutes=1)
     two.edit_run("away", {"archived": True})
@@ -63,7 +63,7 @@ def test_a_run_is_taken_out_again_and_remembers_when_it_was_first_put_away(two: 
     assert ids(two) == {"away", "kept"}
 
 
-def test_projects_and_users_say_how_many_of_their_runs_were_put_away(two: Store) -> None:
+def test_projects_and_users_say_how_many_of_their_runs_are_archived(two: Store) -> None:
     (project,), (user,) = two.projects(), two.users()
     assert (project.project, project.runs, project.archived_runs, project.hours_lost) == ("vision", 2, 1, 2.0)
     assert (user.user, user.runs, user.archived_runs, user.hours_used) == ("ada", 2, 1, 4.0)

@@ -1,4 +1,4 @@
-"""What the list says of a run is kept while nothing happens to it, and never longer."""
+"""The list's line of a run is cached while the run does not change, and never longer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from underfed_server.store.store import Store
 
 @pytest.fixture
 def resting(store: Store, clock: WallClock) -> Store:
-    """``run-1`` was listed while nothing happened to it."""
+    """``run-1`` was listed and has not changed since."""
     post(store, made_stream(3))
     store.save_diagnosis(made_diagnosis())
     clock.advance(seconds=20)
@@ -36,11 +36,11 @@ def asked_of(store: Store) -> list[str]:
     return statements
 
 
-def test_what_rests_is_not_put_together_again(resting: Store) -> None:
+def test_lines_of_unchanged_runs_are_not_built_again(resting: Store) -> None:
     assert not any("FROM rank" in statement for statement in asked_of(resting))
 
 
-def test_what_changed_just_now_is(store: Store) -> None:
+def test_a_line_of_a_run_that_just_changed_is_built_again(store: Store) -> None:
     post(store, made_stream(3))
     listed(store)
     assert any("FROM rank" in statement for statement in asked_of(store))

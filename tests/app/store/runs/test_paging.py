@@ -131,7 +131,7 @@ def written(said: object) -> str:
     ],
 )
 def test_a_cursor_that_was_made_up_is_refused(seven: Store, cursor: str) -> None:
-    with pytest.raises(InvalidError, match="not one that this service gave") as raised:
+    with pytest.raises(InvalidError, match="this service did not issue it") as raised:
         listed(seven, sort="name", cursor=cursor)
     assert raised.value.field == "cursor"
 
@@ -141,7 +141,7 @@ def test_a_cursor_that_was_made_up_is_refused(seven: Store, cursor: str) -> None
                         ("started_at", None)],
 )  # fmt: skip
 def test_a_value_that_the_key_cannot_have_is_refused(seven: Store, sort: str, value: object) -> None:
-    with pytest.raises(InvalidError, match="not one that this service gave"):
+    with pytest.raises(InvalidError, match="this service did not issue it"):
         listed(seven, sort=sort, cursor=written([sort, value, 1, "run-1"]))
 
 

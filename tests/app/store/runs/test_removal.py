@@ -1,4 +1,4 @@
-"""Deleting a run: nobody sees it, it can be had back for ten minutes, and then nothing is left of it."""
+"""Deleting a run: it is hidden, can be restored for ten minutes, and is then removed for good."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_after_ten_minutes_it_is_forgotten_in_pieces_until_nothing_is_left(
     monkeypatch.setattr(removal, "ROWS_AT_ONCE", 2)
     ended.delete_run("run-1")
     clock.advance(minutes=11)
-    with pytest.raises(NotFoundError, match="forgotten 10 minutes after"):
+    with pytest.raises(NotFoundError, match="kept for 10 minutes"):
         ended.restore_run("run-1")
     assert forget_all(ended) > 3
     assert rows_left(ended) == {}
@@ -164,7 +164,7 @@ def test_several_processes_forget_a_run_together(
 
 
 @on_postgresql_alone
-def test_what_another_process_is_at_is_left_to_it(ended: Store, clock: WallClock) -> None:
+def test_a_run_that_another_process_removes_is_left_to_it(ended: Store, clock: WallClock) -> None:
     ended.delete_run("run-1")
     clock.advance(minutes=11)
     before = rows_left(ended)

@@ -162,7 +162,7 @@ def test_totals_are_those_of_all_windows(store: Store) -> None:
     assert totals.data_wait_us == sum(sum(window["steps"][0]["data_wait_us"]) for window in windows)
 
 
-def test_a_person_s_words_stay_whatever_the_agent_says_again(three: Store) -> None:
+def test_edits_by_a_person_stay_whatever_the_agent_sends_again(three: Store) -> None:
     three.edit_run("alpha", {"name": "my baseline", "tags": {"keep": "yes"}, "notes": "look again"})
     post(three, [made_window(1, run_id="alpha", run=RUN | {"name": "again", "tags": {"team": "speech"}})])
     run = three.run("alpha")

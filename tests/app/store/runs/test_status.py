@@ -1,4 +1,4 @@
-"""Running, finished, crashed, or lost: by what the ranks said and how long nothing was heard."""
+"""Running, finished, crashed, or lost: by what the ranks reported and how long they were silent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CRASHED = {"end": {"status": "crashed", "exit_reason": "CUDA out of memory", "ex
 
 
 def status(store: Store) -> str:
-    """The same from the row and from the filter, which the database works out."""
+    """The status from the row, and the same from the filter that the database evaluates."""
     said = store.summary("run-1").status
     found = [name for name in ("running", "finished", "crashed", "lost") if listed(store, status=name).runs]
     assert found == [said]

@@ -1,4 +1,4 @@
-"""The thread that forgets deleted runs."""
+"""The thread that removes deleted runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 
 @pytest.fixture
 def deleted(store: Store, clock: WallClock, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """``run-1`` can no longer be had back."""
+    """``run-1`` can no longer be restored."""
     monkeypatch.setattr(deleted_runs, "EVERY_S", 0.01)
     monkeypatch.setattr(removal, "ROWS_AT_ONCE", 2)
     post(store, [*made_stream(5), made_window(5, end={"status": "finished"})])

@@ -1,4 +1,4 @@
-"""What is beyond its age or size gives up its single rows, and nothing else."""
+"""Of what is beyond its age or size single rows are deleted, and nothing else."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def figures(rollup: Rollup) -> list[list[float]]:
     return [rollup.first_index.tolist(), *(rollup.figures[part].tolist() for part in (COUNT, SUM, GREATEST))]
 
 
-def test_rows_beyond_their_age_are_given_up_and_newer_ones_stay(store: Store) -> None:
+def test_rows_beyond_their_age_are_deleted_and_newer_ones_stay(store: Store) -> None:
     record(store)
     before = store.steps("run-1", 0, "train")
     tidy(store, older_than_row(store, CHUNK_ROWS))
@@ -92,7 +92,7 @@ def test_the_overview_stays_as_it_was(store: Store) -> None:
     assert figures(overview(store)) == figures(before)
 
 
-def test_a_stretch_without_rows_is_told_as_finely_as_its_tier_is(store: Store) -> None:
+def test_a_range_without_rows_is_shown_in_buckets_of_its_roll_ups(store: Store) -> None:
     record(store)
     step_us = store.steps("run-1", 0, "train").step_us
     tidy(store, older_than_row(store, 2 * CHUNK_ROWS))
@@ -103,7 +103,7 @@ def test_a_stretch_without_rows_is_told_as_finely_as_its_tier_is(store: Store) -
     assert rollup.figures[SUM, 0, 6:].tolist() == step_us[1_600:1_700].tolist()
 
 
-def test_percentiles_of_given_up_rows_are_those_of_their_histograms(store: Store) -> None:
+def test_percentiles_of_deleted_rows_are_those_of_their_histograms(store: Store) -> None:
     record(store)
     step_us = store.steps("run-1", 0, "train").step_us
     tidy(store, RetentionPolicy(retain_us=1))
@@ -130,7 +130,7 @@ def test_samples_between_two_instants_are_still_found(store: Store) -> None:
     assert rollup.figures[COUNT].sum() >= inside.sum()
 
 
-def test_a_project_that_is_too_large_gives_up_its_oldest_rows_first(store: Store) -> None:
+def test_of_a_project_that_is_too_large_the_oldest_rows_are_deleted_first(store: Store) -> None:
     record(store)
     later = [
         window | {"run_id": "run-2", "started_at": "2026-11-20T11:00:00Z"}
@@ -168,7 +168,7 @@ def test_the_newest_rows_of_a_running_run_stay(store: Store, monkeypatch: pytest
     assert len(store.steps("run-1", 0, "train")) == 2 * CHUNK_ROWS
 
 
-def test_a_run_that_fell_silent_gives_up_all(store: Store, clock: WallClock) -> None:
+def test_all_rows_of_a_run_that_fell_silent_are_deleted(store: Store, clock: WallClock) -> None:
     record(store, ended=False)
     clock.advance(hours=2)
     tidy(store, RetentionPolicy(retain_us=3_600_000_000))
@@ -183,7 +183,7 @@ def test_a_run_that_fell_silent_gives_up_all(store: Store, clock: WallClock) -> 
         (RetentionPolicy(retain_us=24 * 3_600_000_000), ROWS),
     ],
 )
-def test_a_projects_own_word_wins(store: Store, own: RetentionPolicy, left: int) -> None:
+def test_a_projects_own_limit_takes_precedence(store: Store, own: RetentionPolicy, left: int) -> None:
     record(store)
     store.set_retention_policy("vision", own)
     tidy(store, RetentionPolicy(retain_us=1))
@@ -198,7 +198,7 @@ def test_a_projects_own_limit_holds_where_the_service_has_none(store: Store) -> 
     assert len(store.steps("run-1", 0, "train")) == 0
 
 
-def test_rows_that_another_service_gave_up_are_not_counted_twice(store: Store) -> None:
+def test_rows_that_another_service_deleted_are_not_counted_twice(store: Store) -> None:
     record(store)
     now = store.now()
     with store.reading() as reader:
@@ -210,7 +210,7 @@ def test_rows_that_another_service_gave_up_are_not_counted_twice(store: Store) -
     assert store.retention_policy("vision")[1] == taken
 
 
-def test_a_run_goes_on_after_its_rows_were_given_up(store: Store) -> None:
+def test_a_run_goes_on_after_its_rows_were_deleted(store: Store) -> None:
     windows = list(made_stream(60, seed=4))
     post_split(store, windows[:40], (40,))
     with store.reading() as reader:

@@ -1,4 +1,4 @@
-"""Whatever lies in chunks and whatever is still hot: what is read is what was sent."""
+"""Rows are read as they were sent, from chunks and hot windows alike."""
 
 from __future__ import annotations
 

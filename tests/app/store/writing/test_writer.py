@@ -1,4 +1,4 @@
-"""One thread writes; who is answered has it on disk; one bad write spoils no other."""
+"""One thread writes; what is acknowledged is on disk; one failed write affects no other."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_group_is_committed_together_and_answered_after_that(store: Store, gat
     assert seen == [30] * 30
 
 
-def test_the_listener_hears_which_runs_have_news_and_nothing_of_repeats(store: Store) -> None:
+def test_the_listener_is_called_with_runs_that_have_new_windows_and_not_for_repeats(store: Store) -> None:
     heard: list[set[str]] = []
     store.listen(heard.append)
     store.submit(posted_window(made_window(0))).result(timeout=30)

@@ -1,1 +1,1 @@
-"""How the tables came to be, step by step, so that a newer version can open an older file."""
+"""Changes of the schema, step by step, so that a newer version can open an older database."""
