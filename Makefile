@@ -18,7 +18,7 @@ test:
 	$(MAKE) --no-print-directory --jobs 3 ready
 	$(MAKE) --no-print-directory --jobs 2 check
 	npm --prefix frontend test
-	$(BIN)/python -m pytest --exitfirst --numprocesses logical --maxprocesses 8 --dist worksteal --durations 40
+	$(BIN)/python -m pytest --exitfirst --numprocesses auto --dist worksteal --durations 40
 
 # What needs the network, real time or chance. It goes on after what is red, and ends with what passed how often.
 soak:
