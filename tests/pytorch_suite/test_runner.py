@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.jobs import run_python
 from tests.pytorch_suite.outcomes import Difference, differences, read_outcomes, summary
 
@@ -43,6 +45,7 @@ def run_suite(directory: Path, content: str) -> subprocess.CompletedProcess[str]
     return run_python("-m", "tests.pytorch_suite", str(file), "--reports", str(directory), "--repetitions", "1")
 
 
+@pytest.mark.soak(passes=1, of=1)
 def test_a_file_that_sees_no_difference_passes_and_its_loaders_are_recorded(tmp_path: Path) -> None:
     done = run_suite(tmp_path, DRAWS)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -50,6 +53,7 @@ def test_a_file_that_sees_no_difference_passes_and_its_loaders_are_recorded(tmp_
     assert "different: 0 of 1" in done.stdout
 
 
+@pytest.mark.soak(passes=1, of=1)
 def test_a_test_that_tells_the_agent_is_named_and_so_is_the_lack_of_records(tmp_path: Path) -> None:
     done = run_suite(tmp_path, DIFFERS)
     assert done.returncode == 1
