@@ -6,39 +6,53 @@ trainings themselves are judged by ``make soak``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.app.serving import Service, judged
+from tests.app.store.posting import post
 from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
-from tests.scenarios.pipelines.running import post, run_name
+from tests.scenarios.pipelines.running import run_name
 from tests.scenarios.pipelines.telling import Told, tell
 from tests.scenarios.record import is_right, read, recorded, recording
+from underfed_server.diagnose import Diagnoser
 from underfed_server.model import Diagnosis
 from underfed_server.names import CAUSES
-from underfed_server.terminal.client import Client
+from underfed_server.store.store import Store
 
 Case = tuple[str, Strength]
 
 SURE: tuple[Strength, ...] = ("none", "clear", "strong")
 """Of a weak sickness silence is no mistake."""
 TOLD: list[Case] = [(name, strength) for name in names() if name.startswith("told.") for strength in SURE]
-SHORT = "a-few-steps"
 
 
-@pytest.fixture(scope="module")
-def diagnoses(service: Service) -> Mapping[Case | str, Diagnosis]:
-    """Of all these runs: they are judged while others are sent."""
-    runs: dict[Case | str, str] = {SHORT: SHORT}
-    for case in [*recorded(), *TOLD]:
-        windows = windows_of(*case)
-        runs[case] = windows[0]["run_id"]
-        post(windows, service.address)
-    post(tell(Told(steps=10, step_us=50_000, data_wait_us=20_000, load_us=30_000), SHORT), service.address)
-    client = Client(service.address)
-    return {case: judged(client, run_id) for case, run_id in runs.items()}
+class Diagnoses:
+    """Of each run when it is asked for: several processes share these tests."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._diagnose = Diagnoser()
+
+    def __getitem__(self, case: Case) -> Diagnosis:
+        return self.of(windows_of(*case))
+
+    def of(self, windows: Sequence[dict[str, Any]]) -> Diagnosis:
+        run_id = windows[0]["run_id"]
+        post(self._store, windows)
+        self._diagnose(self._store, run_id)
+        found = self._store.diagnosis(run_id)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def diagnoses(tmp_path: Path) -> Iterator[Diagnoses]:
+    store = Store(f"sqlite:///{tmp_path}/underfed.db")
+    yield Diagnoses(store)
+    store.close()
 
 
 def windows_of(name: str, strength: Strength) -> list[dict[str, Any]]:
@@ -51,7 +65,7 @@ def test_there_is_a_pipeline_for_every_cause() -> None:
 
 
 @pytest.mark.parametrize(("name", "strength"), recorded())
-def test_the_cause_is_named_first(name: str, strength: Strength, diagnoses: Mapping[Case | str, Diagnosis]) -> None:
+def test_the_cause_is_named_first(name: str, strength: Strength, diagnoses: Diagnoses) -> None:
     seen = diagnoses[name, strength]
     assert is_right(seen, name, strength), (seen.sentence, seen.causes)
     assert seen.data_stall_fraction is not None
@@ -60,7 +74,7 @@ def test_the_cause_is_named_first(name: str, strength: Strength, diagnoses: Mapp
         assert (seen.bound == "data") == (pipeline(name).cause != "memory_pressure")
 
 
-def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Mapping[Case | str, Diagnosis]) -> None:
+def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Diagnoses) -> None:
     seen = diagnoses["sick.cpu_limited", "strong"]
     assert "num_workers" not in {advice.change for advice in seen.advice}
     assert "num_workers" in {refusal.change for refusal in seen.refusals}
@@ -68,7 +82,7 @@ def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Mapping
 
 @pytest.mark.parametrize(("name", "strength"), TOLD)
 def test_what_an_agent_on_another_machine_tells_is_judged_likewise(
-    name: str, strength: Strength, diagnoses: Mapping[Case | str, Diagnosis]
+    name: str, strength: Strength, diagnoses: Diagnoses
 ) -> None:
     seen = diagnoses[name, strength]
     expected = None if strength == "none" else pipeline(name).cause
@@ -77,7 +91,7 @@ def test_what_an_agent_on_another_machine_tells_is_judged_likewise(
         assert seen.advice == []
 
 
-def test_a_run_of_a_few_steps_has_no_verdict(diagnoses: Mapping[Case | str, Diagnosis]) -> None:
-    seen = diagnoses[SHORT]
+def test_a_run_of_a_few_steps_has_no_verdict(diagnoses: Diagnoses) -> None:
+    seen = diagnoses.of(list(tell(Told(steps=10, step_us=50_000, data_wait_us=20_000, load_us=30_000), "a-few-steps")))
     assert (seen.bound, seen.level) == ("unknown", "unknown")
     assert seen.reason is not None and "the run had 10" in seen.reason
