@@ -22,7 +22,7 @@ WARMUP_STEPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Milliseconds. ``load_ms`` repeats over the batches."""
+    """Milliseconds. ``load_ms`` and ``pin_ms`` repeat over the batches."""
 
     load_ms: float | Sequence[float] = 40.0
     work_ms: float = 50.0
@@ -30,7 +30,7 @@ class Played:
     prefetch_factor: int = 2
     delivery_ms: float = 0.2
     """What the training process takes to receive one batch."""
-    pin_ms: float | None = None
+    pin_ms: float | Sequence[float] | None = None
     sampler_ms: float = 0.0
     startup_ms: float = 0.0
     """From ``iter(loader)`` until the workers begin to load."""
@@ -52,6 +52,11 @@ class Played:
     def cost_of(self, **healthy: object) -> float:
         """Share of the step that goes away with other settings."""
         return 1 - replace(self, **healthy).step_ms() / self.step_ms()  # type: ignore[arg-type]
+
+
+def _of(cycle: float | Sequence[float], batch: int) -> float:
+    values = np.atleast_1d(np.asarray(cycle, dtype=np.float64))
+    return float(values[batch % len(values)])
 
 
 @dataclass(slots=True)
@@ -83,8 +88,7 @@ class _Loop:
             self.steps.append((asked, self.now, given - asked, epoch, batch))
 
     def _load_of(self, batch: int) -> float:
-        loads = np.atleast_1d(np.asarray(self.played.load_ms, dtype=np.float64))
-        return float(loads[batch % len(loads)])
+        return _of(self.played.load_ms, batch)
 
     def _dispatch(self, batch: int) -> None:
         worker = batch % self.played.num_workers
@@ -101,7 +105,7 @@ class _Loop:
         while batch not in self._received:
             ready, arrived = heapq.heappop(self._loaded)
             if played.pin_ms is not None:
-                ready = self._pin_free = max(self._pin_free, ready) + played.pin_ms
+                ready = self._pin_free = max(self._pin_free, ready) + _of(played.pin_ms, arrived)
             self.now = max(self.now, ready) + played.delivery_ms
             self._received[arrived] = self.now
         following = batch + played.num_workers * played.prefetch_factor
@@ -135,7 +139,8 @@ class _Loop:
             np.array(column, dtype=np.float64) for column in zip(*self.batches, strict=True)
         )
         share = self._parts(rank.batches, load * 1e3)
-        pin = np.full(len(load), np.nan if self.played.pin_ms is None else self.played.pin_ms * 1e3)
+        pinned = self.played.pin_ms
+        pin = np.array([np.nan if pinned is None else _of(pinned, int(each)) * 1e3 for each in batch])
         worker = np.where(self.played.num_workers > 0, batch % max(1, self.played.num_workers), np.nan)
         each = {
             name: np.full(len(load), getattr(rank.batches, name)[0])

@@ -207,7 +207,6 @@ class Writer:
         try:
             results = self._begun(lambda connection: self._perform(connection, group))
         except Exception as error:
-            self._counters.writer_failures.inc()
             self._commit_apart(group, error)
             return
         self._note_written(len(group), begun)
@@ -234,6 +233,7 @@ class Writer:
                 if not self._is_shared:
                     self._appender.states.forget()
                 if attempt == ATTEMPTS - 1 or not _collided(error):
+                    self._counters.writer_failures.inc(not isinstance(error, RequestError))
                     raise
         raise AssertionError
 

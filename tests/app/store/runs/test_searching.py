@@ -81,6 +81,8 @@ def found(store: Store, q: str) -> str:
         ("gpu:h100", "b"),
         ("-gpu:h100", "ag"),
         ("notes:again", "b"),
+        ('notes:"%"', ""),
+        ("notes:ag_in", ""),
         ('reason:"out of memory"', "b"),
         ("reason!=x", "abg"),
         ("tag:team", "ab"),

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import RUN, STARTED_AT, made_stream
@@ -24,6 +24,7 @@ from underfed_server.store.upkeep import retention, surplus
 from underfed_server.store.upkeep.retention import Retention, delete_rows
 from underfed_server.store.upkeep.surplus import find_surplus
 from underfed_server.store.writing.compact import compact
+from underfed_server.store.writing.streams import StreamKey
 
 STARTED = datetime.fromisoformat(STARTED_AT.replace("Z", "+00:00")).astimezone(timezone.utc)
 CHUNKS, CHUNK_ROWS = 3, 800
@@ -114,6 +115,41 @@ def test_percentiles_of_deleted_rows_are_those_of_their_histograms(store: Store)
     assert rollup is not None
     true = np.percentile(step_us[: int(rollup.rows[0])], (50, 95, 99), method="inverted_cdf")
     assert rollup.percentiles["step_us"][:, 0] == pytest.approx(true, rel=0.011)
+
+
+def test_percentiles_of_deleted_rows_count_what_only_the_later_chunk_measured(store: Store) -> None:
+    windows: list[Window] = list(made_stream(80, seed=4, end=None))
+    for window in windows[:40]:
+        window["steps"][0]["gpu_idle_us"] = None
+    windows[-1] |= {"end": END}
+    post_split(store, windows, (40, 80))
+    settle(store)
+    idle_us = store.steps("run-1", 0, "train").gpu_idle_us
+    assert np.isnan(idle_us[:CHUNK_ROWS]).all() and np.isfinite(idle_us[CHUNK_ROWS:]).any()
+    tidy(store, RetentionPolicy(retain_us=1))
+    with store.reading() as reader:
+        rollup = read_series(
+            reader, "run-1", 0, "steps:train", names=["gpu_idle_us"], buckets=1, percentiles=(50, 95, 99)
+        )
+    assert rollup is not None
+    true = np.percentile(idle_us[np.isfinite(idle_us)], (50, 95, 99), method="inverted_cdf")
+    assert rollup.percentiles["gpu_idle_us"][:, 0] == pytest.approx(true, rel=0.011)
+
+
+def test_the_newest_rows_are_not_taken_from_both_sides_of_a_gap(store: Store) -> None:
+    """What was recorded before a restart does not adjoin what is left of the time after it."""
+    restarted = list(made_stream(80, seed=4, incarnation=2, end=None))
+    post(store, list(made_stream(3, seed=1, end=None)))
+    post(store, restarted[:40])
+    store.write(lambda connection: compact(connection, StreamKey("run-1", 0, 2)))
+    post(store, restarted[40:])
+    store.write(lambda connection: compact(connection, StreamKey("run-1", 0, 2)))
+    whole = store.steps("run-1", 0, "train")
+    assert len(whole) == 60 + 2 * CHUNK_ROWS
+    delete_first = update(tables.track).where(tables.track.c.incarnation == 2, tables.track.c.lane == "steps:train")
+    store.write(lambda connection: connection.execute(delete_first.values(dropped_chunks=1)))
+    newest = store.steps("run-1", 0, "train", last=2 * CHUNK_ROWS)
+    assert newest.step_us.tolist() == whole.step_us[-CHUNK_ROWS:].tolist()
 
 
 def test_samples_between_two_instants_are_still_found(store: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from sqlalchemy import Connection, text
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import made_stream, made_window, posted_window
 from tests.app.store.posting import settle
+from underfed_server.counters import Counters
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.store.store import Store
@@ -113,6 +115,15 @@ def test_a_call_that_fails_leaves_nothing_and_the_writer_goes_on(store: Store) -
     with store.reading() as reader:
         assert reader.connection.execute(text("SELECT count(*) FROM project")).scalar() == 0
     assert isinstance(store.submit(posted_window(made_window(0))).result(timeout=30), Ack)
+
+
+def test_a_transaction_that_was_rolled_back_is_counted(database_url: str) -> None:
+    counters = Counters()
+    with closing(Store(database_url, counters=counters)) as store:
+        with pytest.raises(ZeroDivisionError):
+            store.write(lambda _: 1 // 0)
+        store.write(lambda connection: connection.execute(text("SELECT 1")).scalar_one())
+    assert counters.registry.get_sample_value("underfed_writer_failures_total") == 1
 
 
 def test_a_call_that_is_refused_undoes_its_own_and_nothing_else(store: Store, gate: Gate) -> None:
