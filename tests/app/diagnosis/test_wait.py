@@ -48,12 +48,12 @@ def test_the_pin_thread_costs_what_it_is_slower_than_the_loop(pin_ms: float) -> 
     assert wait_of(played.facts()).pin == pytest.approx(played.cost_of(pin_ms=0.0), abs=0.03)
 
 
-def test_what_waits_behind_a_busy_pin_thread_waits_for_it() -> None:
-    """Also a batch that is itself pinned at once, behind one that took long."""
-    played = Played(load_ms=30, work_ms=20, num_workers=4, pin_ms=[5.0, 5.0, 5.0, 145.0])
+@pytest.mark.parametrize("load_ms", [45.0, 80.0])
+def test_what_waits_behind_a_busy_pin_thread_waits_for_it(load_ms: float) -> None:
+    """Here a batch that is itself pinned at once, and comes behind three that take long."""
+    played = Played(load_ms=[load_ms, 20, 20, 20], work_ms=20, num_workers=4, pin_ms=[2, 50, 50, 50])
     wait = wait_of(played.facts())
-    assert wait.pin == pytest.approx(played.cost_of(pin_ms=0.0), abs=0.05)
-    assert wait.delivery is not None and wait.delivery < 0.05
+    assert wait.pin == pytest.approx(played.cost_of(pin_ms=0.0), abs=0.03)
 
 
 def test_pinning_beside_the_step_costs_nothing() -> None:
