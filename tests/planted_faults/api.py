@@ -154,6 +154,7 @@ API = (
         '"step_us", 1e-6)',
         '"step_us", 1e-3)',
         ("tests/app/operations/test_exposition.py",),
+        escapes_before=True,
     ),
     Fault(
         "what was not measured of a run is exposed as 0",

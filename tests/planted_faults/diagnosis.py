@@ -115,6 +115,7 @@ DIAGNOSIS = (
         "np.minimum(after, np.maximum(pin, after * _saturated_pin(rank)))",
         "np.minimum(after, pin)",
         ("tests/app/diagnosis/test_wait.py",),
+        escapes_before=True,
     ),
     Fault(
         "waiting for storage counts as if one worker did all of it",

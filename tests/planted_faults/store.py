@@ -56,6 +56,7 @@ STORE = (
         "                    self._counters.writer_failures.inc(not isinstance(error, RequestError))\n",
         "",
         ("tests/app/store/writing/test_writer.py",),
+        escapes_before=True,
     ),
     Fault(
         "bytes of windows that were written still count as waiting",
@@ -118,6 +119,7 @@ STORE = (
         "for name in left}",
         ("tests/app/store/reading/test_series.py",),
         ("tests/app/store/writing/test_compaction.py", "tests/app/store/upkeep"),
+        escapes_before=True,
     ),
     Fault(
         "steps are taken over the gap that retention left",
@@ -126,6 +128,7 @@ STORE = (
         "if missing <= 0:",
         ("tests/app/store/upkeep/test_retention.py",),
         ("tests/app/store/reading", "tests/app/api/test_retention.py"),
+        escapes_before=True,
     ),
     Fault(
         "retention empties one chunk more than it counts",
@@ -155,6 +158,7 @@ STORE = (
         "column.icontains(value, autoescape=True)",
         "column.icontains(value)",
         ("tests/app/store/runs/test_searching.py",),
+        escapes_before=True,
     ),
     Fault(
         "a run of which a term cannot be told is missing from the search for its opposite",

@@ -111,6 +111,8 @@ def test_a_judged_run_shows_its_stall_in_the_units_of_prometheus(service: Runnin
     run = ask(service.address, "/api/v1/runs/run-1/diagnosis").json
     assert stall == pytest.approx(run["data_stall_fraction"])
     assert lost == pytest.approx(run["hours_lost"] * 3_600)
+    (step,) = found["underfed_run_step_seconds"].values()
+    assert step == pytest.approx(ask(service.address, "/api/v1/runs/run-1").json["step_us"] / 1e6)
     poll(lambda: scraped(service.address)["underfed_judgement_seconds_count"][()] >= 1)
 
 
