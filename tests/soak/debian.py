@@ -49,7 +49,9 @@ def try_on(release: str) -> Outcome:
         # A mirror may be weeks behind: what it holds is signed all the same.
         options = ['--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Check-Valid-Until "false"']
         packages = "--include=python3-torch,python3-venv"
-        made = run(["mmdebstrap", "--variant=essential", packages, *options, release, tree, MIRROR])
+        # What it mounts in the tree while it unpacks ends with it, however it ends, before the tree is removed.
+        unpack = ["unshare", "--mount", "mmdebstrap", "--variant=essential"]
+        made = run([*unpack, packages, *options, release, tree, MIRROR])
         if made.returncode != 0:
             return not_had(made)
         inside = ["unshare", "--mount", "sh", "-c", INTO, "sh", tree, str(ROOT)]
