@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.soak.trying import FIND_THE_AGENT, INSTALL, NEEDED, PYTEST, ROOT, WHICH, Outcome, not_had, outcome, run
+from tests.soak.trying import FIND_THE_AGENT, INSTALL, NEEDED, ROOT, Outcome, not_had, run, try_with
 
 MIRROR = os.environ.get("UNDERFED_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 RELEASES = ("trixie", "forky")
@@ -31,8 +31,8 @@ exec chroot . /usr/bin/env -u PYTHONPATH sh -c 'cd /src && exec "$@"' sh "$@"
 """Its mounts are seen by nothing else, and end with it."""
 
 
-def is_possible() -> str | None:
-    """Why not."""
+def why_not_here() -> str | None:
+    """``None``: it can be done here; mmdebstrap is installed for it where it is missing."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return "needs root on Linux"
     if shutil.which("mmdebstrap") is None and shutil.which("apt-get") is not None:
@@ -42,7 +42,7 @@ def is_possible() -> str | None:
 
 
 def try_on(release: str) -> Outcome:
-    if why_not := is_possible():
+    if why_not := why_not_here():
         return Outcome(f"not had: {why_not}")
     with TemporaryDirectory(prefix="underfed-soak-") as directory:
         tree = str(Path(directory) / release)
@@ -56,11 +56,9 @@ def try_on(release: str) -> Outcome:
             return not_had(made)
         inside = ["unshare", "--mount", "sh", "-c", INTO, "sh", tree, str(ROOT)]
         python = [*inside, "/opt/tests/bin/python"]
-        for step in (
+        steps = (
             [*inside, "python3", "-m", "venv", "--system-site-packages", "/opt/tests"],
             [*python, *INSTALL, "--upgrade", *NEEDED],
             [*python, "-c", FIND_THE_AGENT, "/src/agent"],
-        ):
-            if (done := run(step)).returncode != 0:
-                return not_had(done)
-        return outcome(run([*python, "-c", WHICH]).stdout.strip(), run([*python, *PYTEST]))
+        )
+        return try_with(python, steps)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.soak.trying import FIND_THE_AGENT, INSTALL, NEEDED, PYTEST, ROOT, WHICH, Outcome, not_had, outcome, run
+from tests.soak.trying import FIND_THE_AGENT, INSTALL, NEEDED, ROOT, Outcome, run, try_with
 
 TORCH_INDEX = os.environ.get("UNDERFED_TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
 OLDEST_TORCH = {10: "2.1.2", 11: "2.1.2", 12: "2.4.1", 13: "2.6.0", 14: "2.9.0"}
@@ -79,7 +79,4 @@ def try_on(interpreter: Interpreter, torch: str) -> Outcome:
             [python, *INSTALL, torch, *NEEDED, "numpy<2" if torch in WITH_NUMPY_1 else "numpy"],
             [python, "-c", FIND_THE_AGENT, str(ROOT / "agent")],
         )
-        for step in steps:
-            if (done := run(step, UNCONFIGURED)).returncode != 0:
-                return not_had(done)
-        return outcome(run([python, "-c", WHICH]).stdout.strip(), run([python, *PYTEST]))
+        return try_with([python], steps, UNCONFIGURED)

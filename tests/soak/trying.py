@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,13 @@ def run(command: Sequence[str], settings: Mapping[str, str] = {}) -> subprocess.
     )
 
 
-def outcome(which: str, tested: subprocess.CompletedProcess[str]) -> Outcome:
+def try_with(python: Sequence[str], steps: Iterable[Sequence[str]], settings: Mapping[str, str] = {}) -> Outcome:
+    """The tests on ``python``, once ``steps`` have installed it; ``settings``: environment of the steps."""
+    for step in steps:
+        if (done := run(step, settings)).returncode != 0:
+            return not_had(done)
+    which = run([*python, "-c", WHICH]).stdout.strip()
+    tested = run([*python, *PYTEST])
     if tested.returncode != 0:
         print(tested.stdout[-20_000:], flush=True)
     return Outcome(f"{which}: {last_line(tested.stdout)}", is_red=tested.returncode != 0)

@@ -118,7 +118,6 @@ class Store:
         self._writer = Writer(
             self.database.writing, self._appender, self._tell, counters or Counters(), is_shared=is_shared
         )
-        self._readers = self.database.reading
         try:
             if self.database.path is not None:
                 require_size(self.database.writing, self.database.path)
@@ -159,7 +158,7 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """One snapshot of the database for several reads."""
-        with self._readers.begin() as connection:
+        with self.database.reading.begin() as connection:
             yield Reader(connection, self._tails)
 
     def check(self) -> None:
@@ -167,7 +166,7 @@ class Store:
         TryLaterError: the database cannot be read or cannot be written.
         """
         try:
-            with self._readers.begin() as connection:
+            with self.database.reading.begin() as connection:
                 connection.execute(select(func.count()).select_from(tables.token))
         except DBAPIError as error:
             raise TryLaterError(f"the database cannot be read: {trouble_of(error) or error.orig}") from error
@@ -181,7 +180,7 @@ class Store:
     def gauges(self, most_runs: int, project: str | None = None) -> tuple[list[RunGauges], StoreGauges]:
         """The newest running runs and how much there is of everything, for monitoring; of one project, if named."""
         now = self.now()
-        with self._readers.begin() as connection:
+        with self.database.reading.begin() as connection:
             running = read_running(connection, most_runs, project, now)
             return running, read_store(connection, self.database.path, project, now)
 
@@ -194,7 +193,7 @@ class Store:
             InvalidError: no such sort or cursor, or an expression that cannot be understood.
         """
         now = self.now()
-        with self._readers.begin() as connection:
+        with self.database.reading.begin() as connection:
             page = listing.read_page(connection, asked, now, self._lines)
             return write_page(page.lines, page.cursor, page.counts, read_week(connection, asked.within, now))
 
@@ -237,7 +236,7 @@ class Store:
         track = tables.track.c
         sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
         statement = select(track.rank, *sums).where(track.run_id == run_id, track.lane == steps_lane(loader))
-        with self._readers.begin() as connection:
+        with self.database.reading.begin() as connection:
             rows = connection.execute(statement.group_by(track.rank).order_by(track.rank))
             return [StepTotals(*row) for row in rows]
 
@@ -268,7 +267,7 @@ class Store:
 
     def rows_deleted_at(self, run_id: str) -> datetime | None:
         """When retention last deleted single rows of the run; ``None``: all are kept."""
-        with self._readers.begin() as connection:
+        with self.database.reading.begin() as connection:
             newest = select(func.max(tables.track.c.dropped_at)).where(tables.track.c.run_id == run_id)
             return connection.execute(newest).scalar()
 
