@@ -91,4 +91,5 @@ def test_torchs_own_warnings_blame_the_same_line(settings: dict[str, Any], num_w
     if "pin_memory" in settings and torch.accelerator.is_available():
         pytest.fail("this machine has an accelerator: torch has no reason to warn")
     seen = assert_same(lambda: DataLoader(num_workers=num_workers, **settings), warned)
-    assert seen
+    # Torch 2.6 without workers says nothing of pinning without an accelerator.
+    assert seen or ("pin_memory" in settings and torch.__version__ < "2.7")

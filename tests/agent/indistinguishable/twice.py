@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -26,11 +27,13 @@ def watched(make: Make) -> Loader:
 
 
 def assert_same(make: Make, see: Callable[[Loader], Any], repetitions: int = 2) -> Any:
-    """``see`` gets a bare loader, then watched ones: a first and a second, for what the agent does but once."""
-    bare = see(make())
-    for _ in range(repetitions):
-        # Not within the assert: pytest would keep the loader alive.
-        seen = see(watched(make))
+    """``see`` gets a bare loader, then watched ones: a first and a second, for what the agent does but once.
+
+    All from one line, which a warning may blame.
+    """
+    makes: list[Make] = [make, *[partial(watched, make)] * repetitions]
+    bare, *others = [see(each()) for each in makes]
+    for seen in others:
         assert seen == bare
     return bare
 
