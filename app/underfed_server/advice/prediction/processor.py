@@ -58,10 +58,14 @@ class Processor:
     others: float = 0.0
     """Always-busy tasks of other jobs, which get their share."""
     now: float = 0.0
-    busy: list[list[Any]] = field(default_factory=list)
+    worked: float = 0.0
+    """CPU work that a task would have done that was busy since the start: all busy ones do as much in a time."""
+    busy: list[tuple[float, int, Task]] = field(default_factory=list)
+    """``(done when so much is worked, order, task)``."""
     asleep: list[tuple[float, int, Task, bool]] = field(default_factory=list)
     """``(until, order, task, whether it has found all cores busy already)``."""
     count: int = 0
+    rates: dict[int, float] = field(default_factory=dict)
 
     def start(self, task: Task) -> None:
         self.resume(task, None)
@@ -84,7 +88,8 @@ class Processor:
             value = None
             if isinstance(request, Compute):
                 if request.cpu_us > 0:
-                    self.busy.append([request.cpu_us, task])
+                    self.count += 1
+                    heapq.heappush(self.busy, (self.worked + request.cpu_us, self.count, task))
                     return
             elif isinstance(request, Sleep):
                 if request.us > 0:
@@ -98,24 +103,26 @@ class Processor:
 
     def rate(self) -> float:
         """CPU work that each busy task gets done per unit of time."""
-        tasks = len(self.busy) + self.others
-        return min(1.0, self.cores / tasks) / self.slowdown(min(tasks, self.cores))
+        count = len(self.busy)
+        if count not in self.rates:
+            tasks = count + self.others
+            self.rates[count] = min(1.0, self.cores / tasks) / self.slowdown(min(tasks, self.cores))
+        return self.rates[count]
 
     def run(self, is_done: Callable[[], bool]) -> None:
+        busy, asleep = self.busy, self.asleep
         while not is_done():
-            first = min(self.busy, key=lambda entry: entry[0]) if self.busy else None
-            rate = self.rate() if first else 1.0
-            until_cpu = first[0] / rate if first else NEVER
-            until_wake = self.asleep[0][0] - self.now if self.asleep else NEVER
-            passed = max(0.0, min(until_cpu, until_wake))
+            rate = self.rate() if busy else 1.0
+            until_cpu = max(0.0, (busy[0][0] - self.worked) / rate) if busy else NEVER
+            until_wake = max(0.0, asleep[0][0] - self.now) if asleep else NEVER
+            passed = min(until_cpu, until_wake)
             if passed == NEVER:
                 raise RuntimeError("every task waits for a queue: the simulated loader is stuck")
-            for entry in self.busy:
-                entry[0] -= passed * rate
             self.now += passed
-            if first is not None and until_cpu <= until_wake:
-                self.busy.remove(first)
-                self.resume(first[1], None)
+            self.worked += passed * rate
+            if busy and until_cpu <= until_wake:
+                _, _, task = heapq.heappop(busy)
+                self.resume(task, None)
             else:
                 self._wake()
 
