@@ -1,4 +1,4 @@
-"""A real service, a real training job on photographs, and a real browser."""
+"""A real service, a real training job, and a real browser."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-import underfed_server.demo
 from tests.app.serving import Service, start_service
 from tests.fakes.chromium import chromium
 from tests.fakes.environment import clean_environment
 from tests.fakes.gallery.filling import fill
 from underfed_server.terminal.client import Client
 
-TRAINING_SCRIPT = Path(underfed_server.demo.__file__).with_name("train.py")
+ROOT = Path(__file__).parents[2]
 
 # Where other tests take the cores a page may come late; one that comes costs no more.
 expect.set_options(timeout=20_000)
@@ -30,7 +29,7 @@ expect.set_options(timeout=20_000)
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the photographs, the spool and the database of these tests lie."""
+    """Where the spool and the database of these tests lie."""
     return tmp_path_factory.mktemp("e2e")
 
 
@@ -53,14 +52,15 @@ class Job:
 
 
 @contextmanager
-def training(data: Path, service: Service, num_workers: int, seconds: float) -> Iterator[Job]:
-    """The demo's job, as a user starts one: a script of their own."""
-    run_id = f"photographs-{uuid.uuid4().hex[:8]}"
-    command = [sys.executable, str(TRAINING_SCRIPT), "--data", str(data), "--num-workers", str(num_workers)]
+def training(data: Path, service: Service) -> Iterator[Job]:
+    """A job that loads without workers for two thirds of each step, by sleeping: no busy core makes it slower."""
+    run_id = f"starved-{uuid.uuid4().hex[:8]}"
+    options = ["--sample-ms", "10", "--work-ms", "20", "--length", "1000000"]
     environment = clean_environment(
-        UNDERFED_URL=service.address, UNDERFED_DIR=str(data), UNDERFED_NAME="photographs", UNDERFED_RUN_ID=run_id
+        UNDERFED_URL=service.address, UNDERFED_DIR=str(data), UNDERFED_NAME="starved", UNDERFED_RUN_ID=run_id
     )
-    process = subprocess.Popen([*command, "--seconds", str(seconds)], env=environment)
+    command = [sys.executable, "-m", "tests.fakes.training", *options]
+    process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
     try:
         yield Job(run_id, process)
     finally:

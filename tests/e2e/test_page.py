@@ -53,7 +53,7 @@ def test_a_run_appears_and_its_verdict_forms_while_it_trains(
 ) -> None:
     """A real training, from its first batch to what is wrong with it."""
     page.goto(service.address)
-    with training(data, service, num_workers=0, seconds=600) as job:
+    with training(data, service) as job:
         row = page.locator(f'a[href="/runs/{job.run_id}"]').first
         expect(row).to_be_visible(timeout=LIVE_MS)
         row.click()

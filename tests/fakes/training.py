@@ -39,6 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--work-ms", type=float, default=1.0)
+    parser.add_argument("--sample-ms", type=float, default=0.0)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--length", type=int, default=LENGTH)
     parser.add_argument("--batch", type=int, default=4)
@@ -64,7 +65,9 @@ def main() -> None:
 def make_loader(options: argparse.Namespace) -> DataLoader[Tensor]:
     if options.end == "loader raises":
         return DataLoader(Failing(options.length, bad=17), batch_size=options.batch, num_workers=options.workers)
-    dataset = Dying(options.length) if options.end == "worker dies" else Numbers(options.length)
+    dataset = (
+        Dying(options.length) if options.end == "worker dies" else Numbers(options.length, options.sample_ms / 1000)
+    )
     return DataLoader(dataset, batch_size=options.batch, num_workers=options.workers)
 
 
