@@ -52,9 +52,9 @@ def taken(records: LoaderRecords) -> Sequence[Batches]:
 
 def test_a_workers_batch_gets_the_time_it_was_received() -> None:
     records = loader()
-    records.feed_steps(STEPS, [epoch(4)])
-    records.feed_batches(WORKER, load(0))
-    records.feed_steps(STEPS, [step(0, 90, received_us=95, epoch_index=4)])
+    records.feed(STEPS, [epoch(4)])
+    records.feed(WORKER, load(0))
+    records.feed(STEPS, [step(0, 90, received_us=95, epoch_index=4)])
     (batches,) = taken(records)
     assert (batches.epoch_index, batches.worker, batches.received_us) == (4, [1], [95])
     assert (batches.start_us, batches.load_us, batches.collate_us) == ([20], [60], [7])
@@ -64,27 +64,27 @@ def test_a_workers_batch_gets_the_time_it_was_received() -> None:
 
 def test_a_batch_that_came_early_has_its_own_time() -> None:
     records = loader()
-    records.feed_steps(STEPS, [epoch(0)])
-    records.feed_batches(WORKER, [*load(0), *load(1)])
+    records.feed(STEPS, [epoch(0)])
+    records.feed(WORKER, [*load(0), *load(1)])
     early = rec(ring_format.ARRIVAL, 0, 1, at(91))
-    records.feed_steps(STEPS, [early, step(0, 90, received_us=95), step(1, 110, received_us=95)])
+    records.feed(STEPS, [early, step(0, 90, received_us=95), step(1, 110, received_us=95)])
     (batches,) = taken(records)
     assert dict(zip(batches.batch_index, batches.received_us or [], strict=True)) == {1: 91, 0: 95}
 
 
 def test_batches_wait_for_the_record_of_their_iterator() -> None:
     records = loader()
-    records.feed_batches(WORKER, load(0))
-    records.feed_steps(STEPS, [epoch(2), step(0, 90, received_us=95, epoch_index=2)])
+    records.feed(WORKER, load(0))
+    records.feed(STEPS, [epoch(2), step(0, 90, received_us=95, epoch_index=2)])
     assert [batches.epoch_index for batches in taken(records)] == [2]
 
 
 def test_a_kept_iterators_passes_are_epochs_of_the_loader() -> None:
     records = loader()
     kept = rec(ring_format.EPOCH, 1, 0, 1, at(200), NOT_MEASURED, 1)
-    records.feed_steps(STEPS, [epoch(0), step(0, 90), rec(ring_format.EXHAUSTED, 0, at(120), at(121)), kept])
-    records.feed_batches(WORKER, load(0, number=1))
-    records.feed_steps(STEPS, [step(1, 300, received_us=302, epoch_index=1)])
+    records.feed(STEPS, [epoch(0), step(0, 90), rec(ring_format.EXHAUSTED, 0, at(120), at(121)), kept])
+    records.feed(WORKER, load(0, number=1))
+    records.feed(STEPS, [step(1, 300, received_us=302, epoch_index=1)])
     records.finish()
     assert [batches.epoch_index for batches in taken(records)] == [1]
     epochs = {each.epoch_index: each for each in records.steps.take_epochs()}
@@ -95,15 +95,15 @@ def test_without_workers_the_batch_is_received_when_it_is_loaded() -> None:
     records = loader()
     overhead_ns = 7_000
     detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, 0, 0, 8, overhead_ns)
-    records.feed_steps(STEPS, [epoch(0), step(0, 20), load(0)[0], detail])
+    records.feed(STEPS, [epoch(0), step(0, 20), load(0)[0], detail])
     (batches,) = taken(records)
     assert (batches.worker, batches.received_us, batches.samples) == (None, [80], [8])
 
 
 def test_a_batch_whose_second_record_was_overwritten_is_kept_without_it() -> None:
     records = loader()
-    records.feed_steps(STEPS, [epoch(0)])
-    records.feed_batches(WORKER, [load(0)[0], *load(1)])
+    records.feed(STEPS, [epoch(0)])
+    records.feed(WORKER, [load(0)[0], *load(1)])
     records.finish()
     without, whole = taken(records)
     assert (without.batch_index, without.samples, without.cpu_us) == ([0], None, [40])
@@ -112,9 +112,8 @@ def test_a_batch_whose_second_record_was_overwritten_is_kept_without_it() -> Non
 
 def test_a_batch_whose_first_record_was_overwritten_is_left_out() -> None:
     records = loader()
-    records.feed_steps(STEPS, [epoch(0)])
-    records.lost_batch_records(1)
-    records.feed_batches(WORKER, [load(0)[1]])
+    records.feed(STEPS, [epoch(0)])
+    records.feed(WORKER, [load(0)[1]], lost=1)
     records.finish()
     assert (taken(records), records.dropped_batches) == ([], 1)
 
@@ -123,8 +122,8 @@ def test_unreadable_clocks_are_not_measured() -> None:
     records = loader()
     begun = rec(ring_format.BATCH, 0, 0, at(20), at(80), 40_000, NOT_MEASURED, 0)
     detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, NOT_MEASURED, NOT_MEASURED, 8, 0)
-    records.feed_steps(STEPS, [epoch(0)])
-    records.feed_batches(WORKER, [begun, detail])
+    records.feed(STEPS, [epoch(0)])
+    records.feed(WORKER, [begun, detail])
     records.finish()
     (batches,) = taken(records)
     assert (batches.runqueue_us, batches.blocked_us, batches.asked_bytes, batches.read_bytes) == (None,) * 4
@@ -133,10 +132,10 @@ def test_unreadable_clocks_are_not_measured() -> None:
 
 def test_the_parts_of_a_load_add_up_to_it_though_clocks_differ() -> None:
     records = loader()
-    records.feed_steps(STEPS, [epoch(0)])
+    records.feed(STEPS, [epoch(0)])
     for index, (cpu_us, runqueue_us) in enumerate([(130, 10), (95, 30), (0, 0)]):
         begun = rec(ring_format.BATCH, 0, index, at(0), at(100), cpu_us * 1_000, runqueue_us * 1_000, 0)
-        records.feed_batches(WORKER, [begun])
+        records.feed(WORKER, [begun])
     records.finish()
     (joined,) = taken(records)
     assert joined.runqueue_us is not None
@@ -148,12 +147,12 @@ def test_the_parts_of_a_load_add_up_to_it_though_clocks_differ() -> None:
 def test_the_next_collector_knows_epochs_and_passes() -> None:
     first = loader()
     shape = rec(ring_format.BATCH_SHAPE, 0, 2, 4096)
-    first.feed_steps(STEPS, [epoch(0, start_us=3), step(0, 90), shape])
+    first.feed(STEPS, [epoch(0, start_us=3), step(0, 90), shape])
     kept = from_json(json.loads(json.dumps(as_json(Resume(loaders={0: first.resume()}))))).loaders[0]
     assert (kept.open_epochs[0].pending, first.steps.open[0].pending is None) == (None, False)
     second = loader(resume=kept)
-    second.feed_batches(WORKER, load(1))
-    second.feed_steps(STEPS, [step(1, 130, received_us=135), rec(ring_format.EXHAUSTED, 0, at(150), at(151))])
+    second.feed(WORKER, load(1))
+    second.feed(STEPS, [step(1, 130, received_us=135), rec(ring_format.EXHAUSTED, 0, at(150), at(151))])
     assert [batches.epoch_index for batches in taken(second)] == [0]
     (ended,) = second.steps.take_epochs()
     assert (ended.start_us, ended.steps, ended.ended) == (3, 2, "exhausted")
@@ -167,8 +166,8 @@ def test_a_later_column_is_told_in_the_unit_of_its_name(monkeypatch: pytest.Monk
     records = loader()
     monkeypatch.setattr(records.steps, "later", lambda _, times: told.append(times))
     megabytes, hours_ns = 38_535_168, 2 * 3_600_000_000_000
-    records.feed_steps(STEPS, [rec(ring_format.DEVICE, 0, 7, hours_ns, 4_500, megabytes)])
-    records.feed_steps(STEPS, [rec(ring_format.DEVICE, 0, 8, NOT_MEASURED, 0, NOT_MEASURED)])
+    records.feed(STEPS, [rec(ring_format.DEVICE, 0, 7, hours_ns, 4_500, megabytes)])
+    records.feed(STEPS, [rec(ring_format.DEVICE, 0, 8, NOT_MEASURED, 0, NOT_MEASURED)])
     assert told == [
         {"gpu_idle_us": LONGEST_US, "gpu_work_us": 5, "made_bytes": megabytes},
         {"gpu_idle_us": None, "gpu_work_us": 0, "made_bytes": None},

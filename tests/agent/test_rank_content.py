@@ -28,10 +28,7 @@ def step(index: int, entered_us: int) -> Record:
 
 
 def content() -> RankContent:
-    content = RankContent(0, {})
-    content.name(0, "train")
-    content.name(1, "val")
-    return content
+    return RankContent(0, ["train", "val"].__getitem__, {})
 
 
 def test_a_validation_within_a_step_is_a_pause() -> None:

@@ -34,11 +34,11 @@ def worker_ring(directory: Path) -> RingWriter:
 def test_rings_are_found_when_they_are_made(tmp_path: Path) -> None:
     rings = RankRings(tmp_path, {})
     rings.mark()
-    assert rings.worker_pids() == {}
+    assert rings.worker_pids == {}
     ring = worker_ring(tmp_path)
     ring.write(1)
     rings.mark()
-    assert rings.worker_pids() == {WORKER: os.getpid()}
+    assert rings.worker_pids == {WORKER: os.getpid()}
     (drained,) = rings.drain()
     assert (drained.ring, len(drained.records), drained.lost) == (WORKER, 1, 0)
     rings.close()

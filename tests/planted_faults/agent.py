@@ -38,8 +38,8 @@ AGENT = (
     Fault(
         "a step that the device was not timed in counts as one without idling",
         "agent/underfed/collector/reading/steps.py",
-        "return column if any(value is not None for value in column) else None",
-        "return [value or 0 for value in column]",
+        "{name: column for name, column in later.items() if any(value is not None for value in column)}",
+        "{name: [value or 0 for value in column] for name, column in later.items()}",
         ("tests/agent/test_steps.py",),
     ),
     Fault(
@@ -52,8 +52,8 @@ AGENT = (
     Fault(
         "an odd number of lost records of a worker loses half a batch",
         "agent/underfed/collector/reading/loader_records.py",
-        "(records + 1) // 2",
-        "records // 2",
+        "(lost + 1) // 2",
+        "lost // 2",
         ("tests/agent/test_rank_content.py", "tests/agent/test_loader_records.py"),
     ),
     Fault(

@@ -54,18 +54,17 @@ class RankStream:
         self.end_mark = directory / run_files.END
         self._spool = spool
         self._rings = RankRings(directory, self._resume.positions)
-        self._content = RankContent(self.origin.origin_ns, self._resume.loaders)
         is_running = self.is_running()
+        self._facts = UnsentFacts(directory, is_run_sent=not is_running and self._resume.kept_index is not None)
+        self._content = RankContent(self.origin.origin_ns, self._facts.name, self._resume.loaders)
         self._is_ours = self._is_of_this_boot and self._is_of_this_namespace
         self._process_end = ProcessEnd(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
-        self._facts = UnsentFacts(directory, is_run_sent=not is_running and self._resume.kept_index is not None)
         self._process = Columns()
         self._host = Columns()
         self._gpus: dict[int, Columns] = {}
         self._sampler = ProcessSampler(self.origin.pid)
-        self._workers = Workers(self.origin.origin_ns, self._loader_name, _known_workers(self._resume))
+        self._workers = Workers(self.origin.origin_ns, self._facts.name, _known_workers(self._resume))
         self._storage = RankStorage()
-        self._names: dict[int, str] = {}
         self.failures = 0
         """Errors of the collector's own in this stream."""
         self._is_storages_turn = True
@@ -107,7 +106,7 @@ class RankStream:
         """
         if self._is_ours:
             self._rings.mark()
-            self._workers.feed(self._rings.worker_pids(), [])
+            self._workers.feed(self._rings.worker_pids, [])
             self._workers.sample(self.now_us, self._is_waited_for)
 
     def mark(self) -> bool:
@@ -116,18 +115,18 @@ class RankStream:
 
     def drain(self) -> None:
         """Read the marked records; ``SETTLE_S`` has passed since ``mark()``."""
-        if not self._rings.loaders() <= self._names.keys():
-            self._read_facts()
+        if not self._rings.loaders() <= self._facts.loaders.keys():
+            self._facts.read()
         drained = self._rings.drain()
         self._content.feed(drained)
-        self._workers.feed(self._rings.worker_pids(), drained)
+        self._workers.feed(self._rings.worker_pids, drained)
 
     def sample(self, host: Row | None, gpus: list[tuple[int, Row]]) -> None:
         """Once a second. ``host`` and ``gpus`` are given to one rank of a host."""
         at_us = self.now_us
         if self._is_ours:
             self._workers.sample(at_us, lambda: self.seen_end() is None)
-            rings = self._rings.worker_pids()
+            rings = self._rings.worker_pids
             recorded_us = {ring: cpu_us for ring, cpu_us in self._content.worker_cpu_us().items() if ring in rings}
             row = self._sampler.sample(self._workers.living, recorded_us)
             if row is not None:
@@ -152,12 +151,12 @@ class RankStream:
 
     def close_window(self, host: HostPart, end: End | None = None) -> None:
         """Put what is new since the last window into another, if it is worth one."""
-        self._read_facts()
+        self._facts.read()
         if end is not None:
             self._content.finish()
             self._workers.finish(self.now_us, end, is_end_marked=self.end_mark.exists())
         run, loaders = self._facts.take(host, self._complete)
-        workers, storage = self._workers.take(), self._storage.take(self._loader_name)
+        workers, storage = self._workers.take(), self._storage.take(self._facts.name)
         contents = self._content.take()
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
@@ -193,14 +192,6 @@ class RankStream:
         except FileNotFoundError:
             return False
         return 0 <= age_s < WAITING_S and self.is_running()
-
-    def _read_facts(self) -> None:
-        self._names = self._facts.read()
-        for index, name in self._names.items():
-            self._content.name(index, name)
-
-    def _loader_name(self, index: int) -> str:
-        return self._names.get(index, f"loader-{index + 1}")
 
     def _complete(self, index: int, facts: LoaderFacts) -> LoaderFacts:
         facts = self._content.completed(index, facts)

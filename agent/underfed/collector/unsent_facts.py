@@ -32,13 +32,15 @@ class UnsentFacts:
         self._sent_run: RunPart | None = None
         self._sent_loaders: dict[int, LoaderFacts] = {}
 
-    def read(self) -> dict[int, str]:
-        """Read what changed; return the name of each loader."""
-        if self._changes.has_changed():
-            self._read_changed()
-        return {index: facts.loader for index, facts in self.loaders.items()}
+    def name(self, index: int) -> str:
+        """As the training process named the loader; one without facts yet is named by its number."""
+        facts = self.loaders.get(index)
+        return facts.loader if facts is not None else f"loader-{index + 1}"
 
-    def _read_changed(self) -> None:
+    def read(self) -> None:
+        """Read what changed."""
+        if not self._changes.has_changed():
+            return
         if self._has_changed(self._directory / run_files.RUN):
             self._run = read_facts(self._directory / run_files.RUN, RunFacts)
         for path in self._directory.glob("loader-*.json"):

@@ -32,7 +32,6 @@ PRESSED = {"cpu": 0.10, "io": 0.10, "memory": 0.01}
 """Share of the last minute in which some task waited. CPUs and disks may be busy without harm; waiting for memory is
 thrashing."""
 
-
 WAITED_FOR = {"cpu": "a CPU", "io": "storage", "memory": "memory"}
 
 

@@ -119,7 +119,7 @@ def read_placement(environ: Mapping[str, str]) -> Placement | None:
     launched = open_mpis or (slurms if pmis is None or _is_same(pmis, slurms) else pmis)
     if torchs is not None and (torchs.convention is TORCHRUN or not _is_same(torchs, launched)):
         return torchs
-    return launched or _lightnings(environ)
+    return launched or (_placement(LIGHTNING, environ) if environ.get("NODE_RANK") == "0" else None)
 
 
 def is_in_step(environ: Mapping[str, str]) -> bool:
@@ -208,10 +208,6 @@ def _placement(convention: Convention, environ: Mapping[str, str]) -> Placement 
     if convention is SLURM and number(environ, "SLURM_STEP_NUM_NODES", "SLURM_NNODES") == 1:
         placement = replace(placement, local_world_size=world_size)
     return placement if placement.fits_together else None
-
-
-def _lightnings(environ: Mapping[str, str]) -> Placement | None:
-    return _placement(LIGHTNING, environ) if environ.get("NODE_RANK") == "0" else None
 
 
 def _is_same(one: Placement, other: Placement | None) -> bool:

@@ -104,8 +104,7 @@ def _shared_memory() -> tuple[float, float]:
     old = bytearray(SHARED_BYTES)
     filled, freed, copied = [], [], []
     for _ in range(SHARED_TIMES):
-        file = _new_file()
-        os.ftruncate(file, SHARED_BYTES)
+        file = _new_file(SHARED_BYTES)
         with mmap.mmap(file, SHARED_BYTES) as memory:
             filled.append(_cpu_us(lambda memory=memory: memory.__setitem__(slice(None), content)))
             os.close(file)
@@ -120,8 +119,7 @@ def _making_room_us() -> float:
     """CPU microseconds of a new small piece of shared memory."""
 
     def make_room() -> None:
-        file = _new_file()
-        os.ftruncate(file, mmap.PAGESIZE)
+        file = _new_file(mmap.PAGESIZE)
         with mmap.mmap(file, mmap.PAGESIZE) as memory:
             memory[0] = 1
         os.close(file)
@@ -129,10 +127,11 @@ def _making_room_us() -> float:
     return statistics.median(_cpu_us(make_room) for _ in range(TIMES))
 
 
-def _new_file() -> int:
+def _new_file(size: int) -> int:
     path = Path(SHARED_PLACE, f"underfed-{os.getpid()}")
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     path.unlink()
+    os.ftruncate(file, size)
     return file
 
 

@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -77,18 +78,21 @@ def environment(pid: int) -> dict[str, str] | None:
 
 def is_running(pid: int, started_ticks: int | None) -> bool:
     """Whether this very process still runs. A zombie does not; neither does a later process with the same pid."""
-    if not is_here():
-        return _answers(pid)
-    fields = _stat(pid)
-    if not fields or fields[STATE] in ("Z", "X"):
+    if is_here():
+        fields = _stat(pid, started_ticks)
+        return fields is not None and fields[STATE] not in ("Z", "X")
+    try:
+        with suppress(PermissionError):
+            os.kill(pid, 0)
+    except ProcessLookupError:
         return False
-    return started_ticks is None or int(fields[START_TICKS]) == started_ticks
+    return True
 
 
 def exit_status(pid: int, started_ticks: int | None) -> int | None:
     """Exit code of a process that its parent has not collected yet, negative for a signal, as in ``subprocess``."""
-    fields = _stat(pid)
-    if not fields or fields[STATE] != "Z" or (started_ticks is not None and int(fields[START_TICKS]) != started_ticks):
+    fields = _stat(pid, started_ticks)
+    if not fields or fields[STATE] != "Z":
         return None
     try:
         return os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))
@@ -163,11 +167,11 @@ def schedstat(pid: int) -> tuple[int, int] | None:
     return int(on_cpu), int(waiting)
 
 
-def pressure(resource: str, quantity: str, directory: Path = PROC / "pressure") -> float | None:
+def pressure(resource: str, quantity: str, directory: Path = PROC / "pressure") -> int | float | None:
     """How long some task waited for ``cpu``, ``io`` or ``memory`` (PSI): ``total`` in microseconds since the machine
     started, ``avg60`` in percent of the last minute."""
     found = re.search(rf"^some .*{quantity}=([\d.]+)", read_text(directory / resource) or "")
-    return float(found[1]) if found else None
+    return (float if "." in found[1] else int)(found[1]) if found else None
 
 
 def cpu_model() -> str | None:
@@ -181,10 +185,13 @@ def is_here() -> bool:
     return (PROC / "self/stat").exists()
 
 
-def _stat(pid: int) -> list[str] | None:
+def _stat(pid: int, started_ticks: int | None = None) -> list[str] | None:
+    """With ``started_ticks`` only if the process started then: a later one may have the same pid."""
     text = _read_once(f"{PROC}/{pid}/stat")
     # The command name may hold spaces and brackets: fields are counted from the last bracket.
-    return text[text.rindex(")") + 1 :].split() if text else None
+    fields = text[text.rindex(")") + 1 :].split() if text else []
+    is_another = bool(fields) and started_ticks is not None and int(fields[START_TICKS]) != started_ticks
+    return None if is_another else fields or None
 
 
 def _read_once(path: str) -> str | None:
@@ -202,13 +209,3 @@ def _read_once(path: str) -> str | None:
 def _kilobytes(name: str, path: Path) -> int | None:
     found = re.search(rf"^{name}:\s*(\d+) kB$", read_text(path) or "", re.MULTILINE)
     return int(found[1]) << 10 if found else None
-
-
-def _answers(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -97,7 +97,11 @@ def hand_over(item: Any, stream: Stream, is_foreign: bool) -> bool:
         return True
     own = _own(item, "record_stream")
     if own is not None:
-        return _record(own, stream)
+        try:
+            own(stream)
+        except RuntimeError:
+            return False  # a sparse tensor has none
+        return True
     inside = parts(item)
     if inside is NOTHING:
         return isinstance(item, PLAIN) or not (is_foreign or _own(item, "to") is not None)
@@ -108,14 +112,6 @@ def hand_over(item: Any, stream: Stream, is_foreign: bool) -> bool:
 def _own(item: Any, name: str) -> Callable[..., Any] | None:
     own = getattr(item, name, None)
     return own if callable(own) and not isinstance(item, type) else None
-
-
-def _record(record_stream: Callable[..., Any], stream: Stream) -> bool:
-    try:
-        record_stream(stream)
-    except RuntimeError:
-        return False  # a sparse tensor has none
-    return True
 
 
 def _pinned_tensor(tensor: Any) -> Any:

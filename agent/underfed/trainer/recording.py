@@ -40,7 +40,6 @@ POLL_S = 0.01
 LAST_POLLS = 8
 """Polls at the end, when the device has mostly finished: each reads the events of two requests."""
 
-
 ReadFacts = Callable[[str, str], LoaderFacts]
 """Called with a loader's name and the line that watches it."""
 

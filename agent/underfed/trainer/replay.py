@@ -43,17 +43,13 @@ IDLE = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, 
 class Feed:
     """One training loader's batches. A loader that replaces one that is gone continues its feed."""
 
-    loader: weakref.ref[Any] | None = None
+    loader: weakref.ref[Any]
     batches: list[Any] = field(default_factory=list)
     handed_out: int = 0
     requested_ns: int = 0
     requests_ns: list[int] = field(default_factory=list)
     """When each batch was requested, on a clock that stops while we store one."""
     own_ns: int = 0
-
-    @property
-    def is_free(self) -> bool:
-        return self.loader is None or self.loader() is None
 
 
 class Replay:
@@ -126,15 +122,15 @@ class Replay:
         return len(feed.batches) == self.batches
 
     def _feed_of(self, loader: Any) -> Feed | None:
-        return next((feed for feed in self._feeds if feed.loader is not None and feed.loader() is loader), None)
+        return next((feed for feed in self._feeds if feed.loader() is loader), None)
 
     def _new_feed(self, loader: Any) -> Feed:
         if not self._feeds:
             self._pid = os.getpid()
             atexit.register(self._say_what_is_missing)
-        feed = next((feed for feed in self._feeds if feed.is_free), None)
+        feed = next((feed for feed in self._feeds if feed.loader() is None), None)
         if feed is None:
-            feed = Feed()
+            feed = Feed(weakref.ref(loader))
             self._feeds.append(feed)
         feed.loader = weakref.ref(loader)
         return feed
@@ -186,10 +182,6 @@ def own_containers(batch: Any) -> Any:
 
     Tensors in shared memory are copied out of it: there is little of it, and the workers need it.
     """
-    return out_of_shared_memory(with_parts(batch, own_containers))
-
-
-def out_of_shared_memory(thing: Any) -> Any:
-    if isinstance(thing, sys.modules["torch"].Tensor) and thing.device.type == "cpu" and thing.is_shared():
-        return thing.clone()
-    return thing
+    if isinstance(batch, sys.modules["torch"].Tensor) and batch.device.type == "cpu" and batch.is_shared():
+        return batch.clone()
+    return with_parts(batch, own_containers)

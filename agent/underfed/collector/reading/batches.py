@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from underfed.collector.wire import STEPS, Batches
@@ -80,14 +79,14 @@ class LoaderBatches:
             unmeasured = tuple(name for name, value in row.items() if value is None)
             groups.setdefault((epoch_index, unmeasured), []).append(row)
         return [
-            self._batches(epoch_index, unmeasured, rows[start : start + STEPS])
-            for (epoch_index, unmeasured), rows in groups.items()
+            self._batches(epoch_index, rows[start : start + STEPS])
+            for (epoch_index, _unmeasured), rows in groups.items()
             for start in range(0, len(rows), STEPS)
         ]
 
-    def _batches(self, epoch_index: int, unmeasured: Collection[str], rows: list[Row]) -> Batches:
+    def _batches(self, epoch_index: int, rows: list[Row]) -> Batches:
         columns: dict[str, Any] = {
-            name: None if name in unmeasured else [row[name] for row in rows] for name in rows[0]
+            name: None if value is None else [row[name] for row in rows] for name, value in rows[0].items()
         }
         return Batches(self.loader, epoch_index, **columns)
 

@@ -25,9 +25,6 @@ PASSES = 16
 IteratorPass = tuple[int, int]
 """Iterator, and its pass over the data."""
 
-Load = tuple[int, Row]
-"""Epoch, and how one batch was loaded."""
-
 
 class LoaderRecords:
     """One loader's step ring and the rings of its iterators' workers. Instants are turned to run-clock µs here."""
@@ -56,57 +53,38 @@ class LoaderRecords:
             ring_format.EXHAUSTED: lambda _, epoch, each: self._end_epoch(epoch, each, "exhausted"),
             ring_format.FAILED: lambda _, epoch, each: self._end_epoch(epoch, each, "error"),
             ring_format.ARRIVAL: lambda _, epoch, each: self.batches.arrived(epoch, each[1], self._us(each[2])),
-            ring_format.BATCH: self._own_batch,
-            ring_format.BATCH_DETAIL: self._own_detail,
+            ring_format.BATCH: self._begin_batch,
+            ring_format.BATCH_DETAIL: self._detail,
+            ring_format.FINGERPRINT: lambda ring, _, each: self._repeats.add(
+                ring.iterator or 0, ring.worker or 0, each[1]
+            ),
             ring_format.OVERHEAD: lambda _, __, each: self._overhead.plain(each[1]),
             ring_format.BATCH_SHAPE: self._shape,
             ring_format.PIN: self._pin,
             **dict.fromkeys(ring_format.LATER_COLUMNS, lambda _, __, each: self._later(each)),
         }
 
-    @property
-    def repeats(self) -> tuple[int, int] | None:
-        """Of an iterable data set: batches that were compared, and those that several workers gave."""
-        return self._repeats.result
-
     def resume(self) -> LoaderResume:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
         # Requests whose steps have not ended are lost with this process.
         open_epochs = [replace(epoch, pending=None, ahead=None) for epoch in self.steps.open.values()]
-        return LoaderResume(self.steps.next_step, open_epochs, passes, self.shape, self.repeats)
+        return LoaderResume(self.steps.next_step, open_epochs, passes, self.shape, self._repeats.result)
 
-    def feed_steps(self, ring: RingName, records: Iterable[Record]) -> None:
-        """Feed records of the training process."""
+    def feed(self, ring: RingName, records: Iterable[Record], lost: int = 0) -> None:
+        """Feed records of the training process, or of a worker, which counts the passes of its own iterator. ``lost``
+        of them were overwritten."""
+        if ring.worker is not None:
+            self.dropped_batches += (lost + 1) // 2  # a batch has two records
         for each in records:
             read = self._readers.get(each[0] & ring_format.KIND_MASK)
             if read is not None:
                 read(ring, each[0] >> ring_format.EPOCH_SHIFT, each)
-
-    def feed_batches(self, ring: RingName, records: Iterable[Record]) -> None:
-        """Feed records of a worker, which counts the passes of its own iterator."""
-        has_fingerprints = False
-        for each in records:
-            kind = each[0] & ring_format.KIND_MASK
-            if kind == ring_format.BATCH:
-                self._begin_batch(ring, each)
-            elif kind == ring_format.BATCH_DETAIL:
-                self.workers_cpu_us[ring] = each[6] // 1000
-                self._end_batch(ring, each)
-            elif kind == ring_format.FINGERPRINT:
-                self._repeats.add(ring.iterator or 0, ring.worker or 0, each[1])
-                has_fingerprints = True
-        if has_fingerprints:
-            self._repeats.compare()
-
-    def lost_batch_records(self, records: int) -> None:
-        """A batch has two records."""
-        self.dropped_batches += (records + 1) // 2
+        self._repeats.compare()
 
     def finish(self) -> None:
         """The process is gone, and everything it wrote was fed."""
-        for ring, half in list(self._halves.items()):
-            self._loaded(ring, self._load(ring, half, None))
-        self._halves.clear()
+        for ring in list(self._halves):
+            self._end_batch(ring, None)
         self.dropped_batches += sum(map(len, self._held.values()))
         self._held.clear()
         self.steps.finish()
@@ -125,7 +103,7 @@ class LoaderRecords:
                 first_step,
                 iterator_us,
                 last_us=start_us,
-                sampler_us=_known_us(sampler >> 1),
+                sampler_us=_known(_us(sampler >> 1)),
                 fetches_ahead=bool(sampler & 1),
             )
         )
@@ -143,13 +121,11 @@ class LoaderRecords:
         entered_us, left_us = self._us(entered_ns), self._us(left_ns)
         self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(sampler_ns), is_timed))
 
-    def _own_batch(self, ring: RingName, epoch: int, each: Record) -> None:
-        """A batch loaded by the training process has arrived once it is loaded."""
-        self._begin_batch(ring, each)
-        self.batches.arrived(epoch, each[1], self._us(each[3]))
-
-    def _own_detail(self, ring: RingName, _: int, each: Record) -> None:
-        self._overhead.watched(each[6])
+    def _detail(self, ring: RingName, _: int, each: Record) -> None:
+        if ring.worker is None:
+            self._overhead.watched(each[6])
+        else:
+            self.workers_cpu_us[ring] = each[6] // 1000
         self._end_batch(ring, each)
 
     def _later(self, each: Record) -> None:
@@ -166,19 +142,20 @@ class LoaderRecords:
         self.steps.end_epoch(epoch, self._us(each[1]), self._us(each[2]), ended)
         self.batches.end_epoch(epoch)
 
-    def _begin_batch(self, ring: RingName, each: Record) -> None:
-        if ring in self._halves:
-            self._loaded(ring, self._load(ring, self._halves[ring], None))  # its second record was overwritten
+    def _begin_batch(self, ring: RingName, epoch: int, each: Record) -> None:
+        self._end_batch(ring, None)
         self._halves[ring] = each
+        if ring.worker is None:  # a batch loaded by the training process has arrived once it is loaded
+            self.batches.arrived(epoch, each[1], self._us(each[3]))
 
-    def _end_batch(self, ring: RingName, each: Record) -> None:
+    def _end_batch(self, ring: RingName, detail: Record | None) -> None:
+        """``detail`` ``None``: the second record was overwritten. Where the first one was, the batch is lost."""
         half = self._halves.pop(ring, None)
-        if half is not None:  # otherwise its first record was overwritten
-            self._loaded(ring, self._load(ring, half, each))
+        if half is not None:
+            self._loaded(ring, half[0] >> ring_format.EPOCH_SHIFT, self._row(ring, half, detail))
 
-    def _load(self, ring: RingName, batch: Record, detail: Record | None) -> Load:
-        """``detail`` ``None``: not measured. The epoch is as the ring counts it."""
-        head, batch_index, started_ns, ended_ns, cpu_ns, runqueue_ns, collate_ns, _ = batch
+    def _row(self, ring: RingName, batch: Record, detail: Record | None) -> Row:
+        _, batch_index, started_ns, ended_ns, cpu_ns, runqueue_ns, collate_ns, _ = batch
         unknown = (0, 0, *[NOT_MEASURED] * 6)
         _, _, process_cpu_ns, asked_bytes, read_bytes, samples, _, _ = detail if detail is not None else unknown
         start_us = self._us(started_ns)
@@ -187,13 +164,13 @@ class LoaderRecords:
         cpu_us = min(_us(cpu_ns), load_us)
         runqueue_us = min(max(0, _us(runqueue_ns)), load_us - cpu_us)
         has_runqueue = runqueue_ns != NOT_MEASURED
-        return head >> ring_format.EPOCH_SHIFT, {
+        return {
             "batch_index": batch_index,
             "worker": ring.worker,
             "start_us": start_us,
             "load_us": load_us,
             "cpu_us": cpu_us,
-            "process_cpu_us": None if process_cpu_ns < 0 else min(_us(process_cpu_ns), LONGEST_US),
+            "process_cpu_us": _known(min(_us(process_cpu_ns), LONGEST_US)),
             "runqueue_us": runqueue_us if has_runqueue else None,
             "blocked_us": load_us - cpu_us - runqueue_us if has_runqueue else None,
             "collate_us": min(_us(collate_ns), load_us),
@@ -202,8 +179,8 @@ class LoaderRecords:
             "samples": _known(samples),
         }
 
-    def _loaded(self, ring: RingName, load: Load) -> None:
-        epoch, row = load
+    def _loaded(self, ring: RingName, epoch: int, row: Row) -> None:
+        """``epoch``: as the ring counts it."""
         if ring.iterator is None:
             self.batches.loaded(epoch, row)
             return
@@ -225,10 +202,6 @@ def _us(duration_ns: int) -> int:
 
 def _known(value: int) -> int | None:
     return None if value == NOT_MEASURED else value
-
-
-def _known_us(duration_ns: int) -> int | None:
-    return None if duration_ns < 0 else _us(duration_ns)
 
 
 def _later(name: str, value: int) -> int | None:

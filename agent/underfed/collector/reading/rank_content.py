@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -37,31 +37,22 @@ class Content:
 
 
 class RankContent:
-    """Fed with drained records; ``take()`` returns the contents of windows."""
+    """Fed with drained records; ``take()`` returns the contents of windows. ``name`` gives a loader's name."""
 
-    def __init__(self, origin_ns: int, loaders: Mapping[int, LoaderResume]) -> None:
+    def __init__(self, origin_ns: int, name: Callable[[int], str], loaders: Mapping[int, LoaderResume]) -> None:
         self._origin_ns = origin_ns
+        self._name = name
         self._resumed = dict(loaders)
-        self._names: dict[int, str] = {}
         self._records: dict[int, LoaderRecords] = {}
         self._overhead = Overhead()
         self._starts: deque[tuple[int, int]] = deque(maxlen=REMEMBERED_STARTS)
-
-    def name(self, loader: int, name: str) -> None:
-        """As the training process named it. A loader without a name yet is named by its number."""
-        self._names[loader] = name
 
     def feed(self, drained: Iterable[Drained]) -> None:
         everything = list(drained)
         for each in everything:
             self._remember_starts(each)
         for each in everything:
-            loader = self._loader(each.ring.loader)
-            if each.ring.worker is None:
-                loader.feed_steps(each.ring, each.records)
-            else:
-                loader.lost_batch_records(each.lost)
-                loader.feed_batches(each.ring, each.records)
+            self._loader(each.ring.loader).feed(each.ring, each.records, each.lost)
 
     def finish(self) -> None:
         """The process is gone, and everything it wrote was fed."""
@@ -109,19 +100,22 @@ class RankContent:
 
     def completed(self, index: int, facts: LoaderFacts) -> LoaderFacts:
         """The facts with what first batches showed."""
-        known: LoaderRecords | LoaderResume | None = self._records.get(index) or self._resumed.get(index)
-        if known is None:
-            return facts
+        known = self._records[index].resume() if index in self._records else self._resumed.get(index, LoaderResume())
         if known.repeats is not None:
             facts = replace(facts, compared_batches=known.repeats[0], repeated_batches=known.repeats[1])
-        return _with_shape(facts, known.shape) if known.shape is not None else facts
+        if known.shape is None:
+            return facts
+        if NOT_MEASURED in known.shape:
+            reason = "the first batch has more pieces than are counted"
+            unknown = dict.fromkeys(("batch_tensors", "batch_bytes"), reason)
+            return replace(facts, not_measured={**facts.not_measured, **unknown})
+        return replace(facts, batch_tensors=known.shape[0], batch_bytes=known.shape[1])
 
     def _loader(self, index: int) -> LoaderRecords:
         if index not in self._records:
-            name = self._names.get(index, f"loader-{index + 1}")
             is_pause = partial(self._is_pause, index)
             resume = self._resumed.get(index)
-            self._records[index] = LoaderRecords(name, self._origin_ns, is_pause, self._overhead, resume)
+            self._records[index] = LoaderRecords(self._name(index), self._origin_ns, is_pause, self._overhead, resume)
         return self._records[index]
 
     def _remember_starts(self, drained: Drained) -> None:
@@ -134,11 +128,3 @@ class RankContent:
     def _is_pause(self, loader: int, left_us: int, ended_us: int) -> bool:
         """Whether another loader began an epoch in between, as for validation: that is not the step's own work."""
         return any(other != loader and left_us <= start_us <= ended_us for other, start_us in self._starts)
-
-
-def _with_shape(facts: LoaderFacts, shape: tuple[int, int]) -> LoaderFacts:
-    if NOT_MEASURED in shape:
-        reason = "the first batch has more pieces than are counted"
-        unknown = dict.fromkeys(("batch_tensors", "batch_bytes"), reason)
-        return replace(facts, not_measured={**facts.not_measured, **unknown})
-    return replace(facts, batch_tensors=shape[0], batch_bytes=shape[1])

@@ -38,7 +38,7 @@ class RankRings:
         self._readers: dict[RingName, tuple[Path, RingReader]] = {}
         self._in_order: list[tuple[RingName, RingReader]] = []
         """Steps first, see ``mark``."""
-        self._worker_pids: dict[RingName, int] = {}
+        self.worker_pids: dict[RingName, int] = {}
         self._tries: dict[str, int] = {}
         """File name → failed tries to open it."""
         self._changes = Changes(directory)
@@ -61,7 +61,11 @@ class RankRings:
 
     def drain(self) -> list[Drained]:
         """The marked records, the workers' rings first."""
-        return [_drain(ring, reader) for ring, reader in reversed(self._in_order)]
+        drained = []
+        for ring, reader in reversed(self._in_order):
+            before = reader.lost
+            drained.append(Drained(ring, reader.drain(), reader.lost - before))
+        return drained
 
     def positions(self) -> dict[str, int]:
         """Where another collector would read on."""
@@ -71,13 +75,10 @@ class RankRings:
         """Indices of loaders that have recorded anything."""
         return {ring.loader for ring in self._readers}
 
-    def worker_pids(self) -> Mapping[RingName, int]:
-        return self._worker_pids
-
     def remove_abandoned(self, is_over: Callable[[RingName], bool]) -> list[RingName]:
         """Remove the drained rings of workers whose end was reported: nobody will write them again."""
         removed = []
-        for ring in filter(is_over, self._worker_pids):
+        for ring in filter(is_over, self.worker_pids):
             path, reader = self._readers[ring]
             reader.mark()
             if not reader.marked:
@@ -98,10 +99,14 @@ class RankRings:
     def _arrange(self) -> None:
         """Once for each change: to hash and sort the names of rings costs more than to read the rings' positions."""
         self._in_order = [(ring, self._readers[ring][1]) for ring in sorted(self._readers, key=_steps_first)]
-        self._worker_pids = {ring: reader.pid for ring, reader in self._in_order if ring.worker is not None}
+        self.worker_pids = {ring: reader.pid for ring, reader in self._in_order if ring.worker is not None}
 
     def _find(self) -> None:
-        for path in self._files():
+        try:
+            paths = list(self._directory.iterdir())
+        except FileNotFoundError:
+            return  # somebody removed the directory: rings that are mapped can still be read
+        for path in paths:
             ring = ring_name(path.name)
             if ring is None or ring in self._readers or path.name in self._refused:
                 continue
@@ -111,27 +116,11 @@ class RankRings:
             except FileNotFoundError:
                 self._tries.pop(path.name, None)  # the trainer removed it meanwhile
             except (RingError, OSError, ValueError):
-                self._count_try(path.name)
-
-    def _count_try(self, name: str) -> None:
-        self._tries[name] = self._tries.get(name, 0) + 1
-        if self._tries[name] >= TRIES:
-            del self._tries[name]
-            self._refused.add(name)
-            self.failures += 1
-
-    def _files(self) -> list[Path]:
-        """Empty where somebody removed the directory: rings that are mapped can still be read."""
-        try:
-            return list(self._directory.iterdir())
-        except FileNotFoundError:
-            return []
-
-
-def _drain(ring: RingName, reader: RingReader) -> Drained:
-    before = reader.lost
-    records = reader.drain()
-    return Drained(ring, records, reader.lost - before)
+                self._tries[path.name] = self._tries.get(path.name, 0) + 1
+                if self._tries[path.name] >= TRIES:
+                    del self._tries[path.name]
+                    self._refused.add(path.name)
+                    self.failures += 1
 
 
 def _steps_first(ring: RingName) -> tuple[bool, int, int, int]:

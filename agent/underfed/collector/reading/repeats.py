@@ -21,15 +21,20 @@ class LoaderRepeats:
         self._iterator = -1
         self._given: dict[int, list[int]] = {}
         """Of the newest iterator, by worker."""
+        self._is_new = False
 
     def add(self, iterator: int, worker: int, fingerprint: int) -> None:
+        self._is_new = True
         if iterator > self._iterator:
             self._iterator, self._given = iterator, {}
         if iterator == self._iterator:
             self._given.setdefault(worker, []).append(fingerprint)
 
     def compare(self) -> None:
-        """Compare again, after fingerprints were added."""
+        """Compare again, if fingerprints were added."""
+        if not self._is_new:
+            return
+        self._is_new = False
         given = sum(map(len, self._given.values()))
         if given >= self._most and len(self._given) > 1:
             self._most, self.result = given, compare(self._given.values())

@@ -49,10 +49,6 @@ class Stretch:
     step_us: list[int | None] = field(default_factory=list)
     patience: int = PATIENCE
 
-    def continues_with(self, request: Request) -> bool:
-        """Not if another iterator of the loader recorded a step in between."""
-        return not self.requests or request.step_index == self.requests[-1].step_index + 1
-
     def split(self, at: int) -> Stretch:
         """Keep the steps before the index, and return the rest."""
         rest = Stretch(self.epoch_index, self.requests[at:], self.step_us[at:], self.patience - 1)
@@ -62,7 +58,7 @@ class Stretch:
     def wire(self, loader: str, device: Mapping[int, DeviceTimes]) -> Steps:
         first = self.requests[0]
         times = [device.get(request.step_index, {}) for request in self.requests]
-        later = (name for names in LATER_COLUMNS.values() for name in names)
+        later = {name: [each.get(name) for each in times] for names in LATER_COLUMNS.values() for name in names}
         sampled = [request.sampler_us for request in self.requests]
         batch_index = [request.batch_index for request in self.requests]
         depths = [request.depth for request in self.requests]
@@ -78,7 +74,7 @@ class Stretch:
             queue_depth=depths if min(depths) >= 0 else None,
             batch_index=None if is_consecutive else batch_index,
             sampler_us=[min(LONGEST_US, each) for each in sampled] if min(sampled) >= 0 else None,
-            **{name: _sampled([each.get(name) for each in times]) for name in later},
+            **{name: column for name, column in later.items() if any(value is not None for value in column)},
         )
 
 
@@ -269,7 +265,9 @@ class LoaderSteps:
 
     def _add(self, epoch: OpenEpoch, request: Request, step_us: int | None) -> None:
         stretch = self._growing.get(epoch.epoch_index)
-        if stretch is None or len(stretch.requests) >= STEPS or not stretch.continues_with(request):
+        # Another iterator of the loader may have recorded a step in between.
+        follows = stretch is not None and request.step_index == stretch.requests[-1].step_index + 1
+        if stretch is None or not follows or len(stretch.requests) >= STEPS:
             stretch = self._growing[epoch.epoch_index] = Stretch(epoch.epoch_index)
             self._stretches.append(stretch)
         stretch.requests.append(request)
@@ -302,8 +300,3 @@ class LoaderSteps:
             ended=ended,
             sampler_us=epoch.sampler_us,
         )
-
-
-def _sampled(column: list[int | None]) -> list[int | None] | None:
-    """Absent where none of it was measured."""
-    return column if any(value is not None for value in column) else None

@@ -84,9 +84,9 @@ class Workers:
                 if kind == ring_format.EPOCH and one[2] == 0:
                     self._begin_iterator(each.ring.loader, one[1], one[0] >> ring_format.EPOCH_SHIFT)
                 elif kind == ring_format.WORKER_START and life is not None:
-                    life.start_us, life.is_unsent = self._us(one[1]), True
+                    life.start_us, life.is_unsent = to_us(one[1], self._origin_ns), True
                 elif kind == ring_format.WORKER_END and life is not None:
-                    life.end(self._us(one[1]), "raised" if one[2] else "returned")
+                    life.end(to_us(one[1], self._origin_ns), "raised" if one[2] else "returned")
 
     def sample(self, at_us: int, is_training: Callable[[], bool]) -> None:
         """Once a second: which workers run, and what each uses. ``is_training`` is called after one was found gone.
@@ -209,9 +209,6 @@ class Workers:
             end_us=life.end_us,
             ended=life.ended,
         )
-
-    def _us(self, instant_ns: int) -> int:
-        return to_us(instant_ns, self._origin_ns)
 
 
 def _usage_of(life: Life) -> ProcessUsage | None:

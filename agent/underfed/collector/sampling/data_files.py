@@ -15,21 +15,9 @@ MAPS_BYTES = 1 << 20
 """Bytes of /proc/PID/maps that are read: a process that imported torch has 150 KB there."""
 
 SYSTEM_PATHS = (
-    *(
-        "/proc/",
-        "/sys/",
-        "/dev/",
-        "/etc/",
-        "/bin/",
-        "/sbin/",
-        "/lib/",
-        "/lib64/",
-        "/usr/bin/",
-        "/usr/lib",
-        "/usr/share/",
-    ),
-    *("/usr/local/bin/", "/usr/local/lib/", "/run/secrets/", "/run/nscd/", "/var/run/", "/var/cache/", "/var/lib/sss/"),
-)
+    "/proc/", "/sys/", "/dev/", "/etc/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/usr/bin/", "/usr/lib", "/usr/share/",
+    "/usr/local/bin/", "/usr/local/lib/", "/run/secrets/", "/run/nscd/", "/var/run/", "/var/cache/", "/var/lib/sss/",
+)  # fmt: skip
 """Directories of the system itself. Data sets do lie in /usr/src, /opt, /tmp and ~/.cache."""
 
 SHARED_MEMORY = "/dev/shm/"

@@ -52,9 +52,8 @@ class GpuSampler:
     @property
     def reasons(self) -> dict[str, str]:
         """Why facts of the run are not measured."""
-        unknown = None if self.driver else self.missing or NO_ANSWER
-        reasons = {"gpu_util_fraction": self.missing, "gpu_driver": unknown}
-        return {name: reason for name, reason in reasons.items() if reason is not None}
+        reasons = {"gpu_util_fraction": self.missing} if self.missing else {}
+        return reasons if self.driver else {**reasons, "gpu_driver": self.missing or NO_ANSWER}
 
     def sample(self, pids: Iterable[int]) -> list[tuple[int, Row]]:
         """``(gpu_index, row)`` of each. ``own_process``: one of these training processes computes on it."""

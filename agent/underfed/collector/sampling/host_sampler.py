@@ -30,7 +30,7 @@ IDLE = ("idle", "iowait")
 def host_facts(pid: int, data_directory: Path) -> HostFacts:
     """For the process ``pid``, whose affinity and control groups hold."""
     allowed, quota = cgroup.allowed_cpus(pid), cgroup.quota_cores(pid)
-    shm = _shared_memory()
+    shm_total_bytes, shm_free_bytes = _shared_memory()
     memory = psutil.virtual_memory()
     calibration = read_cached(data_directory)
     return HostFacts(
@@ -43,8 +43,8 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
         memory_limit_bytes=cgroup.memory_limit_bytes(pid),
         memory_available_bytes=memory.available,
         swap_total_bytes=_swap("total"),
-        shm_total_bytes=shm[0] if shm else None,
-        shm_free_bytes=shm[1] if shm else None,
+        shm_total_bytes=shm_total_bytes,
+        shm_free_bytes=shm_free_bytes,
         open_files_limit=open_files_limit(pid),
         numa_nodes=numa_nodes(),
         cpu_slowdown=calibration.cpu_slowdown if calibration else None,
@@ -81,17 +81,16 @@ class HostSampler:
         self._traffic = Traffic()
 
     def sample(self) -> Row:
-        shm = _shared_memory()
         return {
             "busy_cores": self._busy_cores(),
-            "cpu_pressure_us": _pressure_us("cpu"),
-            "io_pressure_us": _pressure_us("io"),
-            "memory_pressure_us": _pressure_us("memory"),
+            "cpu_pressure_us": procfs.pressure("cpu", "total"),
+            "io_pressure_us": procfs.pressure("io", "total"),
+            "memory_pressure_us": procfs.pressure("memory", "total"),
             "throttled_us": cgroup.throttled_us(self._cpu_group),
             "memory_available_bytes": psutil.virtual_memory().available,
             "memory_used_bytes": cgroup.memory_used_bytes(self._memory_group),
             "swap_used_bytes": _swap("used"),
-            "shm_free_bytes": shm[1] if shm else None,
+            "shm_free_bytes": _shared_memory()[1],
             **self._traffic.sample(),
         }
 
@@ -126,12 +125,12 @@ def _split(times: Mapping[str, float]) -> tuple[float, float]:
     return total - sum(times.get(state, 0.0) for state in IDLE), total
 
 
-def _shared_memory() -> tuple[int, int] | None:
+def _shared_memory() -> tuple[int, int] | tuple[None, None]:
     """``(total, free)`` bytes of /dev/shm."""
     try:
         usage = shutil.disk_usage(SHARED_MEMORY)
     except OSError:
-        return None
+        return None, None
     return usage.total, usage.free
 
 
@@ -140,8 +139,3 @@ def _swap(quantity: str) -> int | None:
         return int(getattr(psutil.swap_memory(), quantity))
     except (OSError, RuntimeError):
         return None  # some containers hide it
-
-
-def _pressure_us(resource: str) -> int | None:
-    total = procfs.pressure(resource, "total")
-    return int(total) if total is not None else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import psutil
+
 from underfed.collector.sampling.samples import Row
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
@@ -17,7 +19,15 @@ LivingWorkers = Mapping[RingName, ProcessUsage]
 
 def usage_of(pid: int) -> ProcessUsage | None:
     """From ``procfs``, or from psutil where there is no /proc. ``None``: the process is gone."""
-    return procfs.usage(pid) if procfs.is_here() else _usage_by_psutil(pid)
+    if procfs.is_here():
+        return procfs.usage(pid)
+    try:
+        process = psutil.Process(pid)
+        cpu = process.cpu_times()
+        started, resident = int(process.create_time()), process.memory_info().rss
+        return ProcessUsage(pid, started, int((cpu.user + cpu.system) * 1e6), process.num_threads(), resident)
+    except psutil.Error:
+        return None
 
 
 class ProcessSampler:
@@ -70,15 +80,3 @@ class ProcessSampler:
             return None
         sizes = (procfs.swap_bytes(pid) for pid in (self._pid, *(usage.pid for usage in workers.values())))
         return sum(size for size in sizes if size is not None)
-
-
-def _usage_by_psutil(pid: int) -> ProcessUsage | None:
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        cpu = process.cpu_times()
-        started, resident = int(process.create_time()), process.memory_info().rss
-        return ProcessUsage(pid, started, int((cpu.user + cpu.system) * 1e6), process.num_threads(), resident)
-    except psutil.Error:
-        return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -93,16 +92,13 @@ class RankStorage:
         if pids:
             pid = pids[loader.turn % len(pids)]
             loader.turn += 1
-            with suppress(FileNotFoundError, ProcessLookupError):  # the process is gone: another one will show them
-                _add_files_of(loader, pid)
-
-
-def _add_files_of(loader: LoaderStorage, pid: int) -> None:
-    try:
-        _add_files(loader, data_files(pid), read_mounts(pid))
-        loader.reason = None
-    except PermissionError:
-        loader.reason = HIDDEN
+            try:
+                _add_files(loader, data_files(pid), read_mounts(pid))
+                loader.reason = None
+            except PermissionError:
+                loader.reason = HIDDEN
+            except (FileNotFoundError, ProcessLookupError):
+                return  # the process is gone: another one will show them
 
 
 def _add_files(loader: LoaderStorage, files: Iterable[str], mounts: Sequence[Mount]) -> None:

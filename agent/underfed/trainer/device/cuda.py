@@ -76,17 +76,6 @@ def source_of(torch: Any, device: int) -> CudaEvents:
     return _sources[device]
 
 
-def why_not(torch: Any) -> str | None:
-    """Why no device can be watched now; ``None`` where one can. ``torch`` is the module, if it is loaded."""
-    if torch is None:
-        return NO_TORCH
-    if not torch.cuda.is_initialized():
-        return why_no_cuda(torch)
-    if not is_main_thread():
-        return OTHER_THREAD
-    return find_device(torch)[1]
-
-
 def why_no_cuda(torch: Any) -> str:
     """By how this torch was built: asking for devices would load their drivers."""
     if torch.version.cuda is not None or torch.version.hip is not None:
@@ -98,7 +87,13 @@ def why_no_cuda(torch: Any) -> str:
 
 def find_device(torch: Any) -> tuple[int | None, str | None]:
     """The current device if it is in use, else the only one that is: many programs call ``.to("cuda:1")`` and never
-    select that device. Or ``None``, and why."""
+    select that device. Or ``None``, and why. ``torch`` is the module, if it is loaded."""
+    if torch is None:
+        return None, NO_TORCH
+    if not torch.cuda.is_initialized():
+        return None, why_no_cuda(torch)
+    if not is_main_thread():
+        return None, OTHER_THREAD
     names = ("_cuda_hasPrimaryContext", "_cuda_getDevice", "_cuda_getCurrentStream")
     missing = [name for name in names if not hasattr(torch._C, name)]
     if missing:
@@ -107,9 +102,7 @@ def find_device(torch: Any) -> tuple[int | None, str | None]:
     if is_in_use(torch, current):
         return current, None
     used = [device for device in range(torch.cuda.device_count()) if is_in_use(torch, device)]
-    if len(used) == 1:
-        return used[0], None
-    return None, SEVERAL if used else NOT_IN_USE
+    return (used[0], None) if len(used) == 1 else (None, SEVERAL if used else NOT_IN_USE)
 
 
 def is_in_use(torch: Any, device: int) -> bool:

@@ -238,21 +238,19 @@ def open_device_clock(ring: RingWriter) -> DeviceClock | None:
 
     The first call for a device creates its events: about a millisecond.
     """
-    if device_reason() is not None:
-        return None
-    torch = sys.modules["torch"]
+    torch = sys.modules.get("torch")
     try:
         device, _why_not = cuda.find_device(torch)
         source = cuda.source_of(torch, device) if device is not None else None
         return DeviceClock(ring, source) if source is not None and source.may_be_used() else None
     except Exception:
-        return None  # the device has failed meanwhile: the next call reports it
+        return None  # the device has failed, as device_reason() says
 
 
 def device_reason() -> str | None:
     """Why there is no device clock now, ``None`` where there can be one. A device may come into use at any time."""
     try:
-        return cuda.why_not(sys.modules.get("torch"))
+        return cuda.find_device(sys.modules.get("torch"))[1]
     except Exception as error:
         return reason_of(error)
 

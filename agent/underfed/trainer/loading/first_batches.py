@@ -42,15 +42,12 @@ class FirstBatches:
     def record(self, batch: Any) -> None:
         if not self.left:
             return
-        found = fingerprint(self._own(batch))
+        # torchdata's workers put ``(batch, worker, state)``.
+        is_torchdatas = type(batch) is tuple and len(batch) == 3 and batch[1] is self.worker
+        found = fingerprint(batch[0] if is_torchdatas else batch)
         if found is not None:
             self.left -= 1
             self.ring.write(head(FINGERPRINT, 0), found)
-
-    def _own(self, batch: Any) -> Any:
-        """torchdata's workers put ``(batch, worker, state)``."""
-        is_torchdatas = type(batch) is tuple and len(batch) == 3 and batch[1] is self.worker
-        return batch[0] if is_torchdatas else batch
 
 
 def fingerprint(batch: Any) -> int | None:
@@ -83,20 +80,16 @@ def leaves(batch: Any) -> Iterable[Iterable[bytes]]:
 
 def content_of(item: Any) -> Iterable[bytes] | None:
     kind = type(item)
+    full_name = kind.__module__, kind.__name__
     if kind in (int, float, bool):
         return [repr(item).encode()]
     if kind is str:
         return [item[:PIECE_BYTES].encode(errors="replace")]
     if kind is bytes:
         return [item[:PIECE_BYTES]]
-    if kind.__module__ == "torch" and kind.__name__ == "Tensor":
+    if full_name == ("torch", "Tensor"):
         return tensor_pieces(item)
-    if (
-        kind.__module__ == "numpy"
-        and kind.__name__ == "ndarray"
-        and item.flags.c_contiguous
-        and not item.dtype.hasobject
-    ):
+    if full_name == ("numpy", "ndarray") and item.flags.c_contiguous and not item.dtype.hasobject:
         return [repr(item.shape).encode(), *pieces(item.__array_interface__["data"][0], item.nbytes)]
     return None
 

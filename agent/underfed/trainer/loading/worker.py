@@ -10,7 +10,7 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,14 +61,13 @@ class WorkerEntry:
 
     def __init__(self, original: Loop) -> None:
         self.original = original
-        self.names = parameter_names(original)
         self.__name__ = getattr(original, "__name__", "_worker_loop")
         self.__qualname__ = getattr(original, "__qualname__", self.__name__)
         self.__doc__ = original.__doc__
         self.__wrapped__ = original
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
-        run_worker(self.original, self.names, planned.plan, arguments, named)
+        run_worker(self.original, planned.plan, arguments, named)
 
     def __reduce__(self) -> tuple[Any, ...]:
         is_torchs = getattr(self.original, "__module__", None) == "torch.utils.data._utils.worker"
@@ -83,15 +82,12 @@ class SpawnedEntry:
     loop: Loop | None
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
-        loop = self.loop or _torch_loop()
-        run_worker(loop, parameter_names(loop), self.plan, arguments, named)
+        run_worker(self.loop or _torch_loop(), self.plan, arguments, named)
 
 
-def run_worker(
-    loop: Loop, names: Sequence[str], plan: WorkerPlan | None, arguments: tuple[Any, ...], named: Mapping[str, Any]
-) -> None:
+def run_worker(loop: Loop, plan: WorkerPlan | None, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
     """Run torch's ``loop``, with its queues timed where there is a plan."""
-    bound = {**dict(zip(names, arguments, strict=False)), **named}
+    bound = {**dict(zip(parameter_names(loop), arguments, strict=False)), **named}
     ring = None
     if plan is not None and all(name in bound for name in ARGUMENTS):
         guard = Guard(plan.failures)

@@ -39,12 +39,10 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         batches = _length(lambda: len(loader), "batches_per_epoch", reasons)
     else:
         reasons |= dict.fromkeys(("dataset_length", "batches_per_epoch"), NO_LENGTH)
-    if not loader.num_workers:
-        reasons["queue_depth"] = NO_QUEUE
     shards, why_unsharded = _sharding(loader, reasons) if kind == "iterable" else (None, None)
-    return LoaderFacts(
+    facts = LoaderFacts(
         loader=name,
-        settings=_settings(loader),
+        settings={},
         dataset_type=type(loader.dataset).__name__,
         dataset_kind=kind,
         sampler_type=_sampler_type(loader),
@@ -58,6 +56,7 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         dataset_length=samples,
         batches_per_epoch=batches,
     )
+    return with_settings(facts, loader, None)
 
 
 def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> LoaderFacts:

@@ -125,13 +125,11 @@ def decide(loader: Any, settings: Mapping[str, Value], *, was_iterated: bool) ->
             workers = value
         if name != "threads_per_worker":
             decision.attributes[name] = value
-    if "num_workers" in decision.accepted:
-        decision.attributes.update(with_workers(loader, decision.attributes) if workers else without_workers(loader))
+    if "num_workers" in decision.accepted and not workers:
+        decision.attributes.update(without_workers(loader))
+    elif "num_workers" in decision.accepted:
+        decision.attributes.setdefault("prefetch_factor", loader.prefetch_factor or PREFETCH_FACTOR)
     return decision
-
-
-def with_workers(loader: Any, attributes: Mapping[str, Value]) -> dict[str, Value]:
-    return {"prefetch_factor": attributes.get("prefetch_factor") or loader.prefetch_factor or PREFETCH_FACTOR}
 
 
 def without_workers(loader: Any) -> dict[str, Value]:
@@ -157,7 +155,7 @@ def why_refused(loader: Any, name: str, value: Any, workers: int) -> str | None:
     if not workers and needs_workers(name, value):
         return "the loader has no workers"
     if name == "in_order" and not hasattr(loader, "in_order"):
-        return f"torch {_torch().__version__} has no in_order, 2.6 has"
+        return f"torch {sys.modules['torch'].__version__} has no in_order, 2.6 has"
     if name == "pin_memory" and value and not has_accelerator():
         return "there is no accelerator to copy to"
     return None
@@ -178,7 +176,8 @@ def why_not_so_many(loader: Any, workers: int) -> str | None:
 
 def has_accelerator() -> bool:
     """As torch's iterators ask before they pin."""
-    torch = _torch()
+    import torch
+
     accelerator = getattr(torch, "accelerator", None)
     return bool(accelerator.is_available() if accelerator is not None else torch.cuda.is_available())
 
@@ -191,9 +190,3 @@ def _was(before: Mapping[str, Value], name: str, value: Value) -> str:
 def _is_daemon() -> bool:
     process = sys.modules.get("multiprocessing.process")
     return bool(process.current_process().daemon) if process is not None else False
-
-
-def _torch() -> Any:
-    import torch
-
-    return torch

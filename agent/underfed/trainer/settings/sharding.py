@@ -26,14 +26,11 @@ def why_unsharded(loader: Any, workers: int) -> str | None:
         return None
     kind = type(dataset).__name__
     if is_datapipe(dataset):
-        return (
-            None
-            if has_sharding_filter(dataset)
-            else "its datapipe has no sharding_filter: each worker would load it all"
-        )
+        no_filter = "its datapipe has no sharding_filter: each worker would load it all"
+        return None if has_sharding_filter(dataset) else no_filter
     if (shards := hugging_face_shards(dataset)) is not None:
         return None if workers <= shards else f"{kind} has {shards} shards, which {workers} workers cannot share"
-    if any(asks(code) for code in code_of(dataset)):
+    if any(name.endswith(ASKS) for code in code_of(dataset) for name in names_in(code)):
         return None
     return f"{kind} does not ask {ASKS}(), so each worker would load all of it"
 
@@ -74,11 +71,6 @@ def has_sharding_filter(dataset: Any) -> bool:
     from torch.utils.data.graph_settings import get_all_graph_pipes
 
     return any(hasattr(pipe, "apply_sharding") for pipe in get_all_graph_pipes(traverse_dps(dataset)))
-
-
-def asks(code: CodeType) -> bool:
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return any(name.endswith(ASKS) for name in code.co_names) or any(asks(each) for each in inner)
 
 
 def code_of(dataset: Any) -> Iterator[CodeType]:
