@@ -2,7 +2,7 @@
 
 Run it as ``python -m benchmarks.live``. The built page, from the real service, in headless Chromium without a GPU, so
 that the processor draws. Shares of one core: of the page's own thread, and of all processes of the browser. The same
-page without news, and in a tab that nobody sees, are the yardsticks.
+page without events, and in a hidden tab, are the baselines.
 """
 
 from __future__ import annotations

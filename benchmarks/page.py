@@ -1,8 +1,8 @@
 """What the page weighs and how soon it paints: the built page, from the real service, in headless Chromium.
 
 Run it as ``python -m benchmarks.page``. Each visit has an empty cache. First paint is the browser's own
-``first-contentful-paint``, "all said" the moment at which the runs or the verdict stand there. A text file of the same
-service in the same browser is the yardstick.
+``first-contentful-paint``, "complete" the moment at which the runs or the verdict are shown. A text file of the same
+service in the same browser is the baseline.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PAGES = {
     "hosts": ("/hosts", "main h1, main h2"),
     "the team": ("/team", "main h1"),
 }
-"""Addresses, and what stands there when all is said."""
+"""Paths, and the element that is there when the page is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] = ()) -> None:
         streams = [requests(f"run-{index}", WINDOWS, 2, index) for index in range(RUNS)]
         asyncio.run(post_all(service.port, streams))
         time.sleep(RUNS * 0.5)  # each is judged
-        print(f"\n{'with an empty cache':<24}{'first paint ms':>16}{'all said ms':>13}{'ratio':>8}{'wire kB':>10}")
+        print(f"\n{'with an empty cache':<24}{'first paint ms':>16}{'complete ms':>13}{'ratio':>8}{'wire kB':>10}")
         with chromium() as browser:
             bare_ms = 0.0
             for name, (path, told) in PAGES.items():
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def print_weight() -> None:
-    """Of all files by kind, and of those that every page begins with: ``index.html`` names them."""
+    """For all files by kind, and for those that every page loads: ``index.html`` names them."""
     if not (STATIC / "index.html").is_file():
         sys.exit("the page was not built: pip install . builds it")
     print(f"{'as built':<24}{'files':>8}{'kB':>9}{'gzip kB':>10}")

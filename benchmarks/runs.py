@@ -1,7 +1,7 @@
-"""How long the list of runs takes: a store of 5,000 runs of 8 ranks, asked as the page, the terminal and a script ask.
+"""How long the list of runs takes: a store of 5,000 runs of 8 ranks, with the requests of page, terminal and scripts.
 
 Run it as ``python -m benchmarks.runs``. The times are the service's own, without the network: a request of the route
-``/runs`` from the question to the bytes of its answer.
+``/runs`` from the request to the bytes of its answer.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from underfed_server.store.store import Store
 RANKS = 8
 STEPS = 40_000
 RUNNING = 20
-"""Of all runs: the others have ended."""
+"""How many of all runs have not ended."""
 CAUSES = ("storage_wait", "too_few_workers", "cpu_limited", "slow_samples")
 BATCH = 250
-"""Runs written together while the store is made."""
+"""Runs in one transaction while the store is built."""
 
 QUESTIONS = {
     "all runs in one page": RunFilter(sort="-hours_lost", limit=5_000),

@@ -1,10 +1,9 @@
-"""What the table of 5,000 runs costs in the browser: drawing, sorting, typing, choosing, and runs that change.
+"""What the table of 5,000 runs costs in the browser: rendering, sorting, typing, selecting, and runs that change.
 
 Run it as ``python -m benchmarks.table``. The built page, from the real service, in headless Chromium. A time goes from
-the press to the frame that shows what it did; "found" and "sorted" are of the service's answer too, and of the pause
-after typing (200 ms). Live: runs change as often as twenty that report once a second; the share of one core is the
-page's own thread.
-"""
+the input to the frame that shows its effect; "found" and "sorted" include the service's answer and the pause after
+typing (200 ms). Live: runs change as often as twenty that report once a second; the share of one core is the page's
+own thread."""
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ def told(page: Page, name: str, times: int, step: Callable[[int], tuple[str, str
 
 
 def everything(page: Page) -> None:
-    """Also what scrolling would read: the page holds all runs."""
+    """Load also what scrolling would load: the page then holds all runs."""
     page.locator("thead input").check()
     every = page.get_by_role("button", name="Select all")
     if every.count():
@@ -109,7 +108,7 @@ def first(href: str) -> str:
 
 
 def another_first(page: Page) -> str:
-    """Another run is on top than now."""
+    """A condition: another run is at the top than now."""
     now = page.locator(first("")).get_attribute("href")
     return f"tbody tr[aria-rowindex='2'] a.run-name:not([href='{now}'])"
 
@@ -139,7 +138,7 @@ def live_share(page: Page, address: str) -> float:
 
 
 def touch(address: str, notes: str) -> None:
-    """A change of any kind is told to the open pages as a window is."""
+    """Change a run: open pages get an event for it, as for a window."""
     body = json.dumps({"notes": notes}).encode()
     headers = {"Content-Type": "application/json"}
     with urllib.request.urlopen(urllib.request.Request(address, body, headers, method="PATCH")) as answer:

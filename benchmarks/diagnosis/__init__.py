@@ -1,9 +1,9 @@
 """How often the verdict is right: every scenario pipeline at every strength, judged as a user's job is.
 
 Run it as ``python -m benchmarks.diagnosis``. Each run is a job of its own, recorded by the agent, sent to a service and
-judged there. What its verdict should be is known: the one sickness of its pipeline, or silence. Pipelines of ``told``
-are windows as an agent would send them, because they need a device or another machine. With ``--outcomes FILE``
-verdicts are kept there, one a line, and those of earlier calls count too: a long table can be made in parts.
+judged there. What its verdict should be is known: the one problem of its pipeline, or none. Pipelines of
+``synthetic`` are windows as an agent would send them, because they need a device or another machine. With ``--outcomes
+FILE`` verdicts are kept there, one a line, and those of earlier calls count too: a long table can be made in parts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def judge_all(cases: Sequence[tuple[str, Strength]], outcomes: Path | None) -> Iterator[Outcome]:
-    """A job that fails is told and left out: it has no verdict."""
+    """A job that fails is reported and left out: it has no verdict."""
     if not cases:
         return
     with tempfile.TemporaryDirectory() as directory:

@@ -32,12 +32,12 @@ class Outcome:
 
     @property
     def is_sound(self) -> bool:
-        """There is nothing to find at any strength."""
+        """Nothing should be found at any strength."""
         return pipeline(self.name).cause is None
 
     @property
     def is_right(self) -> bool:
-        """A weak sickness may be passed over; silence means no advice either."""
+        """A weak problem may be missed; silence means no advice either."""
         if self.truth is None:
             return self.found is None and not self.advice
         return self.found == self.truth or (self.strength == "weak" and self.found is None)
@@ -67,7 +67,7 @@ def outcome_of(name: str, strength: Strength, diagnosis: Diagnosis) -> Outcome:
 
 
 def kept(path: Path | None) -> Iterator[Outcome]:
-    """Those of earlier calls."""
+    """Outcomes of earlier calls."""
     if path is not None and path.exists():
         for line in path.read_text().splitlines():
             yield Outcome(**json.loads(line))

@@ -13,12 +13,12 @@ NEIGHBOUR, SOUND = "healthy neighbours", "sound loops"
 
 
 def print_tables(outcomes: Sequence[Outcome]) -> None:
-    told = sorted({each.name for each in outcomes if each.name.startswith("told.")})
+    synthetic = sorted({each.name for each in outcomes if each.name.startswith("synthetic.")})
     loud = [each for each in outcomes if each.strength in ("clear", "strong") or each.truth is None]
-    print(f"\n{len(outcomes)} runs; as windows: {', '.join(told) or 'none'}")
+    print(f"\n{len(outcomes)} runs; as windows: {', '.join(synthetic) or 'none'}")
     print("\nClear and strong sicknesses, healthy neighbours and sound loops: runs by leading cause\n")
     print_matrix(loud)
-    print("\nWeak sicknesses: silence is no mistake\n")
+    print("\nWeak sicknesses: naming no cause is no mistake\n")
     print_matrix([each for each in outcomes if each.strength == "weak" and each.truth is not None])
     print("\nOf the first table\n")
     print_rates(loud)

@@ -1,8 +1,8 @@
 """What ingest costs: posts a second, CPU of the service a post, bytes on disk a step; agents' waits; peers beside us.
 
 Run it as ``python -m benchmarks.ingest``. The generator shares the machine with the service, so posts a second are a
-lower bound; CPU a post and bytes a step are what to compare. ``with its judge``: as in real life, where runs are
-judged as their windows come, on what is left of the service's core.
+lower bound; CPU a post and bytes a step are what to compare. ``with its judge``: as in real use, where runs are
+judged as their windows arrive, with the rest of the service's core.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def main(argv: Sequence[str] = ()) -> None:
     parser.add_argument("--windows", type=int, default=420, help="of 20 steps, for each run (default: %(default)s)")
     parser.add_argument("--agents", type=int, default=1_000, help="that post every 2 s (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=30.0, help="that they do so (default: %(default)s)")
-    parser.add_argument("--mlflow", metavar="PROGRAM", help="mlflow of another environment; default: that on the path")
+    parser.add_argument(
+        "--mlflow", metavar="PROGRAM", help="mlflow of another environment (default: the one on the path)"
+    )
     arguments = parser.parse_args(argv)
     _print_load(arguments.windows)
     _print_agents(arguments.agents, arguments.seconds)

@@ -1,4 +1,4 @@
-"""What agents post, made before the clock starts: the same for the same seed."""
+"""What agents post, generated before the measurement: the same for the same seed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _steps(first: int, at_us: int, step_us: list[int], wait: list[int], queue: r
 
 
 def _batches(figures: random.Random, first: int, at_us: int, num_workers: int) -> list[dict[str, Any]]:
-    """One a step, which is the most: without workers an agent measures only some of them."""
+    """One for each step, the most there can be: without workers an agent measures only some of them."""
     count = STEPS_A_WINDOW
     cpu = [round(figures.gauss(60_000, 6_000)) for _ in range(count)]
     blocked = [round(figures.lognormvariate(7, 1)) for _ in range(count)]
@@ -119,7 +119,7 @@ def _host(figures: random.Random, at_us: int) -> dict[str, Any]:
 
 
 def requests(run_id: str, count: int, num_workers: int | None, seed: int, *, with_samples: bool = True) -> list[bytes]:
-    """Whole HTTP requests, made before the clock starts."""
+    """Whole HTTP requests, generated before the measurement."""
     made = windows(run_id, count, num_workers, seed, with_samples=with_samples)
     return [request("/api/v1/ingest", json.dumps(window, separators=(",", ":")).encode()) for window in made]
 

@@ -23,7 +23,7 @@ CONNECTIONS = 64
 """Agents that post at once, each in order."""
 
 EVERY_S = 2.0
-"""An agent of a busy host posts so often."""
+"""Time between two posts of an agent on a busy host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Result:
     posts: int
     seconds: float
     cpu_us_a_post: float
-    """Of the service alone."""
+    """Of the service process only."""
     p50_ms: float
     p99_ms: float
     wire_bytes_a_step: float
@@ -61,8 +61,8 @@ def as_fast_as_possible(
 
 @dataclass(frozen=True, slots=True)
 class Punctual:
-    """Agents that post on time: what the first windows took, which make the runs, the last, which end them, and all
-    between.
+    """Agents that post on time: how long the first windows took, which create the runs, the last, which end them, and
+    all others.
     """
 
     posts: int
@@ -102,7 +102,7 @@ def cpu_s(process: psutil.Process) -> float:
 
 @contextmanager
 def _database(*, on_postgresql: bool) -> Iterator[str]:
-    """The URL of a new one; PostgreSQL as it comes, with everything on disk before it is acknowledged."""
+    """The URL of a new one; PostgreSQL with its default settings: everything is on disk before it is acknowledged."""
     if on_postgresql:
         with Cluster() as cluster:
             yield cluster.url.render_as_string(hide_password=False)

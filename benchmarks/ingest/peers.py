@@ -1,7 +1,7 @@
-"""The same three metrics of the same steps into MLflow's tracking server and VictoriaMetrics, each fed as it wants.
+"""The same three metrics of the same steps into MLflow's tracking server and VictoriaMetrics, each in its own format.
 
 MLflow takes ``log-batch`` into its SQLite store, VictoriaMetrics lines of InfluxDB's protocol: one post for each window
-of 20 steps here too. Neither knows a window that it has already; MLflow adds it again. A peer is measured where it is
+of 20 steps here too. Neither recognises a repeated window; MLflow adds it again. A peer is measured where it is
 installed: MLflow (``pip install mlflow`` in an environment of its own) and Debian's ``victoria-metrics``.
 """
 
@@ -36,7 +36,7 @@ from tests.fakes.environment import clean_environment
 METRICS = ("step_us", "data_wait_us", "queue_depth")
 BUCKETS = 1_000
 ASKED = 15
-"""Times that the overview is asked for."""
+"""How often the overview is requested."""
 
 Windows = Sequence[dict[str, Any]]
 
@@ -132,7 +132,7 @@ def _measured(
     seconds = time.perf_counter() - begun
     steps = sum(map(len, streams)) * STEPS_A_WINDOW
     settle()
-    # What is done after the answer, as merging, belongs to what the steps cost.
+    # What is done after the answer, such as merging, is part of the cost of the steps.
     spent = sum(map(cpu_s, processes)) - before
     asked = [_timed(overview) for _ in range(ASKED)]
     # Stopped in order: logs that are written beside the data are in them then.
@@ -149,7 +149,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _settled() -> None:
-    """What was answered is where it will be."""
+    """Wait until everything that was acknowledged is in its final place on disk."""
     time.sleep(2)
 
 

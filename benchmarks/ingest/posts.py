@@ -1,4 +1,4 @@
-"""Posts made requests: as fast as they are answered, or each when an agent would send it."""
+"""Posts prepared requests: as fast as they are answered, or each when an agent would send it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ANSWERED = b"HTTP/1.1 200"
 
 
 class Connection:
-    """One agent's, kept alive."""
+    """The connection of one agent, kept alive."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -54,7 +54,7 @@ async def post_all(port: int, streams: Sequence[Sequence[bytes]]) -> list[float]
 async def post_on_time(port: int, streams: Sequence[Sequence[bytes]], every_s: float) -> list[list[float]]:
     """As agents do: one post of each stream every ``every_s``, spread evenly. Seconds each took, by stream.
 
-    A post that is late since the one before took too long counts from when it was due.
+    A post that is late because the one before took too long counts from when it was due.
     """
     connections = [await connected(port) for _ in streams]
     start = time.perf_counter() + 0.5

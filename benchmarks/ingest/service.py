@@ -36,7 +36,7 @@ class Service:
 
 @contextmanager
 def serving(database: Path | str, *, judges: bool) -> Iterator[Service]:
-    """``database``: a file, or a URL. Without its judge a service takes in windows and does nothing else."""
+    """``database``: a file, or a URL. Without its judge a service stores windows and does nothing else."""
     url = f"sqlite:///{database}" if isinstance(database, Path) else database
     command = [sys.executable, "-c", SERVICE, url, *(["judges"] if judges else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment()) as service:

@@ -1,11 +1,10 @@
 """What the agent costs: on the training thread, in a worker, at import, in its collector, and over ten million steps.
 
 Run it as ``python -m benchmarks.overhead``. Whatever is compared is compared within one process and on one live
-iterator, in blocks of steps that alternate by chance, so that both sides see the same machine, the same workers and
-the same drift. Each figure is the median over pairs of blocks with its 95 % interval; the load of the machine stands
-beside it. Peers are called as their documentation says: tqdm around the loader, ``torch.profiler`` with CPU activity
-on every step, TraceML with its runtime, ``wrap_dataloader_fetch`` and ``trace_step``.
-"""
+iterator, in blocks of steps that alternate at random, so that both sides see the same machine, the same workers and
+the same drift. Each figure is the median over pairs of blocks with its 95 % interval; the load of the machine is
+printed beside it. Peers are called as their documentation says: tqdm around the loader, ``torch.profiler`` with CPU
+activity on every step, TraceML with its runtime, ``wrap_dataloader_fetch`` and ``trace_step``."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ import underfed
 from benchmarks.overhead.jobs import bench, load, prefer
 
 STEPS = 10**7
-TOLD_AT = (10**5, 10**6, *range(2 * 10**6, STEPS + 1, 2 * 10**6))
+REPORTED_AT = (10**5, 10**6, *range(2 * 10**6, STEPS + 1, 2 * 10**6))
 
 
 def train(steps: int) -> None:
-    """A line at each of ``TOLD_AT``."""
+    """Print a line at each of ``REPORTED_AT``."""
     started = time.monotonic()
-    told = set(TOLD_AT)
+    told = set(REPORTED_AT)
     loader: DataLoader[int] = DataLoader(range(steps), batch_size=None)  # type: ignore[arg-type]
     for step, _ in enumerate(underfed.watch(loader, name="train"), 1):
         if step in told:

@@ -1,4 +1,4 @@
-"""Time and memory that the agent adds to a process that has torch and has drawn from a loader already."""
+"""Time and memory that the agent adds to a process that has imported torch and iterated a loader already."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ PARTS = ("import underfed", "first watch()", "first epoch, 16 steps")
 
 def main() -> None:
     with bench() as place:
-        place.run("-c", SCRIPT)  # compiles, where that was not done yet
+        place.run("-c", SCRIPT)  # compiles the modules, if that was not done yet
     found = []
     for _ in range(PROCESSES):
         with bench() as place:

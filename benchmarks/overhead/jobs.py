@@ -22,7 +22,7 @@ from tests.fakes.service import Service, running_service, wait_until
 
 ROOT = Path(__file__).parents[2]
 NICE = -10
-"""Other users of the machine come after the job, where we are allowed to ask for that."""
+"""Give the job priority over other users of the machine, where that is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Bench:
         return result
 
     def told_us(self) -> float | None:
-        """``overhead_us`` of the run, over its steps; not of the first window, in which each step is looked at."""
+        """``overhead_us`` of the run, over its steps; without the first window, in which each step is sampled."""
         wait_until(self.service.ends, "the run's end arrives", 60.0)
         windows = self.service.windows[1:]
         counts = [sum(len(steps["step_us"]) for steps in window.get("steps", [])) for window in windows]
@@ -110,7 +110,7 @@ def wait_out(is_so: Callable[[], bool], seconds: float) -> None:
 
 
 def load() -> str:
-    """Of the machine, now: processes that run or want to, over the last minute."""
+    """Load average of the machine over the last minute."""
     return f"load {os.getloadavg()[0]:.1f}"
 
 

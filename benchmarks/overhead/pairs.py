@@ -1,4 +1,4 @@
-"""Blocks of steps that alternate by chance between two variants, and what differs between them."""
+"""Blocks of steps that alternate at random between two variants, and the difference between them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 BLOCK, SETTLING = 200, 40
-"""Steps of a block that count, and before them some that do not: Python adapts to code that was exchanged."""
+"""Steps of a block that count, and before them some that do not: Python specialises replaced code again."""
 
 Draw = Callable[[], object]
 
 
 class Variant(Protocol):
-    """A way to draw from one iterator."""
+    """A way to iterate one iterator."""
 
     def begin(self) -> Draw:
-        """At the start of a block. What it gives draws one batch, with all that the variant does in a step."""
+        """At the start of a block. Returns a function that gets one batch, with all that the variant does in a step."""
 
     def end(self) -> None: ...
 
@@ -67,7 +67,7 @@ class Comparison:
 
 
 def compare(bare: Variant, other: Variant, work: Callable[[], None], steps: int, block: int = BLOCK) -> Comparison:
-    """``work`` goes before each draw, and is not counted."""
+    """``work`` is called before each batch, and not counted."""
     chance = random.Random(0)
     both = (bare, other)
     all_ns: tuple[list[int], list[int]] = ([], [])
@@ -111,7 +111,7 @@ def spin(duration_us: float) -> Callable[[], None]:
 
 
 def _run(variant: Variant, work: Callable[[], None], block: int) -> list[int]:
-    """Nanoseconds of each draw."""
+    """Nanoseconds of each ``next()``."""
     now = time.perf_counter_ns
     draw = variant.begin()
     times = []

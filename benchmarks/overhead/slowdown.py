@@ -18,11 +18,11 @@ from benchmarks.overhead.variants import Agent
 
 STEP_S = 0.005
 BLOCK = 20
-"""A tenth of a second: what disturbs the machine for longer disturbs both of a pair."""
+"""A tenth of a second: a longer disturbance of the machine affects both of a pair."""
 
 
 class Whole:
-    """A step with its work: what the tool does to the caches and the scheduler counts too."""
+    """A step with its work, so that the tool's effects on caches and scheduler count too."""
 
     def __init__(self, variant: Variant, work: Callable[[], None]) -> None:
         self.variant = variant
@@ -42,7 +42,7 @@ class Whole:
 
 
 def compute() -> Callable[[], None]:
-    """Always the same multiplications, ``STEP_S`` of them on this machine as it is now."""
+    """Always the same multiplications, as many as take ``STEP_S`` on this machine now."""
     matrix = torch.rand(192, 192)
 
     def repeat(times: int) -> None:

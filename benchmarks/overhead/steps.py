@@ -1,7 +1,7 @@
 """µs a step on the training thread: the agent and its peers against the bare loop, and against what the agent says.
 
 The queue is kept full, so that only the tools' own time can differ. A host that waits as for a GPU sleeps between
-its steps: the processor has given up its caches then, and everything costs several times more, torch's own part too.
+its steps: the processor has given up its caches then, and everything costs several times more, torch's own code too.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from benchmarks.overhead.pairs import Bare, Comparison, Estimate, compare, spin
 from benchmarks.overhead.variants import VARIANTS
 
 PEER_SHARE = 5
-"""What a peer costs shows in so many times fewer steps."""
+"""A peer is measured over this many times fewer steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     num_workers: int
     work: Callable[[], None]
-    """A busy step computes for as long as a batch takes to come."""
+    """A busy step computes for as long as a batch takes to arrive."""
 
 
 CASES = {
@@ -40,7 +40,7 @@ CASES = {
 
 
 class Ready(Dataset[int]):
-    """A sample costs nothing: what is left is torch's own machinery, and what is put on top of it."""
+    """A sample costs nothing, which leaves torch's own code and what the tools add."""
 
     def __len__(self) -> int:
         return 10**9

@@ -21,7 +21,7 @@ from tests.fakes.service import wait_until
 
 
 class Agent:
-    """Off, torch's code is its own again, as if never touched; the session waits beside it."""
+    """When off, torch's code is restored; the session is kept."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         import underfed
@@ -39,7 +39,7 @@ class Agent:
     def begin(self) -> Draw:
         for each in self.spliced:
             each.function.__code__ = each.code
-        # What arrived meanwhile was not seen.
+        # What arrived meanwhile was not recorded.
         self.session.received_ns = 0
         if self.session.qsize is not None:
             early = sum(len(task) == 2 for task in self.iterator._task_info.values())
@@ -53,7 +53,7 @@ class Agent:
 
 
 class Tqdm:
-    """A bar around the loader, writing where nobody looks."""
+    """A bar around the loader that writes to a null device."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         from tqdm import tqdm
@@ -70,7 +70,7 @@ class Tqdm:
 
 
 class TorchProfiler:
-    """CPU activity, every step of a block active; making the trace at its end is not counted."""
+    """CPU activity, every step of a block active; writing the trace at its end is not counted."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self.iterator: Any = iter(loader)
@@ -97,10 +97,10 @@ class TorchProfiler:
 
 
 class TraceML:
-    """``wrap_dataloader_fetch`` and ``trace_step`` with its aggregator running: its least, as the automatic mode
-    also patches modules, ``backward``, ``Tensor.to`` and optimizers.
+    """``wrap_dataloader_fetch`` and ``trace_step`` with its aggregator running: its cheapest use, since the automatic
+    mode also patches modules, ``backward``, ``Tensor.to`` and optimizers.
 
-    Its queue holds 2,048 steps: it is asked to drain it often enough to lose none, which costs it nothing here.
+    Its queue holds 2,048 steps: it is drained often enough to lose none, outside the measurement.
     """
 
     INTERVAL_S = 0.1

@@ -1,4 +1,4 @@
-"""CPU time that a worker spends on a batch, watched and not: two loaders of one worker each, drawn from in turn."""
+"""CPU time that a worker spends on a batch, watched and not: two loaders of one worker each, iterated in turn."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _cpu_us_a_batch(iterator: Any) -> float:
 
 
 def _come_to_rest(pid: int) -> None:
-    """Its queue is full again."""
+    """Wait until its queue is full again."""
     before = -1
     while before != (before := _cpu_ns(pid)):
         time.sleep(0.02)

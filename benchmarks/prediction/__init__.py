@@ -1,9 +1,9 @@
 """How well a run's speed at other settings is predicted from the run alone: every pipeline at every setting, measured.
 
 Nine pipelines × ``num_workers`` 0–4 × ``prefetch_factor`` 1–8, and short epochs with workers that persist or not; each
-setting several times, in turn. Every run is recorded by the agent, and from each record the others are predicted. An
-error is that of the predicted against the measured speed-up; beside it stands how far the measured one strays between
-two repeats. A run during which others used more than a quarter of a core is measured again, at most twice.
+setting several times, in turn. Every run is recorded by the agent, and from each record the others are predicted. The
+error is that of the predicted against the measured speed-up; beside it is printed how much the measured one differs
+between two repeats. A run during which others used more than a quarter of a core is measured again, at most twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--repeats", type=int, default=3, help="of each setting (default: %(default)s)")
     parser.add_argument("--most-workers", type=int, default=4, help="(default: %(default)s)")
     parser.add_argument(
-        "--keep", type=Path, help="directory for what is measured; what lies there is not measured again"
+        "--keep", type=Path, help="directory for measurements; those that are there are not measured again"
     )
     parser.add_argument("--only", nargs="*", default=[], metavar="PIPELINE", help="(default: all)")
     options = parser.parse_args(arguments)

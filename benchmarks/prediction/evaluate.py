@@ -1,4 +1,4 @@
-"""Predicts from each recorded run what every other setting would give, and holds it against what was measured there."""
+"""Predicts from each recorded run what every other setting would give, and compares it with what was measured there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
 
 INTERVALS_A_RUN = 1
-"""Settings that an interval is computed for, by chance: it takes twenty times a figure's time."""
+"""How many randomly chosen settings an interval is computed for: it takes twenty times as long as a figure."""
 
 CHOSEN = ("num_workers", "prefetch_factor")
 """Changes whose settings are among the measured ones."""
@@ -88,7 +88,7 @@ class Choice:
 
 
 def evaluate(directory: Path) -> tuple[list[Figure], list[Choice], dict[str, list[float]]]:
-    """All predictions, all choices, and by pipeline how far the same speed-up strays between two repeats."""
+    """All predictions, all choices, and by pipeline how much the same speed-up differs between two repeats."""
     runs = list(read(directory))
     speeds = median_speeds(runs)
     figures: list[Figure] = []
@@ -108,7 +108,7 @@ def median_speeds(runs: Iterable[Measured]) -> Speeds:
 
 
 def noise(runs: Sequence[Measured]) -> dict[str, list[float]]:
-    """Of a speed-up that is measured twice, the ratio less one: what no prediction can be better than."""
+    """The ratio, less one, of a speed-up that is measured twice: no prediction can be better than that."""
     seen: dict[tuple[str, int], dict[Setting, float]] = defaultdict(dict)
     for run in runs:
         seen[run.pipeline, run.repeat][run.setting] = run.step_us
@@ -164,7 +164,7 @@ def figure(source: Source, predictor: Predictor, target: Setting, *, with_interv
 
 
 def choose(source: Source) -> Choice:
-    """What is really advised for the run: its own setting where nothing is."""
+    """The setting that is advised for the run, or its own where nothing is advised."""
     verdict = judge(source.facts)
     advised = next((one for one in advise(source.facts, verdict).advice if one.change in CHOSEN), None)
     setting = source.setting if advised is None else _setting(advised.settings)

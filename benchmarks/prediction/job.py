@@ -31,7 +31,7 @@ SETTLING = 12
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """``epoch_steps``: several epochs of so many steps, over which start-up counts; ``None``: one that lasts."""
+    """``epoch_steps``: several epochs of so many steps, whose start-up counts; ``None``: one long epoch."""
 
     num_workers: int
     prefetch_factor: int | None = None
@@ -44,7 +44,7 @@ class Setting:
 
 
 def train(pipeline: Pipeline, setting: Setting) -> float:
-    """Mean step in microseconds, after it has settled; over epochs, of whole epochs but the first."""
+    """Mean step in microseconds once it is steady; with ``epoch_steps``, over whole epochs except the first."""
     torch.set_num_threads(1)
     loader = underfed.watch(_loader(pipeline, setting), name="train")
     if setting.epoch_steps is not None:
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def _in_child(pipeline: Pipeline, setting: Setting, run_id: str) -> float | None:
-    """``None``: it failed, and said why."""
+    """``None``: it failed, and printed why."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -29,7 +29,7 @@ PREFETCH = (1, 2, 4, 8)
 EPOCH_STEPS = 25
 
 OTHERS_CORES = 0.25
-"""More of the machine used by others than this, and a run is measured again; its speed does not decide that."""
+"""More of the machine used by others than this, and a run is measured again, whatever its speed."""
 ATTEMPTS = 3
 
 
@@ -109,7 +109,7 @@ def _run(jobs: subprocess.Popen[str], service: Service, pipeline: str, setting: 
 
 
 class Usage:
-    """The CPU that the machine spends from now on, less what of it jobs do that have ended when it is asked for."""
+    """CPU time that the machine uses from now on, without that of jobs that have ended when it is read."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = psutil.Process(jobs)

@@ -36,7 +36,7 @@ class Pipeline:
     step_cpu_s: float = 0.0
     collate: Callable[[Sequence[Any]], Any] | None = None
     seconds: float = 1.6
-    """Of a measurement: long enough for several of the rare slow loads where there are such."""
+    """Duration of a measurement: long enough for several of the rare slow loads, if there are any."""
 
     def step(self) -> None:
         compute(self.step_cpu_s)
@@ -80,7 +80,7 @@ def decoded(jpeg: bytes) -> torch.Tensor:
 
 
 def after(seconds: float, index: int) -> torch.Tensor:
-    """As a read that the disk or the network answers after so long."""
+    """As a read that the disk or the network answers after this long."""
     time.sleep(seconds)
     return torch.full((256,), float(index))
 
@@ -116,7 +116,7 @@ def chance(index: int) -> float:
 
 
 def work_s() -> float:
-    """Seconds of the piece of work that ``compute`` repeats; measured once by the bench, told to all its jobs."""
+    """Seconds of the piece of work that ``compute`` repeats; measured once by the benchmark, passed to all its jobs."""
     return float(os.environ[WORK])
 
 

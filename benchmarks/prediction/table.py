@@ -72,12 +72,12 @@ def _choices(choices: Sequence[Choice]) -> None:
             within = sum(cost <= DEAR for cost in costs) / len(costs)
             rows.append([title, f"{len(costs)} of {len(chosen)}", _spread(costs), f"{max(costs):.1%}", f"{within:.0%}"])
     _print(["recorded", "advised setting was measured", "cost", "most", "at most 3%"], rows)
-    print("\nThe dearest\n")
+    print("\nThe most costly choices\n")
     known = [choice for choice in choices if choice.cost is not None and choice.cost > DEAR]
-    dearest = sorted(known, key=lambda choice: -(choice.cost or 0.0))[:10]
+    most_costly = sorted(known, key=lambda choice: -(choice.cost or 0.0))[:10]
     _print(
         ["pipeline", "recorded", "advised", "cost"],
-        [[each.pipeline, _name(each.source), _name(each.advised), f"{each.cost:.1%}"] for each in dearest],
+        [[each.pipeline, _name(each.source), _name(each.advised), f"{each.cost:.1%}"] for each in most_costly],
     )
 
 
@@ -89,7 +89,7 @@ def _origins() -> list[tuple[str, Callable[[Choice], bool]]]:
 
 
 def _worst(figures: Sequence[Figure]) -> None:
-    print("\nThe ten cases that are most wrong\n")
+    print("\nThe ten largest errors\n")
     rows = [
         [
             figure.pipeline,

@@ -1,4 +1,4 @@
-"""Asks the stores, over HTTP as the page does and inside the service, and says how long each answer took."""
+"""Requests from the stores, over HTTP as the page does and inside the service, and how long each answer took."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WHOLE: Stretch = (0, None)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Asked of several ranks or runs one after the other, the answer is that of all together."""
+    """For several ranks or runs one after the other, the time is that of all together."""
 
     metrics: Sequence[str]
     buckets: int
@@ -85,7 +85,7 @@ def _print(name: str, figures: Sequence[float], most: int | None) -> None:
 def _measured(
     service: psutil.Process, ask: Callable[[random.Random], object], times: int
 ) -> tuple[float, float, float]:
-    """Median, 95th percentile, and the CPU that the service took for one: of a loaded machine the steadier figure."""
+    """Median, 95th percentile, and the CPU time of the service for one: on a loaded machine the steadier figure."""
     before = sum(service.cpu_times()[:2])
     median, p95 = _times(ask, times)
     cpu_ms = (sum(service.cpu_times()[:2]) - before) * 1_000
@@ -93,7 +93,7 @@ def _measured(
 
 
 def _times(ask: Callable[[random.Random], object], times: int) -> tuple[float, float]:
-    """Median and 95th percentile, after one that warms up; always the same places."""
+    """Median and 95th percentile, after one request to warm up; always at the same places."""
     places = random.Random(1)
     ask(places)
     took_ms = []
@@ -105,7 +105,7 @@ def _times(ask: Callable[[random.Random], object], times: int) -> tuple[float, f
 
 
 def _stretch(places: random.Random, question: Question, steps: int) -> Stretch:
-    """Anywhere, of 20 steps, the whole run, or any length between, short ones as often as long ones."""
+    """A random span of any length from 20 steps to the whole run, log-uniform in length."""
     if not question.is_zoom:
         return WHOLE
     length = round(SHORTEST_ZOOM * (steps / SHORTEST_ZOOM) ** places.random())
@@ -143,7 +143,7 @@ def _requester(get: Callable[[str], None], question: Question, stores: Stores) -
 
 @contextmanager
 def _client(database: Path) -> Iterator[tuple[Callable[[str], None], psutil.Process]]:
-    """Asks a service in a process of its own, on one connection."""
+    """Requests over one connection from a service in a process of its own."""
     with serving(database, judges=False) as service:
         connection = http.client.HTTPConnection("127.0.0.1", service.port)
 

@@ -1,4 +1,4 @@
-"""Makes the store that is asked: long runs laid down chunk by chunk, as compaction would have left them."""
+"""Builds the store for the requests: long runs written chunk by chunk, as compaction would have left them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _durations(figures: np.random.Generator, rows: int) -> tuple[Column, Column]
 
 
 def _steps(figures: np.random.Generator, first: int, start_us: Column, step_us: Column, wait_us: Column) -> Columns:
-    """With a device that is timed as agents time it: where a request could block, and in one of 16 others."""
+    """With device times sampled as agents sample them: where a request could block, and in one of 16 others."""
     rows = len(step_us)
     index = first + np.arange(rows, dtype=np.float64)
     depth = figures.integers(0, 9, rows).astype(np.float64)

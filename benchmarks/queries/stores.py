@@ -1,4 +1,4 @@
-"""The two stores that are asked, made once: long runs, and many of them."""
+"""The two stores for the requests, built once: one of long runs, one of many runs."""
 
 from __future__ import annotations
 

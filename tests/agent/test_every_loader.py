@@ -31,9 +31,9 @@ from torch.utils.data._utils import worker
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 import underfed
+from tests.fakes.received import Place, agent_errors, names, received
 from tests.fakes.recording import recording
 from tests.fakes.service import Service
-from tests.fakes.told import Place, agent_errors, names, told
 from underfed.trainer import control
 
 Loader = DataLoader[Any]
@@ -362,7 +362,7 @@ def test_the_batches_are_those_without_the_agent(matrix: Matrix, name: str) -> N
 
 @every_case
 def test_each_step_is_recorded_once_with_its_epoch_and_batch(matrix: Matrix, name: str) -> None:
-    case, seen = CASES[name], told(matrix.service, name)
+    case, seen = CASES[name], received(matrix.service, name)
     expected = places(case.epochs or [len(batches) for batches in matrix.watched[name]])
     assert sorted(seen.steps) == list(range(len(expected)))
     if seen.facts["dataset_kind"] == "iterable" and seen.facts["settings"]["num_workers"] > 1:
@@ -379,13 +379,13 @@ def test_each_step_is_recorded_once_with_its_epoch_and_batch(matrix: Matrix, nam
 
 @every_case
 def test_sampler_time_is_measured_within_each_step(matrix: Matrix, name: str) -> None:
-    steps = told(matrix.service, name).steps.values()
+    steps = received(matrix.service, name).steps.values()
     assert all(step.sampler_us is not None and step.sampler_us <= step.wait_us + 1 for step in steps)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
-    case, seen = CASES[name], told(matrix.service, name)
+    case, seen = CASES[name], received(matrix.service, name)
     if name in OLDER_THAN_WATCH:
         assert seen.batches == {}
         return
@@ -404,7 +404,7 @@ def test_each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
 
 @every_case
 def test_what_is_not_measured_is_known(matrix: Matrix, name: str) -> None:
-    seen = told(matrix.service, name)
+    seen = received(matrix.service, name)
     unmeasured = {fact for fact in seen.not_measured if not fact.startswith(("gpu_", "h2d_"))}
     expected = {"dataset_length", "batches_per_epoch"} if seen.facts["dataset_kind"] == "iterable" else set()
     if not seen.facts["settings"]["num_workers"]:
@@ -427,10 +427,10 @@ def test_a_loader_within_another_has_steps_of_its_own() -> None:
         inner = underfed.watch(DataLoader(Squares(4), batch_size=2), name="inner")
         outer = underfed.watch(DataLoader(WithinAnother(inner), batch_size=None), name="outer")
         assert plain(outer) == [14.0, 15.0, 16.0]
-    assert told(service, "outer").places == places([3])
-    assert told(service, "inner").places == places([2, 2, 2])
-    assert set(told(service, "outer").batches) == set(places([3]))
-    assert set(told(service, "inner").batches) == set(places([2, 2, 2]))
+    assert received(service, "outer").places == places([3])
+    assert received(service, "inner").places == places([2, 2, 2])
+    assert set(received(service, "outer").batches) == set(places([3]))
+    assert set(received(service, "inner").batches) == set(places([2, 2, 2]))
 
 
 def test_what_workers_draw_from_is_not_recorded_with_a_program_either() -> None:
@@ -440,8 +440,8 @@ def test_what_workers_draw_from_is_not_recorded_with_a_program_either() -> None:
         outer: Loader = DataLoader(WithinAnother(inner), batch_size=None, num_workers=1, multiprocessing_context="fork")
         assert plain(outer) == [14.0, 15.0, 16.0]
     assert names(service) == ["loader-1"]
-    assert told(service, "loader-1").facts["dataset_type"] == "WithinAnother"
-    assert set(told(service, "loader-1").batches) == set(places([3]))
+    assert received(service, "loader-1").facts["dataset_type"] == "WithinAnother"
+    assert set(received(service, "loader-1").batches) == set(places([3]))
     assert agent_errors(service) == 0
 
 
@@ -453,9 +453,9 @@ def test_two_loaders_in_one_step_and_validation_in_between_are_told_apart() -> N
         for number, (_, _) in enumerate(zip(train, other, strict=True)):
             if number in (2, 5):
                 assert len(plain(val)) == 2
-    assert told(service, "train").places == told(service, "other").places == places([6])
-    assert told(service, "val").places == places([2, 2])
-    unended = [number for number, step in told(service, "other").steps.items() if step.step_us is None]
+    assert received(service, "train").places == received(service, "other").places == places([6])
+    assert received(service, "val").places == places([2, 2])
+    unended = [number for number, step in received(service, "other").steps.items() if step.step_us is None]
     assert unended == [2, 5]
     assert agent_errors(service) == 0
 
@@ -473,7 +473,7 @@ def test_all_loaders_of_a_program_are_recorded_unasked() -> None:
             for _ in DataLoader(Sharded(), batch_size=3):
                 pass
         del eternal, val
-    infinite, checked, anew = (told(service, name) for name in ("loader-1", "loader-2", "loader-3"))
+    infinite, checked, anew = (received(service, name) for name in ("loader-1", "loader-2", "loader-3"))
     assert names(service) == ["loader-1", "loader-2", "loader-3"]
     assert (infinite.places, checked.places, anew.places) == (places([SAMPLES]), places([2, 2]), places([4, 4]))
     assert set(infinite.places) <= set(infinite.batches)
@@ -494,8 +494,8 @@ def test_loaders_that_one_line_makes_anew_are_told_apart() -> None:
                 kept += [loader] * (data is val)
                 assert plain(loader)
     assert names(service) == ["loader-1", "loader-2"]
-    assert told(service, "loader-1").places == places([6, 6, 6])
-    assert told(service, "loader-2").places == places([2, 2, 2])
+    assert received(service, "loader-1").places == places([6, 6, 6])
+    assert received(service, "loader-2").places == places([2, 2, 2])
 
 
 def test_two_loaders_over_the_same_data_at_once_are_two() -> None:
@@ -505,11 +505,11 @@ def test_two_loaders_over_the_same_data_at_once_are_two() -> None:
         pair: list[Loader] = [DataLoader(data, batch_size=2) for _ in range(2)]
         for _ in range(2):
             assert len([*zip(*pair, strict=True)]) == 6
-    assert [told(service, name).places for name in names(service)] == [places([6, 6])] * 2
+    assert [received(service, name).places for name in names(service)] == [places([6, 6])] * 2
 
 
 def test_a_loader_that_is_iterated_twice_at_once_has_each_step_once() -> None:
     with recording() as service:
         loader = underfed.watch(DataLoader(Squares(4), batch_size=2), name="train")
         assert len([*zip(loader, loader, strict=True)]) == 2
-    assert sorted(told(service, "train").places) == places([2, 2])
+    assert sorted(received(service, "train").places) == places([2, 2])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.forkserver import Job
 from tests.fakes.jobs import run_python, start_job
-from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 from underfed.collector import ranks

@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader
 
 import underfed
 from tests.agent.reading import Files
+from tests.fakes.forkserver import start
 from tests.fakes.jobs import environment
-from tests.fakes.nursery import start
 from tests.fakes.service import Service, Window, wait_until
 from underfed.collector.sampling import storage
 from underfed.collector.sampling.data_files import data_files, is_data, mapped_files

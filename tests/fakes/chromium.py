@@ -1,4 +1,4 @@
-"""The browser that pages are tested and measured in."""
+"""The browser for tests and measurements of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training job in a host of its own making: other mounts, another user, another clock; seen by it and its children.
+"""A training job that sees another host: other mounts, another user, another clock; for it and its children only.
 
 ``python -m tests.fakes.confined --shm size=1m --user 65534 -- --workers 2`` runs ``tests.fakes.training``. Mounts and
 users need root.
@@ -27,18 +27,18 @@ SHARED_MEMORY = "/dev/shm"
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--shm", help="options of the tmpfs to be /dev/shm")
-    parser.add_argument("--squat", choices=("directory", "link"), help="what somebody else made in it before")
+    parser.add_argument("--occupied-by", choices=("directory", "link"), help="what another user created in it before")
     parser.add_argument("--user", type=int, default=0)
-    parser.add_argument("--wall-clock-s", type=float, default=0, help="what the wall clock is off by")
-    parser.add_argument("--python", default=sys.executable, help="what this process believes to run in")
-    parser.add_argument("--try", action="store_true", dest="is_trial", help="only the host, not the job")
+    parser.add_argument("--wall-clock-s", type=float, default=0, help="offset of the wall clock")
+    parser.add_argument("--python", default=sys.executable, help="interpreter that this process believes to run in")
+    parser.add_argument("--try", action="store_true", dest="is_trial", help="only set up the host, without the job")
     parser.add_argument("job", nargs="*")
     options = parser.parse_args()
     if options.shm is not None:
         unshare_mounts()
         mount_shared_memory(options.shm)
-    if options.squat is not None:
-        squat(options.squat, options.user)
+    if options.occupied_by is not None:
+        occupy(options.occupied_by, options.user)
     if options.user:
         become(options.user)
     set_wall_clock(options.wall_clock_s)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def become(user: int) -> None:
-    """This user, who may also read what only root can: this checkout and its Python may lie there."""
+    """Run as this user, who may also read what only root can: this checkout and its Python may be there."""
     os.setgroups([])
     os.setgid(user)
     check(libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
@@ -78,8 +78,8 @@ def check(result: int) -> None:
         raise OSError(error, os.strerror(error))
 
 
-def squat(kind: str, user: int) -> None:
-    """In the place where this user's rings would lie: open to all, and not the user's."""
+def occupy(kind: str, user: int) -> None:
+    """Create what another user may put in the place of this user's rings: open to all, and not the user's."""
     place = Path(SHARED_MEMORY, f"underfed-{user}")
     trap = Path(SHARED_MEMORY, "trap") if kind == "link" else place
     trap.mkdir()

@@ -41,7 +41,7 @@ class Stream(IterableDataset[Tensor]):
 
 
 class Unsharded(IterableDataset[Tensor]):
-    """Each worker gives all of it."""
+    """Each worker yields all of it."""
 
     def __init__(self, length: int = 24) -> None:
         self.length = length
@@ -96,6 +96,6 @@ class NoLength(Dataset[Tensor]):
 
 
 def slow_collate(samples: list[Tensor]) -> Tensor:
-    """A collate function of the user's own, 4 ms of it."""
+    """A user's own collate function that takes 4 ms."""
     time.sleep(0.004)
     return torch.stack(samples)

@@ -1,4 +1,4 @@
-"""What a process that a test starts inherits of this one's environment."""
+"""The environment of processes that a test starts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import os
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """This process's without any setting of Underfed, and ``variables``."""
+    """That of this process without any setting of Underfed, and with ``variables``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("UNDERFED_")}
     return kept | variables

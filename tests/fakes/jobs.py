@@ -8,13 +8,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fakes.nursery import Job, start
+from tests.fakes.forkserver import Job, start
 
 ROOT = Path(__file__).parents[2]
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """This process's, in which tests find this checkout."""
+    """The environment of this process, with this checkout on its path."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **variables}
 
 
@@ -52,6 +52,6 @@ def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess
 
 
 def last_line(errors: str) -> str:
-    """What a program said last, without the agent's own lines."""
+    """The last line of a program's output, without the agent's own lines."""
     lines = [line for line in errors.splitlines() if not line.startswith("underfed: ")]
     return lines[-1] if lines else ""

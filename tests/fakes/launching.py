@@ -42,9 +42,9 @@ def start_under(*words: str, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def make_known(data_directory: str | None) -> None:
-    """Put what is known of this host there: each launcher of each test would measure it anew."""
+    """Put this host's calibration there: each launcher of each test would measure it again."""
     if data_directory is not None and not Path(data_directory, KNOWN).exists():
-        with suppress(OSError):  # a directory that cannot be written to may be what the test is about
+        with suppress(OSError):  # the test may be about a directory that cannot be written
             shutil.copytree(known_host() / KNOWN, Path(data_directory, KNOWN))
 
 
@@ -67,10 +67,10 @@ def run_under(*words: str, given: bytes = b"", **options: Any) -> subprocess.Com
 
 
 def own_lines(errors: bytes) -> list[str]:
-    """What the agent said."""
+    """Lines of the agent."""
     return [line for line in errors.decode().splitlines() if line.startswith("underfed: ")]
 
 
 def others(errors: bytes) -> bytes:
-    """What the command itself wrote."""
+    """Lines of the command itself."""
     return b"".join(line for line in errors.splitlines(keepends=True) if not line.startswith(b"underfed: "))

@@ -21,7 +21,7 @@ class Machine:
         self.closed = 0
 
     def plain(self, batches: int, load_ms: float = 1.0, place: str = "pageable") -> Iterator[SimulatedTensor]:
-        """Nothing is known of it but that it gives batches."""
+        """An iterable of batches, and nothing more."""
         try:
             for number in range(batches):
                 self.device.host(load_ms)
@@ -33,7 +33,7 @@ class Machine:
         return Pass(iter(loader), self.streams, transform)
 
     def train(self, loader: Iterable[Any], work_ms: float, sync: bool = False) -> list[int]:
-        """Steps over batches of one tensor. What they were."""
+        """Train on batches of one tensor. Returns their values."""
         seen = []
         for batch in loader:
             seen.append(int(batch))
@@ -44,13 +44,13 @@ class Machine:
         return seen
 
     def torn_reads(self) -> int:
-        """Copies and kernels that saw memory which was not theirs any more, or not yet."""
+        """Copies and kernels that read memory that was already reused, or not yet written."""
         self.device.host(1e6)
         return sum(read.is_torn for read in self.device.reads)
 
 
 class Queue:
-    """Of a loader with workers, in virtual time."""
+    """The data queue of a loader with workers, in virtual time."""
 
     def __init__(self, device: Device, finished_ms: Iterable[float]) -> None:
         self.device = device

@@ -1,4 +1,4 @@
-"""A training job that knows nothing of us: ``python -m tests.fakes.plain --workers 2`` prints what it saw."""
+"""A training job without any call of ours: ``python -m tests.fakes.plain --workers 2`` prints what it saw."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_in
 
 
 class Squares(Dataset[Any]):
-    """With the number of threads of the process that loads."""
+    """Each with the number of threads of the process that loads it."""
 
     def __len__(self) -> int:
         return 40

@@ -1,6 +1,6 @@
-"""A PostgreSQL of the tests' own: Debian's programs on a directory that is thrown away, reached by a Unix socket.
+"""A PostgreSQL server of the tests' own: Debian's programs on a temporary directory, reached by a Unix socket.
 
-Where ``UNDERFED_TEST_POSTGRESQL`` names a server (an SQLAlchemy URL whose user may make databases), that one is used.
+Where ``UNDERFED_TEST_POSTGRESQL`` names a server (an SQLAlchemy URL whose user may create databases), that one is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from underfed_server.store.databases import postgresql
 from underfed_server.store.databases.schema import upgrade
 
 TEMPLATE = "underfed_template"
-# What a test loses in a power failure is worth nothing.
+# No test needs its data after a power failure.
 CARELESS = (
     "-c",
     "fsync=off",
@@ -39,7 +39,7 @@ QUIET = ("-c", "listen_addresses=", "-c", "logging_collector=off", "-c", "log_mi
 
 @dataclass(slots=True)
 class Server:
-    """Makes databases, each a copy of another; keeps one connection open for that."""
+    """Creates databases, each a copy of another; keeps one connection open for that."""
 
     url: URL
     """Of any database of it, to make others from."""
@@ -68,11 +68,11 @@ class Server:
         return self.url.set(database=name).render_as_string(hide_password=False)
 
     def drop(self, url: str) -> None:
-        """Whoever is connected to it."""
+        """Whoever is connected to it is disconnected."""
         self.run(f'DROP DATABASE "{make_url(url).database}" WITH (FORCE)')
 
     def run(self, statement: str) -> None:
-        """Outside of any transaction, in the database that the server was given with."""
+        """Outside of any transaction, in the database of the server's own URL."""
         self._connected().execute(text(statement))
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Cluster:
         self._launch()
         ready = [str(self._programs / "pg_isready"), "-h", str(self._place), "-q"]
         while subprocess.run(ready, check=False).returncode:
-            # After a kill its children hold on to its memory for a moment, and a new server ends at once.
+            # After a kill its children keep its shared memory for a moment; until then a new server exits at once.
             if self._process is not None and self._process.poll() is not None:
                 self._launch()
 
@@ -176,7 +176,7 @@ def programs() -> Path:
 
 
 def _owner() -> str | None:
-    """PostgreSQL refuses to run as root: whom to run it as, then."""
+    """User to run it as: PostgreSQL refuses to run as root."""
     if os.getuid() != 0:
         return None
     return next(each.pw_name for each in pwd.getpwall() if each.pw_name in ("postgres", "nobody"))

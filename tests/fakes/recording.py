@@ -18,7 +18,7 @@ from underfed.trainer import control
 
 @contextmanager
 def recording() -> Iterator[Service]:
-    """Until it is left: then everything has arrived. ``control.watch_all()`` holds as long."""
+    """Recorded until the block is left: then everything has arrived. ``control.watch_all()`` holds until then."""
     run_id = f"test-{uuid.uuid4().hex[:12]}"
     rings = Path("/dev/shm") / run_id
     rings.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""A small real HTTP service that follows docs/wire.md, with faults to order: what the agent is tested against."""
+"""A small real HTTP service that follows docs/wire.md, with faults that a test chooses: the agent is tested with it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Stream = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Fault:
-    """An answer given instead of the service's own; ``status`` 0 closes the connection without one."""
+    """An answer in place of the service's own; ``status`` 0 closes the connection without one."""
 
     status: int
     body: dict[str, Any] | bytes = field(default_factory=dict)
-    """Bytes: of something between, that knows nothing of JSON."""
+    """Bytes: from a proxy, without JSON."""
     headers: dict[str, str] = field(default_factory=dict)
     after_commit: bool = False
     """The window is stored, and then the answer goes wrong: the agent has to send it again."""
@@ -42,7 +42,7 @@ class Service:
         self.posts = 0
         self.tokens: list[str | None] = []
         self.faults: list[Fault] = []
-        """Used up one a post, oldest first."""
+        """One for each post, the first first."""
         self.always: Fault | None = None
         self.wants_run = False
         self.delay_s = 0.0
@@ -82,7 +82,7 @@ class Service:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def let_go(self) -> None:
-        """All that is kept waiting, by a delay or a fault, goes on now; no fault comes any more."""
+        """Requests that are held by a delay or a fault go on, and no more faults come."""
         self.always, self.delay_s = None, 0.0
         self.faults.clear()
         self._released.set()
@@ -204,7 +204,7 @@ def running_service() -> Iterator[Service]:
 
 
 PATIENCE_S = 120.0
-"""What comes in a moment may take a minute where others have the cores: nothing is said by that it comes late."""
+"""What usually takes a moment may take a minute on a busy machine: arriving late is no failure."""
 
 
 def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = PATIENCE_S) -> None:

@@ -1,9 +1,9 @@
 """A simulated device: streams that work in order, events, graph capture and an allocator, in one virtual time.
 
-The host's time passes only where a test lets it (``host``) and where the host waits for the device; with a
-``LiveDevice`` it is the real one. What CUDA forbids
+The host's time advances only where a test says so (``host``) and where the host waits for the device; with a
+``LiveDevice`` it is the real time. What CUDA forbids
 fails here too: reading events that are not complete, touching streams while a graph is captured, recording on a device
-without a context. A record that is asked about at once is not complete yet, even in an idle stream.
+without a context. A record that is queried at once is not complete yet, even in an idle stream.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ def ns(milliseconds: float) -> int:
 
 
 class Device:
-    """One, as a process uses it; ``now`` is the host's clock in nanoseconds."""
+    """The device as one process uses it; ``now`` is the host's clock in nanoseconds."""
 
     def __init__(self) -> None:
         self.now = 0
         self.call_ns = 0
-        """What each call of the driver takes the host; the device goes on meanwhile."""
+        """Time that each call of the driver takes on the host; the device goes on meanwhile."""
         self.default = self.current = Stream(self)
         self.events = 0
-        """Made, in all."""
+        """How many were created."""
         self.synchronizations = 0
         self.is_capturing = False
         self.capture_is_broken = False
         self.error: str | None = None
-        """What every call fails with from now on, as after an illegal access."""
+        """The error of every call from now on, as after an illegal access."""
         self.busy_ns: list[tuple[int, int]] = []
-        """When which stretch of work was done."""
+        """Begin and end of each piece of work."""
         self.reads: list[Read] = []
         self.current_index = 0
         self.contexts = {0: 1 << 20}
@@ -82,11 +82,11 @@ class Device:
             self.is_capturing = False
 
     def idle_ns(self, begin: int, end: int) -> int:
-        """How much of this stretch no work was done in."""
+        """How much of this span no work was done in."""
         return end - begin - sum(max(0, min(end, b) - max(begin, a)) for a, b in self.busy_ns)
 
     def touch(self) -> None:
-        """What every call of the driver goes through."""
+        """Part of every call of the driver."""
         self.now += self.call_ns
         if self.is_capturing:
             self.capture_is_broken = True
@@ -108,7 +108,7 @@ class LiveDevice(Device):
 
 
 class Stream:
-    """Does its work in order."""
+    """Work that is done in order."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -183,13 +183,13 @@ class Events:
 
 @dataclass(eq=False)
 class Block:
-    """A piece of memory, on the host or the device, that is written again when it is given out again."""
+    """A piece of memory, on the host or the device, that is overwritten when it is reused."""
 
     version: int = 0
     written: list[tuple[int, int, int]] = field(default_factory=list)
     """Version, begin and end of each writing."""
     users: list[Stream] = field(default_factory=list)
-    """Streams that the allocator was told of."""
+    """Streams that were recorded for the allocator."""
     usable_at: int = 0
 
     def write(self, begin: int, end: int) -> None:
@@ -199,7 +199,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Read:
-    """A stretch in which a block must hold one version."""
+    """A span in which a block must hold one version."""
 
     block: Block
     version: int
@@ -213,7 +213,7 @@ class Read:
 
 
 def stand_for_cuda(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
-    """Answer torch's names for CUDA, as far as the agent calls them, from this device."""
+    """Replace the functions of ``torch.cuda`` that the agent calls by this device's."""
     import torch
 
     class CudaEvent(Event):

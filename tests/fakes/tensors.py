@@ -1,7 +1,7 @@
-"""Tensors on a simulated device, in memory that is given out again as soon as the rules allow, and not a moment later.
+"""Tensors on a simulated device, in memory that is reused as soon as the rules allow.
 
-Real tensors as far as their type and content go. Where they lie is simulated: a block that is let go of is written by
-whoever asks next, so a copy or kernel that still reads it sees the wrong version.
+Real tensors as far as their type and content go. Where they lie is simulated: a block that is freed is written by
+whoever allocates next, so a copy or kernel that still reads it sees the wrong version.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.fakes.streams import Block, Device, Events, Read, Stream, ns
 
 
 class Memory:
-    """Host and device memory of one process. ``copy_ms``: what a copy of one tensor takes."""
+    """Host and device memory of one process. ``copy_ms``: duration of a copy of one tensor."""
 
     def __init__(self, device: Device, copy_ms: float = 2.0) -> None:
         self.device = device
@@ -24,7 +24,7 @@ class Memory:
         self.locked: list[Block] = []
         """Free, and page-locked."""
         self.alive = 0
-        """Tensors that someone holds."""
+        """Tensors that are still referenced."""
 
     def tensor(self, value: int, place: str = "pageable") -> SimulatedTensor:
         block = self.locked.pop() if place == "pinned" and self.locked else Block()
@@ -34,7 +34,7 @@ class Memory:
         return self._made(value, place, block, None)
 
     def device_block(self, stream: Stream) -> Block:
-        """The block that was let go of last in this stream, if the allocator may give it out."""
+        """The block that was freed last in this stream, if the allocator may reuse it."""
         usable = [block for block in stream.free_blocks if block.usable_at <= self.device.now]
         if not usable:
             return Block()

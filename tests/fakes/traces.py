@@ -8,7 +8,7 @@ from types import CodeType, ModuleType
 
 
 def patched_attributes() -> list[str]:
-    """Where ours stands in torch's DataLoader machinery, in an attribute's or a function's place or within its code."""
+    """Attributes and functions of torch's DataLoader that are ours, or have calls of ours in their code."""
     if "torch.utils.data.dataloader" not in sys.modules:
         return []
     from torch.utils.data import dataloader

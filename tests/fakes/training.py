@@ -27,7 +27,7 @@ LENGTH = 40
 
 
 class Dying(Numbers):
-    """Its worker is killed while it loads one sample, as by a kernel that is out of memory."""
+    """Its worker is killed while it loads one sample, as the kernel does when memory runs out."""
 
     def __getitem__(self, index: int) -> Tensor:
         if index == 17 and get_worker_info() is not None:
@@ -107,7 +107,7 @@ ENDS: dict[str, Callable[[], object]] = {
 
 
 def fork_one() -> None:
-    """It ends as a program does, with all that is registered for that."""
+    """End as a program does, with all of its exit handlers."""
     child = os.fork()
     if child == 0:
         list(DataLoader(Numbers(8)))

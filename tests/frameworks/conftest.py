@@ -1,4 +1,4 @@
-"""Starts a framework's program once for all of its tests, with a service that keeps what the agent told it."""
+"""Starts a framework's program once for all of its tests, with a service that keeps what the agent sent."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tests.fakes.environment import clean_environment
+from tests.fakes.received import Received, agent_errors, names, received
 from tests.fakes.service import Service, running_service, wait_until
-from tests.fakes.told import Told, agent_errors, names, told
-from tests.frameworks.program import BARE, UNASKED, WATCHED
+from tests.frameworks.program import AUTOMATIC, BARE, WATCHED
 
 ROOT = Path(__file__).parents[2]
 LONGEST_S = 500
@@ -24,36 +24,36 @@ LONGEST_S = 500
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a framework's trainings saw, and what the service was told of them."""
+    """What a framework's trainings saw, and what the service received of them."""
 
     seen: dict[str, dict[str, Any]]
     service: Service
 
     def same(self, training: str) -> bool:
         """Whether it saw the same batches each time."""
-        first, *others = (batches(self.seen[training][how]) for how in (BARE, WATCHED, UNASKED))
+        first, *others = (batches(self.seen[training][how]) for how in (BARE, WATCHED, AUTOMATIC))
         return all(other == first for other in others)
 
     def recorded(self, training: str) -> list[Any]:
-        """What it saw when it was recorded: watched, and unasked."""
-        return [self.seen[training][how] for how in (WATCHED, UNASKED)]
+        """What it saw when it was recorded: with ``watch()``, and automatically."""
+        return [self.seen[training][how] for how in (WATCHED, AUTOMATIC)]
 
-    def told(self, training: str, loader: str) -> Told:
-        """Of a loader that was watched under this name."""
-        return told(self.service, f"{training}-{loader}", WATCHED)
+    def received(self, training: str, loader: str) -> Received:
+        """What arrived of a loader that was watched under this name."""
+        return received(self.service, f"{training}-{loader}", WATCHED)
 
-    def unasked_all(self, training: str) -> list[Told]:
-        """Of all its loaders, when nobody named any."""
-        run_id = f"{UNASKED}-{training}"
-        return [told(self.service, name, run_id) for name in names(self.service, run_id)]
+    def automatic_all(self, training: str) -> list[Received]:
+        """What arrived of all its loaders when they were recorded automatically."""
+        run_id = f"{AUTOMATIC}-{training}"
+        return [received(self.service, name, run_id) for name in names(self.service, run_id)]
 
-    def unasked(self, training: str, data_set: str) -> Told:
-        """Of the one over such a data set."""
-        (one,) = [each for each in self.unasked_all(training) if each.facts["dataset_type"] == data_set]
+    def automatic(self, training: str, data_set: str) -> Received:
+        """What arrived of its loader over a data set of this type, recorded automatically."""
+        (one,) = [each for each in self.automatic_all(training) if each.facts["dataset_type"] == data_set]
         return one
 
-    def both(self, training: str, loader: str, data_set: str) -> list[Told]:
-        return [self.told(training, loader), self.unasked(training, data_set)]
+    def both(self, training: str, loader: str, data_set: str) -> list[Received]:
+        return [self.received(training, loader), self.automatic(training, data_set)]
 
 
 def batches(seen: Any) -> Any:
@@ -65,7 +65,7 @@ def batches(seen: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
-    """Of the test module that asks, which is its own program."""
+    """The results of the test module, which is its own program."""
     with running_service() as service, TemporaryDirectory(prefix="underfed-test-", dir="/dev/shm") as rings:
         job = subprocess.run(
             [sys.executable, "-W", "ignore", "-m", f"tests.frameworks.{Path(request.path).stem}"],

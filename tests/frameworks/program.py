@@ -1,4 +1,4 @@
-"""What a program of these tests does: the same training bare, with its loaders watched, and recorded without a word.
+"""What a program of these tests does: the same training bare, with ``watch()``, and recorded automatically.
 
 It runs in a process of its own, one for a framework, since importing one takes seconds. One sample in each data set is
 slow: the wait that the record has for its step is at least as long as that.
@@ -23,20 +23,20 @@ import underfed
 from underfed.trainer import control
 
 Watch = Callable[..., Any]
-"""Called with a loader and its name: ``underfed.watch``, or what does nothing."""
+"""Called with a loader and its name: ``underfed.watch``, or a function that does nothing."""
 
 Training = Callable[[Watch], Any]
-"""Returns what it saw, as JSON has it."""
+"""Returns what it saw, in types that JSON has."""
 
 SAMPLES, SLOW = 8, 5
 SLOW_S = 0.06
 WORK_S = 0.002
-BARE, WATCHED, UNASKED = "bare", "watched", "unasked"
+BARE, WATCHED, AUTOMATIC = "bare", "watched", "automatic"
 COVERED = ("torchdata.stateful_dataloader.stateful_dataloader",)
 
 
 class Samples(Dataset[Tensor]):
-    """Its numbers, of which one is slow."""
+    """Numbers, of which one takes long to load."""
 
     def __init__(self, length: int = SAMPLES, slow: int = SLOW) -> None:
         self.length = length
@@ -68,7 +68,7 @@ class Stream(IterableDataset[Tensor]):
 
 
 class Steps:
-    """When a training loop had a batch and when it was done with it: how long it waited for each."""
+    """Notes when a training loop got a batch and when it was done with it: how long it waited for each."""
 
     def __init__(self) -> None:
         self.waits_s: list[float] = []
@@ -98,7 +98,7 @@ def draw(loader: Any, work_s: float = WORK_S) -> dict[str, Any]:
 
 
 def main(trainings: Mapping[str, Training]) -> None:
-    """Print what each training saw each time, after its name and one of ``BARE``, ``WATCHED``, ``UNASKED``.
+    """Print what each training saw each time, after its name and one of ``BARE``, ``WATCHED``, ``AUTOMATIC``.
 
     All that are watched are one run, in which loaders have their training's name before their own.
     """
@@ -108,14 +108,14 @@ def main(trainings: Mapping[str, Training]) -> None:
         seen[name][WATCHED] = training(partial(watch_as, name))
     underfed.finish()
     for name, training in trainings.items():
-        os.environ["UNDERFED_RUN_ID"] = f"{UNASKED}-{name}"
+        os.environ["UNDERFED_RUN_ID"] = f"{AUTOMATIC}-{name}"
         with recording_everything():
-            seen[name][UNASKED] = training(leave)
+            seen[name][AUTOMATIC] = training(leave)
     print(json.dumps(seen))
 
 
 def leave(loader: Any, name: str) -> Any:
-    """Does nothing with it."""
+    """Leave the loader as it is."""
     return loader
 
 

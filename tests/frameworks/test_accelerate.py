@@ -1,4 +1,4 @@
-"""Accelerate's loaders ask for a batch ahead: each wait is recorded for the step in which the loop had it."""
+"""Accelerate's loaders request one batch ahead: each wait is recorded for the step in which the loop waited."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def resumed(watch: Watch) -> Any:
 
 
 def skipping(watch: Watch) -> Any:
-    """Without being prepared, batches are only left out."""
+    """Not prepared by Accelerate: only skips batches."""
     from accelerate import skip_first_batches
 
     return draw(skip_first_batches(watch(DataLoader(Stream()), name="train"), 2))
 
 
 def nested(watch: Watch) -> Any:
-    """Each outer sample draws from another loader, whose batches nobody asks for ahead."""
+    """Each sample takes a batch of another loader, whose batches are not requested ahead."""
     inner = watch(DataLoader(Checks()), name="inner")
     return draw(accelerator().prepare(watch(DataLoader(Outer(inner)), name="outer")))
 
@@ -85,41 +85,43 @@ def test_the_batches_are_those_without_the_agent(ran: Ran, training: str) -> Non
 
 @pytest.mark.parametrize("training", ["shard", "prepared_before"])
 def test_the_first_the_slow_and_the_last_wait_are_those_of_the_loop(ran: Ran, training: str) -> None:
-    for told, seen in zip(ran.both(training, "train", "Samples"), ran.recorded(training), strict=True):
-        assert told.places == [(epoch, batch) for epoch in range(2) for batch in range(SAMPLES)]
+    for received, seen in zip(ran.both(training, "train", "Samples"), ran.recorded(training), strict=True):
+        assert received.places == [(epoch, batch) for epoch in range(2) for batch in range(SAMPLES)]
         for epoch, passed in enumerate(seen):
-            waits, last = told.waits_us[epoch * SAMPLES :][:SAMPLES], told.steps[(epoch + 1) * SAMPLES - 1]
-            assert min(told.wait_s(epoch, SLOW - 1), passed["waits_s"][SLOW - 1]) >= SLOW_S
+            waits, last = received.waits_us[epoch * SAMPLES :][:SAMPLES], received.steps[(epoch + 1) * SAMPLES - 1]
+            assert min(received.wait_s(epoch, SLOW - 1), passed["waits_s"][SLOW - 1]) >= SLOW_S
             assert all(wait <= 1e6 * there + 1 for wait, there in zip(waits, passed["waits_s"], strict=True))
-            assert last.step_us is None  # nobody sees for how long it is used
+            assert last.step_us is None  # the last batch has no later request that would end its step
 
 
 def test_with_workers_every_batch_says_how_it_was_loaded(ran: Ran) -> None:
-    for told in ran.both("shard_with_workers", "train", "Samples"):
-        assert told.places == [(0, batch) for batch in range(SAMPLES)]
-        assert set(told.batches) == set(told.places)
-        assert {batch["worker"] for batch in told.batches.values()} == {0, 1}
-        assert told.batches[0, SLOW]["load_us"] >= SLOW_S * 1e6
+    for received in ran.both("shard_with_workers", "train", "Samples"):
+        assert received.places == [(0, batch) for batch in range(SAMPLES)]
+        assert set(received.batches) == set(received.places)
+        assert {batch["worker"] for batch in received.batches.values()} == {0, 1}
+        assert received.batches[0, SLOW]["load_us"] >= SLOW_S * 1e6
 
 
-def test_a_dispatcher_asks_ahead_too(ran: Ran) -> None:
-    for told in ran.both("dispatched", "train", "Stream"):
-        assert told.places == [(0, batch) for batch in range(SAMPLES)]
-        assert told.wait_s(0, SLOW - 1) >= SLOW_S
+def test_a_dispatcher_requests_ahead_too(ran: Ran) -> None:
+    for received in ran.both("dispatched", "train", "Stream"):
+        assert received.places == [(0, batch) for batch in range(SAMPLES)]
+        assert received.wait_s(0, SLOW - 1) >= SLOW_S
 
 
-def test_a_resumed_loader_and_the_one_it_was_made_from_are_one(ran: Ran) -> None:
-    for told in ran.both("resumed", "train", "Samples"):
-        assert told.places == [(0, batch) for batch in range(SAMPLES - 2)] + [(1, batch) for batch in range(SAMPLES)]
+def test_a_resumed_loader_and_its_original_are_one(ran: Ran) -> None:
+    for received in ran.both("resumed", "train", "Samples"):
+        assert received.places == [(0, batch) for batch in range(SAMPLES - 2)] + [
+            (1, batch) for batch in range(SAMPLES)
+        ]
 
 
-def test_who_only_leaves_batches_out_does_not_ask_ahead(ran: Ran) -> None:
-    for told in ran.both("skipping", "train", "Stream"):
-        assert len(told.steps) == SAMPLES
-        assert told.waits_us[SLOW] >= SLOW_S * 1e6
+def test_a_loader_that_only_skips_batches_does_not_request_ahead(ran: Ran) -> None:
+    for received in ran.both("skipping", "train", "Stream"):
+        assert len(received.steps) == SAMPLES
+        assert received.waits_us[SLOW] >= SLOW_S * 1e6
 
 
-def test_nor_does_who_draws_from_a_loader_within(ran: Ran) -> None:
-    for told in ran.both("nested", "inner", "Checks"):
-        assert told.places == [(epoch, batch) for epoch in range(2) for batch in range(3)]
-        assert min(told.wait_s(epoch, 1) for epoch in range(2)) >= SLOW_S
+def test_nor_does_a_data_set_that_iterates_another_loader(ran: Ran) -> None:
+    for received in ran.both("nested", "inner", "Checks"):
+        assert received.places == [(epoch, batch) for epoch in range(2) for batch in range(3)]
+        assert min(received.wait_s(epoch, 1) for epoch in range(2)) >= SLOW_S

@@ -1,4 +1,4 @@
-"""Iterators of NVIDIA DALI's and FFCV's making, which need a GPU or a compiler: what they offer to a training loop."""
+"""Imitations of the iterators of NVIDIA DALI and FFCV, which need a GPU or a compiler."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 import underfed
+from tests.fakes.received import Place, agent_errors, received
 from tests.fakes.recording import recording
-from tests.fakes.told import Place, agent_errors, told
 from underfed.trainer.hooks.install import LOADING_FACTS
 from underfed.trainer.hooks.iterable import NO_DATALOADER
 
@@ -21,7 +21,7 @@ Dictionaries = list[dict[str, Tensor]]
 
 
 class DALIGenericIterator:
-    """As ``nvidia.dali.plugin.pytorch`` has it: its own iterator, which is at its end until it is reset."""
+    """As ``nvidia.dali.plugin.pytorch`` has it: its own iterator, exhausted until it is reset."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -49,7 +49,7 @@ class DALIGenericIterator:
 
 
 class Loader:
-    """As ``ffcv.loader`` has it: an iterator of its own for each epoch, which it counts."""
+    """As ``ffcv.loader`` has it: a new iterator for each epoch, which it counts."""
 
     def __init__(self) -> None:
         self.next_epoch = 0
@@ -91,7 +91,7 @@ def test_a_dali_iterator_is_iterated_and_reset() -> None:
             assert first_values(watched) == [1, 2, 3, 4]
             watched.reset()
         assert watched.resets == 3
-    seen = told(service, "train")
+    seen = received(service, "train")
     assert seen.places == epochs(3)
     assert [epoch["ended"] for epoch in seen.epochs.values()] == ["exhausted"] * 3
     assert min(seen.wait_s(epoch, SLOW) for epoch in range(3)) >= SLOW_S
@@ -106,7 +106,7 @@ def test_a_dali_iterator_is_asked_for_each_batch() -> None:
             assert first_values(ask() for _ in range(BATCHES)) == [1, 2, 3, 4]
             assert next(watched, None) is None
             watched.reset()
-    assert told(service, "train").places == epochs(2)
+    assert received(service, "train").places == epochs(2)
     assert agent_errors(service) == 0
 
 
@@ -115,7 +115,7 @@ def test_an_ffcv_loader_begins_an_epoch_each_time() -> None:
         watched = underfed.watch(Loader(), name="train")
         assert [[int(batch[0]) for batch in watched] for _ in range(2)] == [[0, 1, 2, 3]] * 2
         assert watched.next_epoch == 2
-    seen = told(service, "train")
+    seen = received(service, "train")
     assert seen.places == epochs(2)
     assert min(seen.wait_s(epoch, SLOW) for epoch in range(2)) >= SLOW_S
     assert seen.facts["dataset_type"] == "Loader"

@@ -1,4 +1,4 @@
-"""Lightning makes loaders anew, iterates validation on its own, and asks for batches ahead where it knows no length."""
+"""Lightning recreates loaders, iterates validation itself, and requests batches ahead where it knows no length."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from tests.fakes.told import Place
+from tests.fakes.received import Place
 from tests.frameworks.conftest import Ran
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, WATCHED, Checks, Samples, Steps, Stream, Watch, main
 
@@ -20,7 +20,7 @@ SANITY_CHECKED = 2
 
 
 def fit(train: Any, val: Any = None, fits: int = 1, **settings: Any) -> dict[str, Any]:
-    """Two epochs of training; what it saw."""
+    """Train two epochs. Returns what the training saw."""
     import lightning
 
     module = make_module()
@@ -101,7 +101,7 @@ def limited_stream(watch: Watch) -> Any:
 
 
 def fitted_twice(watch: Watch) -> Any:
-    """Whose sampler Lightning replaces, as for every distributed strategy."""
+    """A loader whose sampler Lightning replaces, as for every distributed strategy."""
     loader = watch(DataLoader(Samples()), "train")
     return fit(loader, fits=2, limit_val_batches=0, max_epochs=1, strategy="ddp", devices=1)
 
@@ -137,36 +137,36 @@ def test_training_and_validation_are_told_apart(ran: Ran) -> None:
 
 
 def test_workers_are_seen(ran: Ran) -> None:
-    for told in ran.both("with_workers", "train", "Samples"):
-        assert told.places == epochs(SAMPLES, SAMPLES)
-        assert set(told.batches) == set(told.places)
-        assert {batch["worker"] for batch in told.batches.values()} == {0, 1}
+    for received in ran.both("with_workers", "train", "Samples"):
+        assert received.places == epochs(SAMPLES, SAMPLES)
+        assert set(received.batches) == set(received.places)
+        assert {batch["worker"] for batch in received.batches.values()} == {0, 1}
 
 
-def test_loaders_made_anew_for_each_epoch_stay_one_each(ran: Ran) -> None:
+def test_a_loader_that_is_recreated_for_each_epoch_stays_one(ran: Ran) -> None:
     for train in ran.both("from_hooks", "train", "Samples"):
         assert [place[1] for place in train.places] == [*range(SAMPLES)] * 2
     for val in ran.both("from_hooks", "val", "Checks"):
         assert [place[1] for place in val.places] == [*range(SANITY_CHECKED), *range(VALIDATED), *range(VALIDATED)]
 
 
-def test_a_loader_that_lightning_makes_from_a_watched_one_is_watched(ran: Ran) -> None:
-    for told in ran.both("overfit", "train", "Samples"):
-        assert told.places == epochs(3, 3)
-        assert told.facts["sampler_type"] is not None
-    for told in ran.both("fitted_twice", "train", "Samples"):
-        assert told.places == epochs(SAMPLES, SAMPLES)
+def test_a_loader_that_lightning_creates_from_a_watched_one_is_watched(ran: Ran) -> None:
+    for received in ran.both("overfit", "train", "Samples"):
+        assert received.places == epochs(3, 3)
+        assert received.facts["sampler_type"] is not None
+    for received in ran.both("fitted_twice", "train", "Samples"):
+        assert received.places == epochs(SAMPLES, SAMPLES)
 
 
-def test_without_a_length_each_batch_is_asked_for_ahead(ran: Ran) -> None:
+def test_without_a_length_each_batch_is_requested_ahead(ran: Ran) -> None:
     assert ran.seen["stream"][WATCHED]["waits_s"][SLOW - 1] >= SLOW_S
-    for told in ran.both("stream", "train", "Stream"):
-        assert told.places == epochs(SAMPLES, SAMPLES)
-        assert min(told.wait_s(epoch, SLOW - 1) for epoch in range(2)) >= SLOW_S
+    for received in ran.both("stream", "train", "Stream"):
+        assert received.places == epochs(SAMPLES, SAMPLES)
+        assert min(received.wait_s(epoch, SLOW - 1) for epoch in range(2)) >= SLOW_S
 
 
-def test_with_a_limit_it_is_not(ran: Ran) -> None:
+def test_with_a_limit_none_is_requested_ahead(ran: Ran) -> None:
     assert ran.seen["limited_stream"][WATCHED]["waits_s"][SLOW] >= SLOW_S
-    for told in ran.both("limited_stream", "train", "Stream"):
-        assert told.places == epochs(SAMPLES - 1, SAMPLES - 1)
-        assert min(told.wait_s(epoch, SLOW) for epoch in range(2)) >= SLOW_S
+    for received in ran.both("limited_stream", "train", "Stream"):
+        assert received.places == epochs(SAMPLES - 1, SAMPLES - 1)
+        assert min(received.wait_s(epoch, SLOW) for epoch in range(2)) >= SLOW_S

@@ -1,4 +1,4 @@
-"""torchdata's ``StatefulDataLoader``: left in the middle, and gone on with from its state by another one."""
+"""torchdata's ``StatefulDataLoader``: one stops in the middle of an epoch, and another continues from its state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.told import Told
+from tests.fakes.received import Received
 from tests.frameworks.conftest import Ran
 from tests.frameworks.program import SAMPLES, Samples, Stream, Watch, draw, main
 
@@ -60,7 +60,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("training", TRAININGS)
-def test_it_goes_on_with_the_same_batches(ran: Ran, training: str) -> None:
+def test_it_continues_with_the_same_batches(ran: Ran, training: str) -> None:
     assert ran.same(training)
     first, second, third = ran.seen[training]["watched"]
     assert (len(first), len(second["batches"]), len(third["batches"])) == (LEFT_AT, SAMPLES - LEFT_AT, SAMPLES)
@@ -68,31 +68,31 @@ def test_it_goes_on_with_the_same_batches(ran: Ran, training: str) -> None:
 
 @pytest.mark.parametrize("training", TRAININGS)
 def test_each_batch_that_was_asked_for_is_a_step(ran: Ran, training: str) -> None:
-    first, second = ran.told(training, "first"), ran.told(training, "second")
+    first, second = ran.received(training, "first"), ran.received(training, "second")
     assert first.places == [(0, batch) for batch in range(LEFT_AT)]
     assert [epoch for epoch, _ in second.places] == [0] * (SAMPLES - LEFT_AT) + [1] * SAMPLES
     assert len(set(second.places)) == len(second.places)
-    for told in (first, second):
-        check(told)
-    for told in ran.unasked_all(training):
-        assert told.facts["dataset_type"] == DATA_SETS[training]
-        check(told)
+    for received in (first, second):
+        check(received)
+    for received in ran.automatic_all(training):
+        assert received.facts["dataset_type"] == DATA_SETS[training]
+        check(received)
 
 
-def check(told: Told) -> None:
-    """Each was seen being loaded, and by whom; when it came, too, if that was not while its iterator was made."""
-    assert set(told.places) <= set(told.batches)
-    has_workers = told.facts["settings"]["num_workers"] > 0
-    for place, step in zip(told.places, told.steps.values(), strict=True):
-        assert ("worker" in told.batches[place]) == has_workers
-        assert "received_us" in told.batches[place] or place[0] == 0
+def check(received: Received) -> None:
+    """Each batch has its load and its worker; also its arrival, unless that was during iterator construction."""
+    assert set(received.places) <= set(received.batches)
+    has_workers = received.facts["settings"]["num_workers"] > 0
+    for place, step in zip(received.places, received.steps.values(), strict=True):
+        assert ("worker" in received.batches[place]) == has_workers
+        assert "received_us" in received.batches[place] or place[0] == 0
         assert step.sampler_us is not None
-    assert not {"data_wait_us", "step_us", "load_us", "sampler_us"} & set(told.not_measured)
+    assert not {"data_wait_us", "step_us", "load_us", "sampler_us"} & set(received.not_measured)
 
 
 def test_batches_that_are_skipped_to_get_there_are_no_steps(ran: Ran) -> None:
-    """Its workers fast-forward what has no state, within the making of the iterator."""
-    told = ran.told("stream_with_workers", "second")
-    skipped = sorted(set(told.batches) - set(told.places))
+    """Its workers fast-forward what has no state, during iterator construction."""
+    received = ran.received("stream_with_workers", "second")
+    skipped = sorted(set(received.batches) - set(received.places))
     assert skipped == [(0, batch) for batch in range(LEFT_AT)]
-    assert all("received_us" not in told.batches[place] for place in skipped)
+    assert all("received_us" not in received.batches[place] for place in skipped)

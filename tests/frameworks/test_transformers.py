@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer: it draws what one update needs at once, and makes a loader for each evaluation."""
+"""Hugging Face's Trainer: it requests the batches of one update together, and creates a loader for each evaluation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UPDATES = 4
 
 
 class Labelled(Dataset[dict[str, Tensor]]):
-    """What the model takes. Over ``Samples`` for training, over ``Checks`` for evaluation."""
+    """Inputs of the model: over ``Samples`` for training, over ``Checks`` for evaluation."""
 
     def __init__(self, samples: Samples) -> None:
         self.samples = samples
@@ -45,7 +45,7 @@ class LabelledStream(IterableDataset[dict[str, Tensor]]):
 
 
 class Model(torch.nn.Module):
-    """Notes what it is given, and when."""
+    """Records which batches it gets, and when."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,28 +129,28 @@ def test_the_batches_are_those_without_the_agent(ran: Ran, training: str) -> Non
 
 
 def test_the_loop_waited_where_the_record_says(ran: Ran) -> None:
-    for told, seen in zip(
+    for received, seen in zip(
         ran.both("each_batch_an_update", "train", "Labelled"), ran.recorded("each_batch_an_update"), strict=True
     ):
-        assert told.places == [(epoch, batch) for epoch in range(2) for batch in range(SAMPLES)]
-        assert set(told.batches) == set(told.places)
-        assert min(told.wait_s(0, SLOW - 1), told.wait_s(1, SLOW - 1), seen["waits_s"][SLOW - 1]) >= SLOW_S
+        assert received.places == [(epoch, batch) for epoch in range(2) for batch in range(SAMPLES)]
+        assert set(received.batches) == set(received.places)
+        assert min(received.wait_s(0, SLOW - 1), received.wait_s(1, SLOW - 1), seen["waits_s"][SLOW - 1]) >= SLOW_S
 
 
 def test_all_batches_of_an_update_are_steps(ran: Ran) -> None:
-    for told in ran.both("two_batches_an_update", "train", "Labelled"):
-        assert told.places == [(0, batch) for batch in range(SAMPLES)]
-        assert {batch["worker"] for batch in told.batches.values()} == {0}
+    for received in ran.both("two_batches_an_update", "train", "Labelled"):
+        assert received.places == [(0, batch) for batch in range(SAMPLES)]
+        assert {batch["worker"] for batch in received.batches.values()} == {0}
 
 
-def test_evaluations_are_one_loader_however_often_it_is_made(ran: Ran) -> None:
+def test_evaluations_are_one_loader_however_often_it_is_created(ran: Ran) -> None:
     for training, times in (("each_batch_an_update", 2), ("two_batches_an_update", 2)):
-        for told in ran.both(training, "eval", "LabelledChecks"):
-            assert told.places == [(epoch, batch) for epoch in range(times) for batch in range(EVALUATED)]
-            assert told.wait_s(0, 0) >= SLOW_S  # of three the second is slow, and asked for with the first
+        for received in ran.both(training, "eval", "LabelledChecks"):
+            assert received.places == [(epoch, batch) for epoch in range(times) for batch in range(EVALUATED)]
+            assert received.wait_s(0, 0) >= SLOW_S  # of three the second is slow, and requested with the first
 
 
-def test_a_stream_is_asked_ahead_too(ran: Ran) -> None:
-    for told in ran.both("stream", "train", "LabelledStream"):
-        assert told.places == [(0, batch) for batch in range(UPDATES)]
-        assert told.wait_s(0, 1) >= SLOW_S
+def test_batches_of_a_stream_are_requested_ahead_too(ran: Ran) -> None:
+    for received in ran.both("stream", "train", "LabelledStream"):
+        assert received.places == [(0, batch) for batch in range(UPDATES)]
+        assert received.wait_s(0, 1) >= SLOW_S

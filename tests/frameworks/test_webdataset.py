@@ -1,4 +1,4 @@
-"""webdataset's ``WebLoader`` is no DataLoader, but has one within: watched it tells how long training waits alone."""
+"""webdataset's ``WebLoader`` is no DataLoader but contains one: when it is watched, only the waits are measured."""
 
 from __future__ import annotations
 
@@ -68,24 +68,24 @@ def test_the_batches_are_those_without_the_agent(ran: Ran, training: str) -> Non
 
 @pytest.mark.parametrize("training", TRAININGS)
 def test_watched_wait_and_step_arrive_and_the_rest_says_why_not(ran: Ran, training: str) -> None:
-    told = ran.told(training, "train")
-    assert told.places == EVERY_STEP
-    assert told.batches == {}
-    assert {fact for fact, reason in told.not_measured.items() if reason == NO_DATALOADER} == set(LOADING_FACTS)
-    assert told.facts["dataset_type"] == "WebLoader"
+    received = ran.received(training, "train")
+    assert received.places == EVERY_STEP
+    assert received.batches == {}
+    assert {fact for fact, reason in received.not_measured.items() if reason == NO_DATALOADER} == set(LOADING_FACTS)
+    assert received.facts["dataset_type"] == "WebLoader"
 
 
-def test_the_slow_batch_is_waited_for_where_the_loop_waited(ran: Ran) -> None:
-    for told in (ran.told("without_workers", "train"), ran.unasked("without_workers", "WebDataset")):
+def test_the_wait_for_the_slow_batch_is_recorded_where_the_loop_waited(ran: Ran) -> None:
+    for received in (ran.received("without_workers", "train"), ran.automatic("without_workers", "WebDataset")):
         for epoch in range(2):
-            assert told.wait_s(epoch, SLOW) >= SLOW_S
+            assert received.wait_s(epoch, SLOW) >= SLOW_S
 
 
 @pytest.mark.parametrize("training", TRAININGS)
-def test_unasked_the_loader_within_tells_everything(ran: Ran, training: str) -> None:
-    told = ran.unasked(training, "WebDataset")
-    assert len(told.steps) == len(EVERY_STEP)
-    assert set(told.places) <= set(told.batches)
-    assert not {"load_us", "data_wait_us", "samples"} & set(told.not_measured)
-    workers = {batch.get("worker") for batch in told.batches.values()}
+def test_recorded_automatically_the_inner_loader_has_everything(ran: Ran, training: str) -> None:
+    received = ran.automatic(training, "WebDataset")
+    assert len(received.steps) == len(EVERY_STEP)
+    assert set(received.places) <= set(received.batches)
+    assert not {"load_us", "data_wait_us", "samples"} & set(received.not_measured)
+    workers = {batch.get("worker") for batch in received.batches.values()}
     assert workers == ({0, 1} if training == "with_workers" else {None})

@@ -1,4 +1,4 @@
-"""The same house rules as for the agent's own tests: a recording leaves nothing behind."""
+"""The same rules as for the agent's own tests: a recording leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import pytest
 from tests.agent.conftest import any_service, guest, run_id, service
 from tests.fakes.service import Service
 
-__all__ = ["absent_service", "any_service", "guest", "impatient", "rings", "run_id", "service"]
+__all__ = ["absent_service", "any_service", "guest", "rings", "run_id", "service", "short_linger"]
 
 
 @pytest.fixture
-def impatient(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a job whose service will be of no use to its collector."""
+def short_linger(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a job whose collector cannot use its service: the collector soon ends."""
     monkeypatch.setenv("UNDERFED_LINGER_S", "0.2")
 
 
 @pytest.fixture
-def absent_service(service: Service, impatient: None) -> Service:
-    """It is not there before the test starts it."""
+def absent_service(service: Service, short_linger: None) -> Service:
+    """A service that the test starts later."""
     service.stop()
     return service
 
 
 @pytest.fixture
 def rings(guest: None) -> Path:
-    """Where this test's rings lie."""
+    """Where this test's rings are."""
     return Path(os.environ["UNDERFED_RINGS"])

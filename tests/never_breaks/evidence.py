@@ -1,17 +1,17 @@
-"""What is looked at after a job: it went as it does without the agent, and each of its steps is accounted for."""
+"""What is checked after a job: it ran as it does without the agent, and each of its steps arrived or is counted."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
+from tests.fakes.forkserver import Job, start
 from tests.fakes.jobs import Done, environment, run_job, run_python
-from tests.fakes.nursery import Job, start
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 
 STEPS = 20
-"""Of a job without arguments."""
+"""Steps of a job without arguments."""
 
 
 def end(job: Job) -> Done:

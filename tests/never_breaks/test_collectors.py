@@ -1,4 +1,4 @@
-"""A collector that dies takes nothing with it: training goes on, and whoever comes next reads on where it stopped."""
+"""When a collector dies nothing is lost: training goes on, and the next collector continues where it stopped."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+from tests.fakes.forkserver import Job
 from tests.fakes.jobs import run_job, start_job
-from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 from tests.never_breaks.evidence import (
@@ -24,7 +24,7 @@ from tests.never_breaks.evidence import (
 LONG = ("--length", "1600", "--work-ms", "4", "--epochs", "1", "--workers", "1")
 LONG_STEPS = 400
 LOST_AT_MOST = 4
-"""By a collector that is killed: the step that goes on, where it cannot be told by the next one."""
+"""Steps that are lost with a collector that is killed: those in progress, which the next one cannot complete."""
 
 
 def start_long_job(service: Service, *arguments: str) -> Job:
@@ -39,7 +39,7 @@ def end_collector(run_id: str, how: signal.Signals) -> int:
     return collector
 
 
-def test_the_training_starts_another_one_where_it_was_killed(service: Service, run_id: str) -> None:
+def test_the_training_starts_another_collector_where_one_was_killed(service: Service, run_id: str) -> None:
     arguments = ("--length", "800", "--work-ms", "5", "--epochs", "4", "--workers", "1")
     job = start_long_job(service, *arguments)
     wait_until(lambda: ("train", 1) in service.epochs(), "a second epoch begins")
@@ -53,7 +53,7 @@ def test_the_training_starts_another_one_where_it_was_killed(service: Service, r
     assert [epoch["ended"] for epoch in service.epochs().values()] == ["exhausted"] * 4
 
 
-def test_a_push_in_between_takes_nothing_from_the_next_one(
+def test_a_push_in_between_takes_nothing_from_the_next_collector(
     absent_service: Service, run_id: str, tmp_path: Path
 ) -> None:
     job = start_job(*LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
@@ -85,7 +85,7 @@ def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> No
     assert delivered(service, rank=1) == list(range(20))
 
 
-def test_one_that_is_told_to_stop_serves_to_the_end(service: Service, run_id: str) -> None:
+def test_a_collector_that_gets_sigterm_serves_until_the_end(service: Service, run_id: str) -> None:
     """Who stops a job sends SIGTERM to all of its processes, and the training may yet write a checkpoint."""
     job = start_long_job(service, *LONG)
     end_collector(run_id, signal.SIGTERM)
@@ -94,7 +94,7 @@ def test_one_that_is_told_to_stop_serves_to_the_end(service: Service, run_id: st
     assert_all_arrived(service, LONG_STEPS)
 
 
-def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(service: Service, run_id: str) -> None:
+def test_a_collector_that_is_stopped_for_long_misses_whole_steps_and_counts_them(service: Service, run_id: str) -> None:
     steps = 16_000
     job = start_long_job(service, "--length", str(steps), "--batch", "1", "--work-ms", "0", "--epochs", "1")
     collector = end_collector(run_id, signal.SIGSTOP)
@@ -116,7 +116,7 @@ def test_one_that_stands_still_for_long_misses_whole_steps_and_counts_them(servi
     assert ended_us <= service.windows[-1]["end_us"]
 
 
-def test_one_that_stands_still_at_the_end_holds_up_nobody(service: Service, run_id: str) -> None:
+def test_a_collector_that_is_stopped_at_the_end_delays_nobody(service: Service, run_id: str) -> None:
     arguments = ("--length", "1600", "--work-ms", "4", "--epochs", "1")
     job = start_long_job(service, *arguments)
     collector = end_collector(run_id, signal.SIGSTOP)
@@ -127,7 +127,7 @@ def test_one_that_stands_still_at_the_end_holds_up_nobody(service: Service, run_
     assert_all_arrived(service, LONG_STEPS)
 
 
-def test_one_that_cannot_start_leaves_all_to_push(service: Service) -> None:
+def test_what_a_collector_that_cannot_start_leaves_is_sent_by_push(service: Service) -> None:
     job = end(start_confined("--python", "/nowhere/python"))
     assert_untouched(job)
     assert "`underfed push` sends it" in job.stderr.splitlines()[-1]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.forkserver import Job
 from tests.fakes.jobs import run_job, start_job
-from tests.fakes.nursery import Job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 from tests.never_breaks.evidence import (
@@ -35,7 +35,7 @@ SHORTER_STEPS = 500
 
 @pytest.fixture
 def disk(tmp_path: Path, guest: None) -> Iterator[Path]:
-    """A small one that the data directory lies on."""
+    """A small disk for the data directory."""
     place = tmp_path / "data"
     place.mkdir()
     mount = subprocess.run(
@@ -48,7 +48,7 @@ def disk(tmp_path: Path, guest: None) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Until it takes nothing more."""
+    """Write until the disk is full."""
     with (disk / "filler").open("ab", buffering=0) as file:
         for size in (65536, 512, 1):
             try:
@@ -67,13 +67,13 @@ def segments(directory: Path) -> list[Path]:
 
 
 def see_steps(job: Job, count: int) -> str:
-    """The training goes on for so many."""
+    """Wait until the training has done this many more."""
     lines = [job.stdout.readline() for _ in range(count)]
     assert all(lines)
     return "".join(lines)
 
 
-def test_a_full_disk_needs_no_more_than_a_service(service: Service, disk: Path) -> None:
+def test_with_a_full_disk_everything_still_reaches_the_service(service: Service, disk: Path) -> None:
     fill(disk)
     assert_untouched(run_job("--workers", "2"), "--workers", "2")
     wait_until(service.ends, "the end arrives")
@@ -95,7 +95,7 @@ def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
     assert_all_arrived(absent_service)
 
 
-def test_a_disk_that_fills_up_and_is_cleared_has_all_in_order(
+def test_on_a_disk_that_fills_up_and_is_cleared_all_is_kept_in_order(
     absent_service: Service, disk: Path, run_id: str, rings: Path
 ) -> None:
     job = start_job(*LONG)
@@ -111,8 +111,8 @@ def test_a_disk_that_fills_up_and_is_cleared_has_all_in_order(
     assert_all_arrived(absent_service, LONG_STEPS)
 
 
-def test_where_nothing_can_be_kept_it_is_counted_and_goes_on_when_it_can(service: Service, disk: Path) -> None:
-    """Rings and spool on one disk: the rings are there, and not a byte more is to be had."""
+def test_windows_that_cannot_be_kept_are_counted_and_later_ones_are_kept_again(service: Service, disk: Path) -> None:
+    """Rings and spool on one disk: the rings exist, and nothing more can be written."""
     rings = disk / "rings"
     rings.mkdir(mode=0o700)
     job = start_job(*LONG, UNDERFED_RINGS=str(rings))
@@ -127,27 +127,27 @@ def test_where_nothing_can_be_kept_it_is_counted_and_goes_on_when_it_can(service
     assert losses["dropped_windows"] == missing_windows(service) > 0
     assert len(delivered(service)) < LONG_STEPS
     assert (losses["dropped_steps"], losses["agent_errors"]) == (0, 0)
-    # What was lost may have been what the run is about, so that is told again.
+    # The run and its loaders may have been in a lost window, so they are sent again.
     hole = next(at for at, window in enumerate(service.windows) if window["window_index"] != at)
     assert any("run" in window and window["loaders"] for window in service.windows[hole:])
     assert service.epochs()["train", 0]["steps"] == LONG_STEPS
 
 
-def test_a_disk_that_can_only_be_read_is_replaced(service: Service, disk: Path) -> None:
+def test_a_read_only_disk_is_replaced_by_the_fallback(service: Service, disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     assert_untouched(run_job())
     wait_until(service.ends, "the end arrives")
     assert_all_arrived(service)
 
 
-def test_a_directory_that_cannot_be_made_is_replaced(service: Service, tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_replaced_by_the_fallback(service: Service, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert_untouched(run_job(UNDERFED_DIR=str(tmp_path / "file" / "data")))
     wait_until(service.ends, "the end arrives")
     assert_all_arrived(service)
 
 
-def test_a_spool_that_somebody_removes_is_a_counted_loss(service: Service, tmp_path: Path) -> None:
+def test_the_windows_of_a_removed_spool_are_counted_as_dropped(service: Service, tmp_path: Path) -> None:
     service.stop()
     job = start_job(*SHORTER)
     wait_until(lambda: segments(tmp_path / "data"), "the first window is kept")
@@ -162,7 +162,7 @@ def test_a_spool_that_somebody_removes_is_a_counted_loss(service: Service, tmp_p
 
 
 def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings: Path) -> None:
-    """As a host may do that clears /dev/shm when a user logs out. No more files can be made: the end is unmarked."""
+    """As a host does that clears /dev/shm when a user logs out. No file can be created any more: no end mark."""
     job = start_job(*SHORTER, UNDERFED_STRICT="0")
     wait_until(lambda: service.count_steps() > 0, "steps arrive")
     shutil.rmtree(next(rings.iterdir()))

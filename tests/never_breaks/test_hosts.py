@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.forkserver import start
 from tests.fakes.jobs import ROOT, environment, last_line, run_job, start_job
-from tests.fakes.nursery import start
 from tests.fakes.service import Service, running_service, wait_until
 from tests.never_breaks.evidence import (
     STEPS,
@@ -27,14 +27,14 @@ from tests.never_breaks.evidence import (
 )
 
 OTHER = 100_000 + os.getpid()
-"""A user that no other test is at this time. It has neither name nor home, but for what is in its environment."""
+"""A user id that no other test uses at this time. It has neither a name nor a home, except in its environment."""
 
 SHARED_MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture(scope="module")
 def root_powers() -> None:
-    """To mount, and to become somebody else."""
+    """Skips where mounting and changing the user are not allowed."""
     tried = end(start_confined("--shm", "size=1m", "--user", str(OTHER), "--try", UNDERFED_DISABLED="1"))
     if tried.returncode != 0:
         pytest.skip(f"a host of its own cannot be made here: {last_line(tried.stderr)}")
@@ -42,7 +42,7 @@ def root_powers() -> None:
 
 @pytest.fixture
 def home(tmp_path_factory: pytest.TempPathFactory, root_powers: None) -> Iterator[Path]:
-    """Of another user."""
+    """The home of another user."""
     place = Path(f"/tmp/underfed-home-{os.getpid()}")
     place.mkdir(mode=0o700)
     os.chown(place, OTHER, OTHER)
@@ -51,7 +51,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, root_powers: None) -> Iterato
 
 
 def as_at_home(home: Path, url: str, run_id: str) -> dict[str, str]:
-    """Nothing named: the places that a user has who sets nothing but the address."""
+    """The environment of a user who sets nothing but the address."""
     return environment_without("UNDERFED_RINGS", "UNDERFED_DIR") | {
         "HOME": str(home),
         "UNDERFED_URL": url,
@@ -63,8 +63,8 @@ def environment_without(*names: str) -> dict[str, str]:
     return {name: value for name, value in environment().items() if name not in names}
 
 
-def test_users_of_one_host_do_not_meet(service: Service, run_id: str, home: Path) -> None:
-    """Two runs of one name, at the same time, in the places that users have who set nothing."""
+def test_users_of_one_host_do_not_see_each_others_runs(service: Service, run_id: str, home: Path) -> None:
+    """Two runs of one name, at the same time, in the default places."""
     with running_service() as others:
         mine = start_job("--length", "400", "--work-ms", "10")
         theirs = start(
@@ -92,21 +92,23 @@ def test_users_of_one_host_do_not_meet(service: Service, run_id: str, home: Path
     shutil.rmtree(rings[1].parent)
 
 
-@pytest.mark.parametrize("squat", ["directory", "link"])
-def test_what_somebody_else_put_in_our_place_is_not_used(service: Service, run_id: str, home: Path, squat: str) -> None:
+@pytest.mark.parametrize("occupied_by", ["directory", "link"])
+def test_what_somebody_else_put_in_our_place_is_not_used(
+    service: Service, run_id: str, home: Path, occupied_by: str
+) -> None:
     variables = as_at_home(home, service.url, run_id)
-    arguments = ["--shm", "size=256m,mode=1777", "--squat", squat, "--user", str(OTHER)]
+    arguments = ["--shm", "size=256m,mode=1777", "--occupied-by", occupied_by, "--user", str(OTHER)]
     job = end(start("tests.fakes.confined", arguments, variables))
     assert_untouched(job)
     wait_until(service.ends, "the end arrives")
     assert_all_arrived(service)
-    # On the disk instead, in a place of its own.
+    # On the disk instead, in a directory of the user's own.
     assert (home / ".local" / "share" / "underfed" / "run" / f"underfed-{OTHER}").is_dir()
     wait_for_collector(run_id)
 
 
 @pytest.mark.parametrize("shm", ["size=1m,mode=1777", "ro"])
-def test_a_shared_memory_that_is_small_or_read_only_is_passed_by(
+def test_a_shared_memory_that_is_small_or_read_only_is_not_used(
     service: Service, run_id: str, root_powers: None, shm: str
 ) -> None:
     job = start("tests.fakes.confined", ["--shm", shm], environment_without("UNDERFED_RINGS", "XDG_RUNTIME_DIR"))
@@ -119,7 +121,7 @@ def test_a_shared_memory_that_is_small_or_read_only_is_passed_by(
 def test_rings_that_find_no_room_are_counted_and_cost_no_batch(
     service: Service, run_id: str, root_powers: None
 ) -> None:
-    """Room for what is told of the run, and none for its records."""
+    """Room for the facts of the run, and none for its records."""
     job = end(start_confined("--shm", "size=64k,mode=1777", UNDERFED_RINGS=str(SHARED_MEMORY), UNDERFED_STRICT="0"))
     assert_untouched(job)
     wait_until(service.ends, "the end arrives")
@@ -142,7 +144,7 @@ def test_a_user_without_home_and_name_is_recorded(absent_service: Service, run_i
     shutil.rmtree(SHARED_MEMORY / f"underfed-{OTHER}")
 
 
-def test_no_place_for_rings_is_said_once_and_training_goes_on(service: Service, tmp_path: Path) -> None:
+def test_without_a_place_for_rings_one_line_says_so_and_training_goes_on(service: Service, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     job = run_job(UNDERFED_RINGS=str(tmp_path / "file"))
     assert_untouched(job)
@@ -151,7 +153,7 @@ def test_no_place_for_rings_is_said_once_and_training_goes_on(service: Service, 
     assert service.windows == []
 
 
-def test_a_clock_that_is_set_back_does_not_turn_the_order_of_tries(service: Service) -> None:
+def test_a_clock_that_is_set_back_does_not_change_the_order_of_incarnations(service: Service) -> None:
     """The same run begins again, an hour earlier by the wall clock; each time its own clock begins at 0."""
     for wall_clock_s in (0, -3600):
         assert_untouched(end(start_confined("--wall-clock-s", str(wall_clock_s))))
@@ -175,7 +177,7 @@ def test_the_wall_clock_is_read_in_one_place() -> None:
 
 
 AGES_OF_FILES = {"rank_stream.py", "files.py"}
-"""They tell how long ago a file was changed, which the file system keeps by the wall clock: whether a process still
+"""They compute how long ago a file was changed, which the file system keeps by the wall clock: whether a process still
 waits for its second to pass, and whether it is too early to trust that nothing changed again."""
 
 WALL_CLOCK = {"time.time", "time.time_ns", "time.ctime", "time.localtime", "time.gmtime", "datetime.now"}

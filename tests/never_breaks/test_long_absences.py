@@ -1,4 +1,4 @@
-"""A service that is away for days: what fits is kept, the oldest goes first, and what went is counted."""
+"""A service that is away for days: what fits is kept, the oldest is dropped first, and what is dropped is counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS_PER_S = 50
 
 
 def kept_frames(data: Path) -> list[tuple[Frame, int]]:
-    """With the bytes that each takes."""
+    """Each with its size in bytes."""
     (segment,) = data.glob("spool/*/*.segment")
     frames = list(read_segment(segment, int(segment.stem)))
     ends = [0, *(frame.end for frame in frames)]

@@ -36,7 +36,7 @@ def test_a_service_that_was_never_there_costs_one_line_at_the_end(
     lines = [line for line in job.stderr.splitlines() if line.startswith("underfed: ")]
     assert lines[0] == f"underfed: run training at {absent_service.url}/runs/{run_id}"
     assert len(lines) == 2
-    # The collector has read it all within the seconds that the end waits, or will have: on a busy machine.
+    # On a busy machine the collector may not have read everything by the time the end stops waiting.
     was_read = "left to send: " in lines[1] and f"kept in {tmp_path / 'data'};" in lines[1]
     assert was_read or f"the end of run {run_id} is kept in" in lines[1]
     assert "`underfed push` sends" in lines[1]
@@ -72,14 +72,14 @@ FAULTS = {
     "wants a token": Fault(401, ERROR),
     "is busy": Fault(503, ERROR, {"Retry-After": "1"}),
     "never answers": Fault(200, manner="hangs"),
-    "answers in drops": Fault(200, b" " * 1000, manner="drips"),
+    "answers a few bytes at a time": Fault(200, b" " * 1000, manner="drips"),
     "answers after 8 s": None,
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_service_that_is_of_no_use_gets_everything_later(
-    service: Service, fault: Fault | None, run_id: str, impatient: None
+def test_a_service_that_accepts_nothing_gets_everything_later(
+    service: Service, fault: Fault | None, run_id: str, short_linger: None
 ) -> None:
     if fault is None:
         service.delay_s = 8.0
@@ -94,7 +94,7 @@ def test_a_service_that_is_of_no_use_gets_everything_later(
     assert_all_arrived(service)
 
 
-def test_a_service_that_goes_wrong_in_every_way_gets_everything_once(service: Service, run_id: str) -> None:
+def test_a_service_with_every_kind_of_fault_gets_everything_once(service: Service, run_id: str) -> None:
     service.faults = [
         Fault(500, ERROR),
         Fault(502, PAGE),
@@ -109,13 +109,13 @@ def test_a_service_that_goes_wrong_in_every_way_gets_everything_once(service: Se
         Fault(0, after_commit=True),
     ]
     assert_untouched(run_job())
-    # It ends before its minute is over, since everything was acknowledged.
+    # The collector ends before its minute of waiting is over, since everything was acknowledged.
     wait_until(lambda: not collectors_of(run_id), "everything arrives")
     assert service.faults == []
     assert_all_arrived(service)
 
 
-def test_windows_that_a_service_refused_for_ever_are_put_aside(service: Service, tmp_path: Path, run_id: str) -> None:
+def test_windows_that_a_service_rejects_for_good_are_set_aside(service: Service, tmp_path: Path, run_id: str) -> None:
     service.faults = [Fault(400, {"error": {"code": "invalid", "message": "no"}})]
     job = start_job("--wait-for", str(tmp_path / "refused"))
     wait_until(lambda: not service.faults, "the first window is refused")

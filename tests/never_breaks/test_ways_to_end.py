@@ -18,7 +18,7 @@ JOBS = [(end, 0) for end in [*ENDS, "leave well", "thread leaves"]]
 JOBS += [(end, 2) for end in ("normally", "loader raises", "interrupt")]
 
 BATCHES = {"normally": 20, "thread leaves": 20, "break": 8, "loader raises": 4}
-"""Of ten an epoch; the others end at the fourth."""
+"""Of ten in each epoch; the others end at the fourth."""
 
 FINISHED = ("finished", None, None)
 STATUS = {
@@ -38,12 +38,12 @@ UNMARKED = {
     "leave": ("crashed", "the process ended without marking its end, exit code 5", 5),
     "leave well": ("finished", "the process ended without marking its end, exit code 0", 0),
 }
-"""The process had no time for a word of its own, and its parent has collected what it left."""
+"""The process could not record its end, and its parent has collected its status."""
 
 
 @pytest.fixture(scope="module")
-def kernel_tells() -> bool:
-    """Linux 6.15 and newer: how a process ended can be asked by others than its parent, and after it."""
+def kernel_reports_exit() -> bool:
+    """Linux 6.15 and newer: others than the parent can read how a process ended, also after the parent did."""
     child = os.fork()
     if child == 0:
         signal.pause()
@@ -57,11 +57,11 @@ def kernel_tells() -> bool:
 
 @pytest.mark.parametrize(("how", "workers"), JOBS)
 def test_output_exit_code_and_last_words_are_the_jobs_own(
-    service: Service, how: str, workers: int, kernel_tells: bool, tmp_path: Path
+    service: Service, how: str, workers: int, kernel_reports_exit: bool, tmp_path: Path
 ) -> None:
     arguments = ["--end", how, "--workers", str(workers), "--wait-for", str(tmp_path / "seen")]
     both = start_job(*arguments, UNDERFED_DISABLED="1"), start_job(*arguments)
-    # A collector that never saw the process alive is told less of its end.
+    # A collector that starts after the process has ended learns less about its end.
     wait_until(lambda: service.windows, "the collector is there")
     (tmp_path / "seen").touch()
     bare, job = (end(each) for each in both)
@@ -69,32 +69,35 @@ def test_output_exit_code_and_last_words_are_the_jobs_own(
     assert last_line(job.stderr) == last_line(bare.stderr)
     wait_until(service.ends, "the end arrives")
     assert delivered(service) == list(range(BATCHES.get(how, 4)))
-    (told,) = service.ends()
+    (recorded,) = service.ends()
     status, reason, code = STATUS[how] if how in STATUS else UNMARKED[how]
-    if how in STATUS or kernel_tells:
-        assert (told["status"], told.get("exit_code")) == (status, code)
-        assert told.get("exit_reason", "").startswith(reason or "")
-        assert ("exit_reason" in told) == (reason is not None)
+    if how in STATUS or kernel_reports_exit:
+        assert (recorded["status"], recorded.get("exit_code")) == (status, code)
+        assert recorded.get("exit_reason", "").startswith(reason or "")
+        assert ("exit_reason" in recorded) == (reason is not None)
     else:
-        assert told["status"] == "crashed"
-        assert told["exit_reason"] in (reason, "the process ended without marking its end: killed, or out of memory")
+        assert recorded["status"] == "crashed"
+        assert recorded["exit_reason"] in (
+            reason,
+            "the process ended without marking its end: killed, or out of memory",
+        )
 
 
-def test_a_worker_that_is_killed_ends_the_job_as_torch_says(service: Service) -> None:
+def test_a_worker_that_is_killed_ends_the_job_with_torchs_error(service: Service) -> None:
     job = end(start_job("--end", "worker dies", "--workers", "2"))
     assert job.returncode == 1
     wait_until(service.ends, "the end arrives")
-    (told,) = service.ends()
-    assert (told["status"], told["exit_code"]) == ("crashed", 1)
-    # Torch raises wherever the training is: in a request, on the way to a batch of the dead, before one is printed, and
-    # again while the interpreter says what it ends with.
-    assert told["exit_reason"].partition(":")[0] in job.stderr
+    (recorded,) = service.ends()
+    assert (recorded["status"], recorded["exit_code"]) == ("crashed", 1)
+    # Torch raises wherever the training is: in a request, while it waits for a batch of the dead worker, before one is
+    # printed, and again while the interpreter prints the traceback.
+    assert recorded["exit_reason"].partition(":")[0] in job.stderr
     assert 0 <= len(delivered(service)) - len(job.stdout.splitlines()) <= 1
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_every_step_up_to_a_kill_arrives(service: Service, workers: int) -> None:
-    """The process kills itself, so what it printed is exactly what it drew. The rings hold so much unread."""
+    """The process kills itself, so what it printed is exactly what it got. The rings hold that much unread."""
     at = 400
     job = end(
         start_job("--length", "8000", "--work-ms", "0.2", "--workers", str(workers), "--end", "kill", "--at", str(at))
@@ -115,7 +118,7 @@ def test_every_step_up_to_a_kill_from_outside_arrives(service: Service) -> None:
     printed = 500 + len(job.stdout.read().splitlines())
     job.communicate()
     wait_until(service.ends, "the end arrives")
-    # A batch may have been given out and not printed yet.
+    # A batch may have been handed out and not printed yet.
     assert printed <= len(delivered(service)) <= printed + 1
     assert service.ends()[0]["status"] == "crashed"
 
@@ -131,7 +134,7 @@ def test_children_that_end_do_not_end_the_run(service: Service, child: str, work
     assert len({window["incarnation"] for window in service.windows}) == 1
 
 
-def test_a_job_in_the_background_is_not_held_up_by_its_collector(service: Service) -> None:
+def test_a_job_in_the_background_does_not_wait_for_its_collector(service: Service) -> None:
     """Whoever reads the job's output sees it end when the job ends, though the collector still sends."""
     service.delay_s = 60.0
     job = end(start_job())

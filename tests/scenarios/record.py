@@ -1,8 +1,8 @@
-"""Trains pipelines and keeps what their agents sent, for the tests to judge: a training's figures differ each time.
+"""Trains pipelines and keeps what their agents sent, for the tests to judge: each training gives other figures.
 
-``python -m tests.scenarios.record NAME [STRENGTH]`` on a machine that has nothing else to do; without a name all that
-are there are recorded anew. What is there is tested. What is not judged as it must be is not kept: others took the
-cores.
+``python -m tests.scenarios.record NAME [STRENGTH]`` on a machine that has nothing else to do; without a name all
+existing recordings are made again. All that exist are tested. A recording that is not judged as it should be is not
+kept: other processes used the cores.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RECORDINGS = Path(__file__).parent / "recordings"
 ATTEMPTS = 4
 
 NEUTRAL = {"user": "ada", "hostname": "gpu-03", "command": ["python", "train.py"], "script": "train.py"}
-"""In place of what would tell of the machine that recorded."""
+"""In place of what would identify the machine that recorded."""
 NEUTRAL_PLACE = {"mount": "/data", "example": "/data/samples.bin"}
 
 Windows = list[dict[str, Any]]
@@ -103,7 +103,7 @@ def main(words: Sequence[str]) -> int:
     chosen = [(words[0], words[1] if len(words) > 1 else "clear")] if words else recorded()
     failed = [each for each in chosen if not keep(*each)]  # type: ignore[arg-type]  # a strength, as the user says
     for name, strength in failed:
-        print(f"{name} {strength}: never judged as it must be, nothing kept", file=sys.stderr)
+        print(f"{name} {strength}: never judged as it should be, nothing kept", file=sys.stderr)
     return 1 if failed else 0
 
 

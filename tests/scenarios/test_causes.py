@@ -39,19 +39,19 @@ def test_the_cause_is_named_first(run_pipeline: RunPipeline, name: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small /dev/shm needs root")
-def test_a_shared_memory_that_is_nearly_full_is_told_of_though_nothing_waits(run_pipeline: RunPipeline) -> None:
+def test_a_shared_memory_that_is_nearly_full_is_reported_though_nothing_waits(run_pipeline: RunPipeline) -> None:
     seen = run_pipeline("sick.memory_pressure_shm", "clear")
     assert seen.bound != "data"
     assert [finding.cause for finding in seen.causes] == ["memory_pressure"]
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_the_same_job_without_the_sickness_is_left_alone(run_pipeline: RunPipeline, name: str) -> None:
+def test_the_same_job_without_the_sickness_gets_no_advice(run_pipeline: RunPipeline, name: str) -> None:
     seen = run_pipeline(name, "none")
     assert (seen.causes, seen.advice, seen.refusals) == ([], [], [])
 
 
-def test_a_loop_with_a_validation_after_each_epoch_is_left_alone(run_pipeline: RunPipeline) -> None:
+def test_a_loop_with_a_validation_after_each_epoch_gets_no_advice(run_pipeline: RunPipeline) -> None:
     seen = run_pipeline("sound.validation", "clear")
     assert (seen.causes, seen.advice, seen.refusals) == ([], [], [])
 

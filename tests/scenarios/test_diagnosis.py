@@ -1,4 +1,4 @@
-"""What the diagnosis of a real job says in figures, and that its advice comes true."""
+"""The figures in the diagnosis of a real job, and whether its advice gains what it predicts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.scenarios.conftest import RunJob
 pytestmark = pytest.mark.soak(passes=2, of=3)
 
 
-def test_one_worker_that_never_rests_is_too_few(run_job: RunJob) -> None:
+def test_one_worker_that_is_never_idle_is_too_few(run_job: RunJob) -> None:
     seen = run_job(num_workers=1, load_sleep_ms=40, work_ms=10, steps=100)
     assert (seen.bound, seen.causes[0].cause) == ("data", "too_few_workers")
     best = seen.advice[0]

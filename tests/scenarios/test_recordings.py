@@ -1,7 +1,7 @@
 """Every cause is named first in the diagnosis of a run that has it, and nothing in its healthy neighbour's.
 
-The runs are recorded trainings (``tests/scenarios/record.py``) and such as cannot be had here, told by hand; the
-trainings themselves are judged by ``make soak``.
+The runs are recorded trainings (``tests/scenarios/record.py``), and synthetic ones where a training would need other
+hardware; the trainings themselves are judged by ``make soak``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from tests.app.store.posting import post
 from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
 from tests.scenarios.pipelines.running import run_name
-from tests.scenarios.pipelines.telling import Told, tell
+from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import is_right, read, recorded, recording
 from underfed_server.diagnose import Diagnoser
 from underfed_server.model import Diagnosis
@@ -25,12 +25,12 @@ from underfed_server.store.store import Store
 Case = tuple[str, Strength]
 
 SURE: tuple[Strength, ...] = ("none", "clear", "strong")
-"""Of a weak sickness silence is no mistake."""
-TOLD: list[Case] = [(name, strength) for name in names() if name.startswith("told.") for strength in SURE]
+"""At strength ``weak`` finding nothing is no mistake."""
+SYNTHETIC: list[Case] = [(name, strength) for name in names() if name.startswith("synthetic.") for strength in SURE]
 
 
 class Diagnoses:
-    """Of each run when it is asked for: several processes share these tests."""
+    """Each run is judged when it is asked for: several processes share these tests."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -56,8 +56,10 @@ def diagnoses(tmp_path: Path) -> Iterator[Diagnoses]:
 
 
 def windows_of(name: str, strength: Strength) -> list[dict[str, Any]]:
-    told = pipeline(name).windows
-    return read(recording(name, strength)) if told is None else list(told(strength, run_name(name, strength)))
+    synthesise = pipeline(name).windows
+    if synthesise is None:
+        return read(recording(name, strength))
+    return list(synthesise(strength, run_name(name, strength)))
 
 
 def test_there_is_a_pipeline_for_every_cause() -> None:
@@ -80,8 +82,8 @@ def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Diagnos
     assert "num_workers" in {refusal.change for refusal in seen.refusals}
 
 
-@pytest.mark.parametrize(("name", "strength"), TOLD)
-def test_what_an_agent_on_another_machine_tells_is_judged_likewise(
+@pytest.mark.parametrize(("name", "strength"), SYNTHETIC)
+def test_synthetic_windows_of_another_machine_are_judged_likewise(
     name: str, strength: Strength, diagnoses: Diagnoses
 ) -> None:
     seen = diagnoses[name, strength]
@@ -92,6 +94,7 @@ def test_what_an_agent_on_another_machine_tells_is_judged_likewise(
 
 
 def test_a_run_of_a_few_steps_has_no_verdict(diagnoses: Diagnoses) -> None:
-    seen = diagnoses.of(list(tell(Told(steps=10, step_us=50_000, data_wait_us=20_000, load_us=30_000), "a-few-steps")))
+    run = SyntheticRun(steps=10, step_us=50_000, data_wait_us=20_000, load_us=30_000)
+    seen = diagnoses.of(list(synthetic_windows(run, "a-few-steps")))
     assert (seen.bound, seen.level) == ("unknown", "unknown")
     assert seen.reason is not None and "the run had 10" in seen.reason

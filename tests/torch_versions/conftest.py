@@ -12,8 +12,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.fakes.forkserver import start
 from tests.fakes.jobs import environment
-from tests.fakes.nursery import start
 from tests.fakes.service import Service, running_service, wait_until
 from tests.torch_versions.record import RECORDED, record, recorded_releases
 from tests.torch_versions.wheels import newest_release

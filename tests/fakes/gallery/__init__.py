@@ -1,1 +1,1 @@
-"""A team's week, made: runs of every cause and state, as their agents would have posted them."""
+"""A team's week of synthetic runs, of every cause and state, as their agents would have posted them."""

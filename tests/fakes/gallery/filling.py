@@ -19,13 +19,13 @@ JUDGED_S = 500.0
 
 @dataclass(slots=True)
 class Live:
-    """A rank that goes on: its next windows repeat the last one."""
+    """A rank that goes on: its later windows repeat the last one."""
 
     windows: Iterator[dict[str, Any]]
 
 
 def fill(url: str, jobs: Sequence[Job] | None = None, token: str | None = None) -> list[Job]:
-    """Returns those that are still at it; they seem to have stopped until ``keep_alive``.
+    """Returns those that still run; they seem to have stopped until ``keep_alive``.
 
     Raises:
         httpx.HTTPStatusError: the service refused a window.
@@ -45,7 +45,7 @@ def fill(url: str, jobs: Sequence[Job] | None = None, token: str | None = None) 
 
 
 def keep_alive(url: str, live: Sequence[Job], seconds: float) -> None:
-    """A heartbeat of each rank every other second: a run that is still at it says so."""
+    """A heartbeat of each rank every other second: so a run that goes on is seen to run."""
     end = time.monotonic() + seconds
     beats = {(job.run_id, rank): _beats(job, rank) for job in live for rank in _ranks(job)}
     with httpx.Client(base_url=url, timeout=30.0) as client:
@@ -69,7 +69,7 @@ def _beats(job: Job, rank: int) -> Iterator[dict[str, Any]]:
 
 
 def _samples_at(last: Mapping[str, Any], now_us: int) -> dict[str, Any]:
-    """What was sampled last, now: what counts on has counted on."""
+    """The newest samples with the current time: cumulative columns have grown."""
     process, host, gpus = last.get("process"), last.get("host"), last.get("gpus", [])
     found = {"process": process and _grown(process, now_us), "host": host and _grown(host, now_us)}
     return found | {"gpus": [_grown(gpu, now_us) for gpu in gpus]}
@@ -111,13 +111,13 @@ def _wait_until(is_done: Callable[[Job], bool], jobs: Sequence[Job]) -> None:
 
 
 def _is_judged(client: httpx.Client, job: Job) -> bool:
-    """As it ended: a run whose windows are still being written is judged by those that are there."""
+    """Judged after its end: a run whose windows are still being written is judged by those stored so far."""
     found = client.get(f"/api/v1/runs/{job.run_id}/diagnosis").json()
     return found.get("judged_at") is not None and (job.is_live or found["status"] != "running")
 
 
 def _is_proof(client: httpx.Client, run_id: str) -> bool:
-    """The run whose advice it carried says what it showed."""
+    """Whether the run whose advice it followed shows the observed gain."""
     ledger = client.get(f"/api/v1/runs/{BEFORE}/diagnosis").json()["ledger"]
     return any(entry["run_id"] == run_id for entry in ledger)
 

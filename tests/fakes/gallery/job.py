@@ -59,7 +59,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``hours`` of training that ended ``ended_h`` hours ago; 0: it is still at it."""
+    """``hours`` of training that ended ``ended_h`` hours ago; 0: it still runs."""
 
     name: str
     machines: Sequence[Machine]
@@ -71,7 +71,7 @@ class Job:
     ended_h: float = 0.0
     ranks_a_host: int = 2
     paces_of_ranks: Mapping[int, Sequence[tuple[int, Pace]]] = field(default_factory=dict)
-    """Of ranks that train otherwise than the others."""
+    """Pace of ranks that differ from the others."""
     busy_cores: float = 20.0
     batch_size: int = 256
     end: Mapping[str, Any] | None = None
@@ -80,9 +80,9 @@ class Job:
     run: Mapping[str, Any] = field(default_factory=dict)
     mount: Mapping[str, Any] | None = None
     read_share: float = 0.0
-    """Of the bytes asked for, those that reach storage."""
+    """Share of the bytes asked for that is read from storage."""
     died: bool = False
-    """Two workers go in the last epoch."""
+    """Two workers die in the last epoch."""
     steps_known: bool = True
 
     @property

@@ -1,4 +1,4 @@
-"""A training loop played through step by step: workers load in turn, batches come in order, the device works."""
+"""A simulated training loop, step by step: workers load in turn, batches come in order, the device works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Load:
     runqueue_ms: float = 0.2
     collate_ms: float = 2.0
     spread: float = 0.12
-    """Of the logarithm."""
+    """Standard deviation of the logarithm."""
     tail: float = 0.0
     """The share of batches that take ``tail_factor`` as long."""
     tail_factor: float = 12.0
@@ -42,7 +42,7 @@ class Pace:
     copy_ms: float | None = None
     exposed_ms: float | None = None
     program_ms: float = 0.0
-    """In each step the device idles so long though its input is ready."""
+    """Time of each step in which the device is idle though its input is ready."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The team's runs: each is there for one cause, verdict or state that the page must show."""
+"""The team's runs: each shows one cause, verdict or state of the page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def gpu(number: int, **changes: Any) -> Machine:
 
 
 def team() -> list[Job]:
-    """All but those that answer to another's advice."""
+    """All except those that follow another run's advice."""
     return [*_live(), *_ended(), *_odd(), *_of_last_week()]
 
 
@@ -158,7 +158,7 @@ def _of_last_week() -> list[Job]:
 
 
 def answer(advised: Mapping[str, Any]) -> Job:
-    """The run that carries what ``BEFORE`` was advised: ``settings`` of an advice."""
+    """The run with the change that ``BEFORE`` was advised: ``settings`` of an advice."""
     pace = Pace(Load(1_180, 9), 240, int(advised["num_workers"]), int(advised["prefetch_factor"]))
     return Job(
         AFTER, [gpu(9)], [(400, pace)] * 4, "jonas", project="speech", tags={"audio": ""}, ended_h=2, end=FINISHED,

@@ -1,7 +1,7 @@
-"""Training jobs of which it is known whether their input is sick, and of what: what verdicts are held against.
+"""Training jobs whose problem, if they have one, is known: verdicts are compared with that.
 
-``python -m tests.scenarios.pipelines sick.slow_collate clear`` runs one. A file of ``sick`` makes a loader that has one
-sickness, and at strength ``none`` its healthy neighbour: the same loader without it. A file of ``sound`` makes a
-loop which may look hungry and is not, the more so the greater the strength. A file of ``told`` is a run that
-cannot be had here, as the windows that an agent would have sent of it.
+``python -m tests.scenarios.pipelines sick.slow_collate clear`` runs one. A file of ``sick`` has a loader with one
+problem (its sickness), and at strength ``none`` its healthy neighbour: the same loader without it. A file of ``sound``
+has a loop that looks as if it waited for data and does not, the more so the greater the strength. A file of
+``synthetic`` is a run that needs other hardware, as the windows that an agent would have sent of it.
 """

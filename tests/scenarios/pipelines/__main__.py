@@ -17,7 +17,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = pipeline(arguments.name)
     if chosen.train is None:
-        parser.error(f"{arguments.name} is told, not trained")
+        parser.error(f"{arguments.name} has synthetic windows and no training")
     if chosen.cpus is not None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: chosen.cpus])
     torch.set_num_threads(1)

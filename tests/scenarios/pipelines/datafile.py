@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def data_file(size_bytes: int) -> Iterator[Path]:
-    """Random bytes, written through to the disk; they stay in the page cache."""
+    """Create it: random bytes, written through to the disk; they stay in the page cache."""
     with tempfile.NamedTemporaryFile(prefix="samples-", suffix=".bin", dir=os.environ.get("UNDERFED_DIR")) as stream:
         left = size_bytes
         while left:
@@ -30,9 +30,9 @@ def forget(path: Path) -> None:
 class Parts:
     """Reads parts of a file, without read-ahead, from a descriptor that each process opens for itself.
 
-    A file of few parts is read again and again. Where it is not to be cached, a part is forgotten before it is read, so
-    that it comes from the disk each time; the file must have been forgotten as a whole before, as what was written at
-    once is kept at once.
+    A file of few parts is read again and again. Where it must not be cached, a part is evicted from the page
+    cache before it is read, so that it comes from the disk each time; the whole file must have been evicted before, as
+    the page cache keeps what was written together as one piece.
     """
 
     def __init__(self, path: Path, part_bytes: int, *, is_cached: bool = True) -> None:

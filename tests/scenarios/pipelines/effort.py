@@ -6,12 +6,12 @@ import time
 
 
 def wait(ms: float) -> None:
-    """As for a server that answers after so long."""
+    """As if waiting for a server that answers after this long."""
     time.sleep(ms / 1e3)
 
 
 def compute(ms: float) -> None:
-    """On a core of its own for so long; longer by the clock where it has none."""
+    """So much CPU time; longer by the clock where no core is free."""
     deadline = time.thread_time() + ms / 1e3
     while time.thread_time() < deadline:
         pass

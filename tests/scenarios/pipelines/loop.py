@@ -12,7 +12,7 @@ import underfed
 
 
 def train(loader: DataLoader[Any], *, work_ms: float, epochs: int = 1, after_epoch: Callable[[], Any] = int) -> None:
-    """Passes over the loader, recorded, with ``work_ms`` a step."""
+    """Recorded epochs with ``work_ms`` a step."""
     watched = underfed.watch(loader, name="train")
     for _ in range(epochs):
         consume(watched, work_ms=work_ms)

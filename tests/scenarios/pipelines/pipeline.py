@@ -11,18 +11,18 @@ from typing import Any, Literal, get_args
 from underfed_server.names import CauseName
 
 Strength = Literal["none", "weak", "clear", "strong"]
-"""``none``: the healthy neighbour. ``weak``: 5 to 15 % of the step, where silence is no mistake."""
+"""``none``: the healthy neighbour. ``weak``: 5 to 15 % of the step, where finding nothing is no mistake."""
 
 STRENGTHS: tuple[Strength, ...] = get_args(Strength)
-KINDS = ("sick", "sound", "told")
+KINDS = ("sick", "sound", "synthetic")
 
 Windows = Callable[[Strength, str], Iterator[dict[str, Any]]]
-"""Of the run of that id, in the order in which they are posted; the last one ends it."""
+"""The windows of the run with this id, in the order in which they are posted; the last one ends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """``cause`` ``None``: there is nothing to find. Either it trains or its windows are told."""
+    """``cause`` ``None``: there is nothing to find. Either it trains or its windows are synthetic."""
 
     cause: CauseName | None
     train: Callable[[Strength], None] | None = None
@@ -31,7 +31,7 @@ class Pipeline:
     ranks: int = 1
     """Processes that train together."""
     cpus: int | None = None
-    """Those it may run on; ``None``: all that there are."""
+    """CPUs that it may run on; ``None``: all."""
 
 
 def names() -> list[str]:

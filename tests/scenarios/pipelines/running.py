@@ -23,22 +23,22 @@ TIMEOUT_S = 120
 
 
 def diagnose(name: str, strength: Strength, *, address: str, directory: Path) -> Diagnosis:
-    """The final diagnosis of one run of the pipeline; its spool lies in ``directory``.
+    """The final diagnosis of one run of the pipeline; its spool is in ``directory``.
 
     Raises:
         CalledProcessError: the job failed.
     """
     run_id = f"{run_name(name, strength)}-{uuid.uuid4().hex[:8]}"
-    tell = pipeline(name).windows
-    if tell is not None:
-        post(tell(strength, run_id), address)
+    synthesise = pipeline(name).windows
+    if synthesise is not None:
+        post(synthesise(strength, run_id), address)
     else:
         train(name, strength, run_id, address=address, directory=directory)
     return judged(Client(address), run_id)
 
 
 def run_name(name: str, strength: Strength) -> str:
-    """As a run id may be."""
+    """In characters that a run id may have."""
     return f"{name.partition('.')[2]}-{strength}".replace("_", "-")
 
 

@@ -1,4 +1,4 @@
-"""A data set of which a sample costs what a function takes."""
+"""A data set in which loading a sample takes as long as a given function."""
 
 from __future__ import annotations
 

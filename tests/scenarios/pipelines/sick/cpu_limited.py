@@ -12,7 +12,7 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 CORE_MS: dict[Strength, float] = {"none": 6, "weak": 20, "clear": 40, "strong": 80}
-"""CPU time for a batch, per core that there is: so far apart do the batches come at best."""
+"""CPU time of a batch divided by the number of cores: the shortest time between two batches."""
 WORK_MS = 20
 STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 

@@ -1,4 +1,4 @@
-"""A job that may use one core of many, with two workers that compute: the machine idles beside it."""
+"""A job that may use one core of many, with two workers that compute: the other cores are idle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of very different sizes, decoded on cores that are all busy: it is not the largest that hold the loop up."""
+"""Pictures of very different sizes, decoded on busy cores: the loop waits for a core, not for the largest picture."""
 
 from __future__ import annotations
 

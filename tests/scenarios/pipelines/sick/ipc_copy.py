@@ -1,4 +1,4 @@
-"""Batches of many small tensors, each of which is handed over by itself."""
+"""Batches of many small tensors, each of which is handed over separately."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A loop that keeps its batches keeps their shared memory too: a small /dev/shm is nearly full.
 
-To mount one needs root; only the job and its children see it.
+Mounting one needs root; only the job and its children see it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 SHARED_MIB: dict[Strength, int] = {"none": 130, "weak": 122, "clear": 112, "strong": 109}
 KEPT = 100
-"""Batches that the loop keeps, of a MiB each, beside at most six on their way; the healthy neighbour keeps none."""
+"""Batches of 1 MiB that the loop keeps, beside at most six in flight; the healthy neighbour keeps none."""
 SAMPLE_FLOATS = 1 << 18
 WORK_MS = 30
 STEPS = 150

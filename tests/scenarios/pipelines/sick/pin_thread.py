@@ -1,6 +1,6 @@
 """One thread copies batches into page-locked memory, and is slower than the loop.
 
-There is no accelerator here: torch is told that there is one, and that copying takes a while. The thread is torch's.
+There is no accelerator here: a patch makes torch see one, and makes copying slow. The thread is torch's.
 """
 
 from __future__ import annotations

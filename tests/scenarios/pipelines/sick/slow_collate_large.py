@@ -1,4 +1,4 @@
-"""Samples of many megabytes that are there at once: to join them into a batch, in shared memory, is all of a load."""
+"""Samples of many megabytes that are in memory: loading is only joining them into a batch in shared memory."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 5
 
 
 class Weighted(Sampler[int]):
-    """Weighs every sample again before it draws one, as hard-example mining does."""
+    """Weighs every sample again before each index, as hard-example mining does."""
 
     def __init__(self, length: int, ms: float) -> None:
         self.length = length

@@ -1,4 +1,4 @@
-"""A sampler that sorts all of the data set as each epoch begins, while everything else waits."""
+"""A sampler that sorts the whole data set at the start of each epoch, while everything else waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One sample in twenty takes many times as long, and those that are ready must wait for it in their order."""
+"""One sample in twenty takes many times as long, and batches that are ready wait for it, because of the order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Uneven:
         self.times = times
 
     def __call__(self, index: int) -> None:
-        # A stride that is coprime to the number of workers: each meets some.
+        # A stride that is coprime to the number of workers, so that each gets some.
         is_slow = index * 7 % SLOW_OF == 3
         wait(LOAD_MS * (self.times if is_slow else 1))
 

@@ -12,7 +12,7 @@ from tests.scenarios.pipelines.samples import Samples
 FILE_BYTES = 1 << 26
 PART_BYTES = 1 << 12
 PARTS: dict[Strength, int] = {"none": 800, "weak": 450, "clear": 900, "strong": 1800}
-"""Of each batch; of the healthy neighbour they are in the page cache."""
+"""Read for each batch; for the healthy neighbour they are in the page cache."""
 WORK_MS = 20
 STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 50}
 

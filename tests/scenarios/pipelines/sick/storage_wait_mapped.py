@@ -1,4 +1,4 @@
-"""Samples lie in a memory-mapped file: to touch a page that is not in memory is a read that no call asks for."""
+"""Samples lie in a memory-mapped file: touching a page that is not in memory reads it, without a system call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 PAGES: dict[Strength, int] = {"none": 300, "weak": 300, "clear": 700, "strong": 1500}
-"""That a batch touches."""
+"""Pages that a batch touches."""
 WORK_MS = 20
 STEPS = 80
 

@@ -13,7 +13,7 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 THREADS_PER_CORE: dict[Strength, int] = {"none": 0, "weak": 1, "clear": 4, "strong": 8}
-"""Of each worker; 0: the one that torch gives it."""
+"""Threads of each worker; 0: the one thread that torch gives it."""
 WORK_MS = 25
 STEPS = 60
 SIZE = 160
@@ -27,7 +27,7 @@ def multiply(index: int) -> None:
 
 
 def use_threads(count: int, worker: int) -> None:
-    """As ``cv2.setNumThreads`` or an unset ``OMP_NUM_THREADS`` would have it."""
+    """As ``cv2.setNumThreads`` or an unset ``OMP_NUM_THREADS`` would."""
     torch.set_num_threads(count)
 
 

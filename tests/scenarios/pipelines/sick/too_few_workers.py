@@ -15,7 +15,7 @@ STEPS: dict[Strength, int] = {"none": 100, "weak": 120, "clear": 60, "strong": 5
 
 
 class Request:
-    """An answer after ``ms``, a fifth of which it takes to decode."""
+    """An answer after ``ms``; decoding it takes a fifth of that."""
 
     def __init__(self, ms: float) -> None:
         self.ms = ms

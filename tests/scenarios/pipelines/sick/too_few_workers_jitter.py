@@ -1,4 +1,4 @@
-"""A server that answers now fast, now slowly, and workers that cannot keep up even with its mean."""
+"""A server whose answers take very different times, and workers too few even for its mean."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.scenarios.pipelines.samples import Samples
 
 MEAN_MS: dict[Strength, float] = {"none": 12, "weak": 38, "clear": 80, "strong": 160}
 SPREAD = 0.5
-"""Of the logarithm: the slowest 5 % take 2.3 times the median."""
+"""Standard deviation of the logarithm: the slowest 5 % take 2.3 times the median."""
 WORK_MS = 20
 STEPS: dict[Strength, int] = {"none": 120, "weak": 120, "clear": 80, "strong": 60}
 

@@ -1,4 +1,4 @@
-"""A stream that is shared out among its workers as it should be, of which there are too few."""
+"""A stream that is sharded correctly among its workers, of which there are too few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream that every worker reads from its beginning: each sample comes once for each worker."""
+"""A stream that every worker reads from its beginning: each sample is loaded once by each worker."""
 
 from __future__ import annotations
 

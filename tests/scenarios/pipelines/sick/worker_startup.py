@@ -1,4 +1,4 @@
-"""Short epochs, each of which starts its workers again, and a worker opens its index first."""
+"""Short epochs, each of which starts its workers again, and each worker first opens an index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 OPEN_MS: dict[Strength, float] = {"none": 300, "weak": 15, "clear": 150, "strong": 600}
-"""The healthy neighbour opens as slowly, once."""
+"""The healthy neighbour opens it as slowly, but only once."""
 WORK_MS = 20
 STEPS = 15
 EPOCHS: dict[Strength, int] = {"none": 6, "weak": 10, "clear": 6, "strong": 4}

@@ -1,4 +1,4 @@
-"""Two sicknesses: workers that are started for each short epoch, and are a little too few. The first costs more."""
+"""Two problems: workers are started again for each short epoch, and are slightly too few. The first costs more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.scenarios.pipelines.sick.worker_startup import EPOCHS, STEPS, WORK_MS
 
 OPEN_MS: dict[Strength, float] = {"none": 300, "weak": 60, "clear": 200, "strong": 600}
 LOAD_MS: dict[Strength, float] = {"none": 10, "weak": 22, "clear": 25, "strong": 30}
-"""Of the one worker there is."""
+"""Of the only worker, for one batch."""
 
 
 class Fetch:

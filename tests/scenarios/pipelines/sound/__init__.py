@@ -1,1 +1,1 @@
-"""Loops that are not hungry, whatever they look like."""
+"""Loops that do not wait for data, though they may look so."""

@@ -1,4 +1,4 @@
-"""Gradients of several batches are gathered before the one long step in which they are used."""
+"""Gradients of several batches are accumulated before the one long step in which they are applied."""
 
 from __future__ import annotations
 

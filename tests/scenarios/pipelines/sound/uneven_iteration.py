@@ -1,4 +1,4 @@
-"""A loop that draws two batches for some steps, leaves epochs half way, and asks for the next iterator itself."""
+"""A loop that requests two batches for some steps, breaks off epochs, and creates its iterators itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 from tests.scenarios.pipelines.samples import Samples
 
 EVERY: dict[Strength, int] = {"none": 1_000, "weak": 8, "clear": 4, "strong": 2}
-"""The how-manieth step draws a second batch."""
+"""Every so many steps, one requests a second batch."""
 WORK_MS = 25
 STEPS = 60
 EPOCHS = 3

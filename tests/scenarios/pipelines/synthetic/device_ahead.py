@@ -1,4 +1,4 @@
-"""The host waits for batches while the device works on kernels that were queued before: nothing is lost."""
+"""The host waits for batches while the device works on kernels that were queued before: no device time is lost."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
-from tests.scenarios.pipelines.telling import Told, tell
+from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 
 WAIT_US: dict[Strength, int] = {"none": 2_000, "weak": 40_000, "clear": 100_000, "strong": 180_000}
 
 
 def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
-    told = Told(
+    run = SyntheticRun(
         steps=100,
         step_us=200_000,
         data_wait_us=WAIT_US[strength],
@@ -22,7 +22,7 @@ def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
         h2d_exposed_us=100,
         util_fraction=0.98,
     )
-    return tell(told, run_id)
+    return synthetic_windows(run, run_id)
 
 
 PIPELINE = Pipeline(None, windows=windows)

@@ -1,4 +1,4 @@
-"""A run as an agent would tell it: every step alike, two workers, samples once a second."""
+"""The windows of a run that was not trained: all steps alike, two workers, samples once a second."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MEMORY_BYTES = 64 * GB
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Of each step and each second of the run. ``None``: not measured."""
+class SyntheticRun:
+    """What each step and each second of the run measures. ``None``: not measured."""
 
     steps: int
     step_us: int
@@ -31,22 +31,22 @@ class Told:
     worker_bytes_per_s: int = 0
     """Growth of each worker's own memory."""
     available_bytes: int = 32 * GB
-    """Of 64 GiB, at first; what workers grow by is taken of it."""
+    """At the start, of 64 GiB; the growth of the workers is subtracted."""
     memory_pressure_fraction: float = 0.0
     swap_bytes_per_s: int = 0
 
 
-def tell(told: Told, run_id: str) -> Iterator[dict[str, Any]]:
+def synthetic_windows(run: SyntheticRun, run_id: str) -> Iterator[dict[str, Any]]:
     """Its windows, the last of which ends the run."""
-    windows = told.steps // STEPS_A_WINDOW
+    windows = run.steps // STEPS_A_WINDOW
     for index in range(windows):
-        begin_us = index * STEPS_A_WINDOW * told.step_us
-        end_us = begin_us + STEPS_A_WINDOW * told.step_us
+        begin_us = index * STEPS_A_WINDOW * run.step_us
+        end_us = begin_us + STEPS_A_WINDOW * run.step_us
         parts = {"run_id": run_id, "start_us": begin_us, "end_us": end_us}
-        parts |= {"steps": [_steps(told, index, begin_us)], "batches": [_batches(told, index, begin_us)]}
-        parts |= _samples(told, begin_us, end_us)
+        parts |= {"steps": [_steps(run, index, begin_us)], "batches": [_batches(run, index, begin_us)]}
+        parts |= _samples(run, begin_us, end_us)
         if index == 0:
-            parts |= {"run": _run(run_id), "loaders": [_loader(told)]}
+            parts |= {"run": _run(run_id), "loaders": [_loader(run)]}
         if index == windows - 1:
             parts |= {"end": {"status": "finished"}}
         yield made_window(index, **parts)
@@ -57,20 +57,20 @@ def _run(run_id: str) -> dict[str, Any]:
     return RUN | {"name": run_id, "job": f"vision/{run_id}", "host": host, "not_measured": {}}
 
 
-def _loader(told: Told) -> dict[str, Any]:
-    settings = {"num_workers": WORKERS, "prefetch_factor": 2, "batch_size": 32, "pin_memory": told.is_pinned}
+def _loader(run: SyntheticRun) -> dict[str, Any]:
+    settings = {"num_workers": WORKERS, "prefetch_factor": 2, "batch_size": 32, "pin_memory": run.is_pinned}
     return {"loader": "train", "settings": settings, "batch_tensors": 2, "batch_bytes": 150_000_000}
 
 
-def _steps(told: Told, index: int, begin_us: int) -> dict[str, Any]:
+def _steps(run: SyntheticRun, index: int, begin_us: int) -> dict[str, Any]:
     columns = {
-        "step_us": told.step_us,
-        "data_wait_us": told.data_wait_us,
+        "step_us": run.step_us,
+        "data_wait_us": run.data_wait_us,
         "sampler_us": 20,
-        "queue_depth": 0 if told.data_wait_us > 5_000 else WORKERS * 2,
-        "gpu_idle_us": told.gpu_idle_us,
-        "h2d_us": told.h2d_us,
-        "h2d_exposed_us": told.h2d_exposed_us,
+        "queue_depth": 0 if run.data_wait_us > 5_000 else WORKERS * 2,
+        "gpu_idle_us": run.gpu_idle_us,
+        "h2d_us": run.h2d_us,
+        "h2d_exposed_us": run.h2d_exposed_us,
     }
     first = index * STEPS_A_WINDOW
     return {
@@ -83,18 +83,18 @@ def _steps(told: Told, index: int, begin_us: int) -> dict[str, Any]:
     }
 
 
-def _batches(told: Told, index: int, begin_us: int) -> dict[str, Any]:
-    """One that is waited for is given as soon as it is loaded; else it lies ready for a step."""
+def _batches(run: SyntheticRun, index: int, begin_us: int) -> dict[str, Any]:
+    """A batch that is waited for arrives as soon as it is loaded; any other is ready one step earlier."""
     numbers = range(index * STEPS_A_WINDOW, (index + 1) * STEPS_A_WINDOW)
-    given = [begin_us + step * told.step_us + told.data_wait_us for step in range(STEPS_A_WINDOW)]
-    early_us = 500 if told.data_wait_us > 5_000 else told.step_us
-    columns = {"load_us": told.load_us, "cpu_us": 1_000, "runqueue_us": 0, "blocked_us": told.load_us - 1_000}
+    given = [begin_us + step * run.step_us + run.data_wait_us for step in range(STEPS_A_WINDOW)]
+    early_us = 500 if run.data_wait_us > 5_000 else run.step_us
+    columns = {"load_us": run.load_us, "cpu_us": 1_000, "runqueue_us": 0, "blocked_us": run.load_us - 1_000}
     return {
         "loader": "train",
         "epoch_index": 0,
         "batch_index": list(numbers),
         "worker": [number % WORKERS for number in numbers],
-        "start_us": [max(0, at - early_us - told.load_us) for at in given],
+        "start_us": [max(0, at - early_us - run.load_us) for at in given],
         **{name: [value] * STEPS_A_WINDOW for name, value in columns.items()},
         "collate_us": [300] * STEPS_A_WINDOW,
         "asked_bytes": [10_000_000] * STEPS_A_WINDOW,
@@ -104,20 +104,20 @@ def _batches(told: Told, index: int, begin_us: int) -> dict[str, Any]:
     }
 
 
-def _samples(told: Told, begin_us: int, end_us: int) -> dict[str, Any]:
+def _samples(run: SyntheticRun, begin_us: int, end_us: int) -> dict[str, Any]:
     seconds = range(-(-begin_us // 1_000_000), -(-end_us // 1_000_000))
     at_us = [second * 1_000_000 for second in seconds]
-    grown = [told.worker_bytes_per_s * second for second in seconds]
+    grown = [run.worker_bytes_per_s * second for second in seconds]
     host = {
         "at_us": at_us,
         "busy_cores": [1.0 for _ in seconds],
-        "memory_available_bytes": [told.available_bytes - WORKERS * each for each in grown],
-        "memory_pressure_us": [round(at * told.memory_pressure_fraction) for at in at_us],
-        "swap_used_bytes": [told.swap_bytes_per_s * second for second in seconds],
+        "memory_available_bytes": [run.available_bytes - WORKERS * each for each in grown],
+        "memory_pressure_us": [round(at * run.memory_pressure_fraction) for at in at_us],
+        "swap_used_bytes": [run.swap_bytes_per_s * second for second in seconds],
     }
     rss = [GB + each for each in grown]
     workers = [{"loader": "train", "worker": worker, "at_us": at_us, "rss_bytes": rss} for worker in range(WORKERS)]
-    gpus = [] if told.util_fraction is None else [_gpu(at_us, told.util_fraction)]
+    gpus = [] if run.util_fraction is None else [_gpu(at_us, run.util_fraction)]
     return {"host": host, "worker_samples": workers, "gpus": gpus} if at_us else {}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
-from tests.scenarios.pipelines.telling import Told, tell
+from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 
 EXPOSED_US: dict[Strength, int] = {"none": 0, "weak": 16_000, "clear": 50_000, "strong": 120_000}
 """Of a step; the healthy neighbour copies as long, from pinned memory, beside the kernels."""
@@ -15,8 +15,8 @@ WORK_US = 200_000
 
 def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
     exposed_us = EXPOSED_US[strength]
-    return tell(
-        Told(
+    return synthetic_windows(
+        SyntheticRun(
             steps=100,
             step_us=WORK_US + exposed_us,
             data_wait_us=1_200,

@@ -1,4 +1,4 @@
-"""The device idles for want of kernels: the program around it logs and launches, and its input lies ready."""
+"""The device has no kernels to run: the program logs and launches them late, while its input is ready."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
-from tests.scenarios.pipelines.telling import Told, tell
+from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 
 UTIL: dict[Strength, float] = {"none": 0.98, "weak": 0.85, "clear": 0.6, "strong": 0.3}
 
 
 def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
-    told = Told(
+    run = SyntheticRun(
         steps=100,
         step_us=200_000,
         data_wait_us=1_500,
@@ -22,7 +22,7 @@ def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
         h2d_exposed_us=100,
         util_fraction=UTIL[strength],
     )
-    return tell(told, run_id)
+    return synthetic_windows(run, run_id)
 
 
 PIPELINE = Pipeline(None, windows=windows)

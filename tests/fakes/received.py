@@ -1,4 +1,4 @@
-"""What a service was told of one loader, put together from all windows: each step and each batch once."""
+"""What a service received of one loader, merged from all windows: each step and each batch once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Place = tuple[int, int]
 """Epoch and batch index."""
 
 LOAD_COLUMNS = ("start_us", "load_us", "cpu_us", "collate_us")
-"""Measured of every batch that was loaded where we could see it."""
+"""Measured of every batch that was loaded in a recorded process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Received:
     """``steps`` by their number, ``batches`` by their place: a mapping of those columns that were measured."""
 
     loader: str
@@ -56,12 +56,12 @@ class Told:
         return reasons
 
 
-def told(service: Service, loader: str, run_id: str | None = None) -> Told:
-    """Fails where a step, a batch or a number comes twice. ``run_id``: of that run alone."""
+def received(service: Service, loader: str, run_id: str | None = None) -> Received:
+    """Fails where a step, a batch or a number comes twice. ``run_id``: of that run only."""
     windows = [window for window in service.windows if run_id in (None, window["run_id"])]
     of_loader = [part for window in windows for part in window.get("loaders", []) if part["loader"] == loader]
     assert of_loader, f"{loader} is not among {names(service, run_id)}"
-    return Told(
+    return Received(
         loader=loader,
         steps=_steps(_parts(windows, "steps", loader)),
         batches=_batches(_parts(windows, "batches", loader)),
@@ -72,13 +72,13 @@ def told(service: Service, loader: str, run_id: str | None = None) -> Told:
 
 
 def names(service: Service, run_id: str | None = None) -> list[str]:
-    """Of the loaders, in the order in which they were told of."""
+    """Names of loaders, in the order in which they arrived."""
     windows = [window for window in service.windows if run_id in (None, window["run_id"])]
     return list(dict.fromkeys(part["loader"] for window in windows for part in window.get("loaders", [])))
 
 
 def agent_errors(service: Service) -> int:
-    """And everything else that was lost: all losses of all incarnations."""
+    """All losses of all incarnations, dropped records included."""
     newest = {(window["run_id"], window["rank"], window["incarnation"]): window["losses"] for window in service.windows}
     return sum(sum(losses.values()) for losses in newest.values())
 

@@ -1,6 +1,6 @@
-"""Training jobs that are there at once: each is forked from a process that has imported torch already.
+"""Training jobs that start at once: each is forked from a process that has imported torch already.
 
-To import torch takes seconds of CPU time, most of what a test with a real job would cost. A job is a process like any
+Importing torch takes seconds of CPU time, most of what a test with a real job would cost. A job is a process like any
 other: it has its own arguments, environment, files and exit code, and a parent that collects it as soon as it ends.
 """
 
@@ -80,12 +80,12 @@ def start(module: str, arguments: Sequence[str], environment: Mapping[str, str])
 
 
 def _control() -> socket.socket:
-    """To the nursery, which ends when this process does, and with it the other end."""
-    return _open_nursery()[0]
+    """The socket to the fork server, which ends when this process does and the socket closes."""
+    return _open_forkserver()[0]
 
 
 @cache
-def _open_nursery() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _open_forkserver() -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-u", "-m", __name__, str(theirs.fileno())]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -97,7 +97,7 @@ def _open_nursery() -> tuple[socket.socket, subprocess.Popen[bytes]]:
 
 
 def serve(control: socket.socket) -> tuple[str, list[str]] | None:
-    """Returns in each job, with its module and arguments; in the nursery when there are no more jobs: ``None``."""
+    """Returns in each job, with its module and arguments; in the fork server when there are no more jobs: ``None``."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         request, files, _, _ = socket.recv_fds(control, REQUEST_BYTES, 3)
@@ -111,7 +111,7 @@ def serve(control: socket.socket) -> tuple[str, list[str]] | None:
 
 
 def _begin(request: bytes, status: int, output: int, errors: int) -> tuple[str, list[str]]:
-    """Returns in the job; its parent waits for it, tells how it ended, and ends."""
+    """Returns in the job; its parent waits for it, reports how it ended, and ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     job = os.fork()
     if job != 0:
@@ -132,7 +132,7 @@ def _begin(request: bytes, status: int, output: int, errors: int) -> tuple[str, 
 
 def main() -> None:
     import_module("torch.utils.data")  # what all jobs share
-    # The interpreter of a job that ends with an error goes through all objects, and shared memory is copied by that.
+    # The interpreter of a job that ends with an error visits all objects, which copies memory shared since the fork.
     gc.freeze()
     job = serve(socket.socket(fileno=int(sys.argv[1])))
     if job is not None:
@@ -143,7 +143,7 @@ def main() -> None:
 
 
 def _end() -> None:
-    """As the interpreter ends, but for the second it takes to tear torch's modules down."""
+    """As the interpreter ends, without the second that destroying torch's modules takes."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

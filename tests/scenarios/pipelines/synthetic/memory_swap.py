@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
-from tests.scenarios.pipelines.telling import GB, Told, tell
+from tests.scenarios.pipelines.synthetic_windows import GB, SyntheticRun, synthetic_windows
 
 WAIT_US: dict[Strength, int] = {"none": 1_200, "weak": 50_000, "clear": 200_000, "strong": 600_000}
 """Of a step beyond the work, in which tasks waited for memory."""
@@ -17,7 +17,7 @@ def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
     is_short = strength != "none"
     wait_us = WAIT_US[strength]
     step_us = WORK_US + wait_us
-    told = Told(
+    run = SyntheticRun(
         steps=200,
         step_us=step_us,
         data_wait_us=wait_us,
@@ -26,7 +26,7 @@ def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
         memory_pressure_fraction=wait_us / step_us if is_short else 0.0,
         swap_bytes_per_s=20_000_000 if is_short else 0,
     )
-    return tell(told, run_id)
+    return synthetic_windows(run, run_id)
 
 
 PIPELINE = Pipeline("memory_pressure", windows=windows)
