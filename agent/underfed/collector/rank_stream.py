@@ -12,14 +12,13 @@ from underfed.collector.reading.rank_content import Content, RankContent
 from underfed.collector.reading.rank_rings import RankRings
 from underfed.collector.reading.resume import Resume, WorkerResume, from_json
 from underfed.collector.reading.workers import Workers
-from underfed.collector.sampling.host_and_gpus import HostPart
 from underfed.collector.sampling.process_usage import ProcessSampler
 from underfed.collector.sampling.samples import Columns, Row
 from underfed.collector.sampling.storage import RankStorage
 from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
 from underfed.collector.unsent_facts import UnsentFacts
-from underfed.collector.wire import GpuSamples, Losses, Window, as_json, encode_window
+from underfed.collector.wire import GpuSamples, HostPart, Losses, Window, as_json, encode_window
 from underfed.exchange import run_files
 from underfed.exchange.facts import End, LoaderFacts, Origin, read_facts
 from underfed.exchange.guard import count_failures

@@ -125,9 +125,8 @@ class Ranks:
             self._log_failure(self._run_directory)
             host, gpus = None, []
         for stream in running:
-            is_first = stream is running[0]
-            shared = (host, gpus) if is_first else (None, [])
-            self._try(stream, partial(stream.sample, *shared))
+            self._try(stream, partial(stream.sample, host, gpus))
+            host, gpus = None, []  # the first rank sends them for all
         if running and self._pace.is_due():
             next_stream = min(running, key=lambda stream: stream.costly_at_us)
             with self._pace.measuring():

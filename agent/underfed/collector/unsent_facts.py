@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from underfed.collector.sampling.host_and_gpus import HostPart
-from underfed.collector.wire import RunPart
+from underfed.collector.wire import HostPart, RunPart
 from underfed.exchange import run_files
 from underfed.exchange.facts import LoaderFacts, RunFacts, read_facts
 from underfed.host.files import Changes
@@ -56,7 +55,7 @@ class UnsentFacts:
 
     def take(self, host: HostPart, complete: Complete) -> tuple[RunPart | None, list[LoaderFacts]]:
         """What is new or changed since the last call. The paths that a data set names stay on this host."""
-        run = RunPart(self._run, host.facts, host.devices, dict(host.not_measured)) if self._run is not None else None
+        run = RunPart(self._run, host) if self._run is not None else None
         unsent = run if run != self._sent_run and not self._is_run_sent else None
         self._sent_run = run
         complete_loaders = {

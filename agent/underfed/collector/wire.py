@@ -151,13 +151,18 @@ class Losses:
 
 
 @dataclass(frozen=True, slots=True)
-class RunPart:
-    """The facts from the training process, with those that the collector found about its host."""
+class HostPart:
+    """What the collector found about the host that a rank runs on."""
 
-    facts: RunFacts
-    host: HostFacts
+    facts: HostFacts
     devices: list[Device]
-    not_measured: dict[str, str]
+    not_measured: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    facts: RunFacts
+    host: HostPart
 
 
 SampleColumns = Mapping[str, list[Any]]
@@ -225,12 +230,11 @@ def as_json(part: Any) -> Any:
     """A dataclass as the object it is on the wire: without what was not measured, a run's facts beside its host, and
     the columns of samples beside what they were taken of."""
     if isinstance(part, RunPart):
-        facts = as_json(part.facts)
         return {
-            **facts,
-            "host": as_json(part.host),
-            "devices": as_json(part.devices),
-            "not_measured": {**part.facts.not_measured, **part.not_measured},
+            **as_json(part.facts),
+            "host": as_json(part.host.facts),
+            "devices": as_json(part.host.devices),
+            "not_measured": {**part.facts.not_measured, **part.host.not_measured},
         }
     if is_dataclass(part) and not isinstance(part, type):
         # All here have slots; asking ``fields()`` takes twice the time of everything else.

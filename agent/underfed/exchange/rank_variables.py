@@ -57,12 +57,6 @@ class Placement:
     node_rank: int | None = None
     restart_count: int | None = None
 
-    @property
-    def fits_together(self) -> bool:
-        local_world_size = self.world_size if self.local_world_size is None else self.local_world_size
-        local_rank = 0 if self.local_rank is None else self.local_rank
-        return self.rank < self.world_size and local_rank < local_world_size <= self.world_size
-
 
 TORCHRUN = Convention(
     "torchrun",
@@ -207,7 +201,9 @@ def _placement(convention: Convention, environ: Mapping[str, str]) -> Placement 
     )
     if convention is SLURM and number(environ, "SLURM_STEP_NUM_NODES", "SLURM_NNODES") == 1:
         placement = replace(placement, local_world_size=world_size)
-    return placement if placement.fits_together else None
+    local_world_size = world_size if placement.local_world_size is None else placement.local_world_size
+    fits_together = rank < world_size and (placement.local_rank or 0) < local_world_size <= world_size
+    return placement if fits_together else None
 
 
 def _is_same(one: Placement, other: Placement | None) -> bool:

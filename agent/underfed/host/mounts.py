@@ -96,7 +96,9 @@ def _below(mount: Mount, mounts: Sequence[Mount], depth: int) -> tuple[str | Non
         return None, "memory"
     if kind in OVERLAY:
         return _below_path(_option(mount, "upperdir"), mounts, depth) or (None, "overlay")
-    number = mount.number if not mount.number.startswith("0:") else _number_of_source(mount.source)
+    number: str | None = mount.number
+    if mount.number.startswith("0:"):  # btrfs and others that span disks: their source is the first device
+        number = disks.number_of(mount.source.partition(":")[0]) if mount.source.startswith("/dev/") else None
     found = [_disk(disk, mounts, depth) for disk in (disks.disks_below(number) if number else [])]
     names = dict.fromkeys(name for name, _kind in found)
     return "+".join(list(names)[:LISTED_DISKS]) or None, disks.slowest(each for _name, each in found)
@@ -123,11 +125,6 @@ def _below_path(path: str | None, mounts: Sequence[Mount], depth: int) -> tuple[
         return None
     mount = holding(path, mounts)
     return _below(mount, mounts, depth - 1) if mount is not None else None
-
-
-def _number_of_source(source: str) -> str | None:
-    """btrfs and others that span disks have a number of their own, and a first device as their source."""
-    return disks.number_of(source.partition(":")[0]) if source.startswith("/dev/") else None
 
 
 def _option(mount: Mount, name: str) -> str | None:

@@ -28,6 +28,7 @@ from underfed.collector.wire import (
     Device,
     GpuSamples,
     HostFacts,
+    HostPart,
     RunPart,
     SampleColumns,
     Steps,
@@ -216,7 +217,7 @@ def test_devices_and_their_samples_are_written_as_by_hand() -> None:
         started_at="2026-11-21T05:56:13.757498Z",
         start_us=0,
         end_us=1,
-        run=RunPart(run, HostFacts(cpu_count=2), [device], {}),
+        run=RunPart(run, HostPart(HostFacts(cpu_count=2), [device], {})),
         gpus=[GpuSamples(0, columns)],
     )
     made = decode_window(encode_window(window))

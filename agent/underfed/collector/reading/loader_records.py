@@ -129,8 +129,12 @@ class LoaderRecords:
         self._end_batch(ring, each)
 
     def _later(self, each: Record) -> None:
-        columns = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
-        self.steps.later(each[1], {name: _later(name, each[place]) for place, name in enumerate(columns, start=2)})
+        """Columns are in the unit that their names end in."""
+        columns: dict[str, int | None] = {}
+        names = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
+        for name, value in zip(names, each[2:], strict=False):
+            columns[name] = _known(min(LONGEST_US, _us(value)) if name.endswith("_us") else value)
+        self.steps.later(each[1], columns)
 
     def _shape(self, _: RingName, __: int, each: Record) -> None:
         self.shape = each[1], each[2]
@@ -202,10 +206,3 @@ def _us(duration_ns: int) -> int:
 
 def _known(value: int) -> int | None:
     return None if value == NOT_MEASURED else value
-
-
-def _later(name: str, value: int) -> int | None:
-    """In the unit that the column's name ends in."""
-    if value < 0:
-        return None
-    return min(LONGEST_US, _us(value)) if name.endswith("_us") else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -47,11 +47,14 @@ class RankContent:
         self._overhead = Overhead()
         self._starts: deque[tuple[int, int]] = deque(maxlen=REMEMBERED_STARTS)
 
-    def feed(self, drained: Iterable[Drained]) -> None:
-        everything = list(drained)
-        for each in everything:
-            self._remember_starts(each)
-        for each in everything:
+    def feed(self, drained: Sequence[Drained]) -> None:
+        self._starts.extend(
+            (each.ring.loader, to_us(record[3], self._origin_ns))
+            for each in drained
+            for record in each.records
+            if each.ring.worker is None and record[0] & ring_format.KIND_MASK == ring_format.EPOCH
+        )
+        for each in drained:
             self._loader(each.ring.loader).feed(each.ring, each.records, each.lost)
 
     def finish(self) -> None:
@@ -117,13 +120,6 @@ class RankContent:
             resume = self._resumed.get(index)
             self._records[index] = LoaderRecords(self._name(index), self._origin_ns, is_pause, self._overhead, resume)
         return self._records[index]
-
-    def _remember_starts(self, drained: Drained) -> None:
-        if drained.ring.worker is not None:
-            return
-        for each in drained.records:
-            if each[0] & ring_format.KIND_MASK == ring_format.EPOCH:
-                self._starts.append((drained.ring.loader, to_us(each[3], self._origin_ns)))
 
     def _is_pause(self, loader: int, left_us: int, ended_us: int) -> bool:
         """Whether another loader began an epoch in between, as for validation: that is not the step's own work."""

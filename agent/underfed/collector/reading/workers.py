@@ -10,7 +10,7 @@ from typing import Literal
 from underfed.collector.reading.rank_rings import Drained
 from underfed.collector.reading.resume import WorkerResume
 from underfed.collector.sampling.process_usage import usage_of
-from underfed.collector.sampling.samples import Columns, Row
+from underfed.collector.sampling.samples import Columns
 from underfed.collector.wire import Worker, WorkerSamples
 from underfed.exchange import ring_format
 from underfed.exchange.facts import End
@@ -103,8 +103,11 @@ class Workers:
                     life.end(life.gone_us, "died")
                 life.gone_us = at_us
         for ring in self._newest():
+            usage, life = self.living[ring], self._lives[ring]
+            row = {"rss_bytes": usage.rss_bytes, "pss_bytes": life.pss_bytes, "threads": usage.threads}
             columns = self._samples.setdefault((ring.loader, ring.worker or 0), Columns())
-            columns.add(at_us, self._row(ring))
+            columns.add(at_us, {**row, "cpu_us": usage.cpu_us})
+            life.pss_bytes = None
 
     def sample_costly(self, at_us: int) -> bool:
         """Read one worker's PSS, if that is due, for its next sample."""
@@ -129,7 +132,19 @@ class Workers:
         unsent = [(ring, life) for ring, life in self._lives.items() if life.is_unsent]
         for _ring, life in unsent:
             life.is_unsent = False
-        return [self._wire(ring, life) for ring, life in unsent]
+        return [
+            Worker(
+                loader=self._name(ring.loader),
+                epoch_index=life.epoch_index,
+                iterator_index=ring.iterator or 0,
+                worker=ring.worker or 0,
+                pid=life.pid,
+                start_us=life.start_us,
+                end_us=life.end_us,
+                ended=life.ended,
+            )
+            for ring, life in unsent
+        ]
 
     def take_samples(self) -> list[WorkerSamples]:
         samples, self._samples = self._samples, {}
@@ -187,28 +202,6 @@ class Workers:
         for ring in self.living:
             newest[ring.loader] = max(ring.iterator or 0, newest.get(ring.loader, 0))
         return [ring for ring in self.living if ring.iterator == newest[ring.loader]]
-
-    def _row(self, ring: RingName) -> Row:
-        usage, life = self.living[ring], self._lives[ring]
-        pss_bytes, life.pss_bytes = life.pss_bytes, None
-        return {
-            "rss_bytes": usage.rss_bytes,
-            "pss_bytes": pss_bytes,
-            "threads": usage.threads,
-            "cpu_us": usage.cpu_us,
-        }
-
-    def _wire(self, ring: RingName, life: Life) -> Worker:
-        return Worker(
-            loader=self._name(ring.loader),
-            epoch_index=life.epoch_index,
-            iterator_index=ring.iterator or 0,
-            worker=ring.worker or 0,
-            pid=life.pid,
-            start_us=life.start_us,
-            end_us=life.end_us,
-            ended=life.ended,
-        )
 
 
 def _usage_of(life: Life) -> ProcessUsage | None:

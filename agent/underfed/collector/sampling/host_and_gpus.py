@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from underfed.collector.sampling.gpu import GpuSampler
 from underfed.collector.sampling.host_sampler import HostSampler, host_facts
 from underfed.collector.sampling.samples import Row
 from underfed.collector.sampling.traffic import Traffic
-from underfed.collector.wire import Device, HostFacts
+from underfed.collector.wire import HostPart
 from underfed.exchange.facts import Origin
 
 OpenGpus = Callable[[str | None, str | None], GpuSampler]
 Gpus = list[tuple[int, Row]]
-
-
-@dataclass(frozen=True, slots=True)
-class HostPart:
-    """What is known of the host a rank runs on."""
-
-    facts: HostFacts
-    devices: list[Device]
-    not_measured: Mapping[str, str]
 
 
 class HostAndGpus:
@@ -52,13 +43,10 @@ class HostAndGpus:
         pid = running[0].pid
         if self._host is None or self._host[0] != pid:
             self._host = pid, HostSampler(pid)
-        return self._host[1].sample(), self._sample_gpus(running)
-
-    def _sample_gpus(self, running: list[Origin]) -> Gpus:
         pids = [origin.pid for origin in running]
         samplers = {id(sampler): sampler for sampler in map(self._gpu_sampler, running)}
         rows = {index: row for sampler in samplers.values() for index, row in sampler.sample(pids)}
-        return sorted(rows.items())
+        return self._host[1].sample(), sorted(rows.items())
 
     def _gpu_sampler(self, origin: Origin) -> GpuSampler:
         key = origin.visible_devices, origin.device_order

@@ -16,20 +16,17 @@ class Columns:
     """Rows since the last ``take()``, equally long columns from it. A quantity that no row has is no column."""
 
     def __init__(self) -> None:
-        self._at_us: list[int] = []
-        self._rows: list[Row] = []
+        self._rows: list[tuple[int, Row]] = []
 
     def add(self, at_us: int, row: Row) -> None:
-        self._at_us.append(at_us)
-        self._rows.append(row)
+        self._rows.append((at_us, row))
 
     def take(self) -> dict[str, list[int | float | bool | None]] | None:
-        rows, at_us = self._rows, self._at_us
-        self._rows, self._at_us = [], []
-        names = dict.fromkeys(name for row in rows for name, value in row.items() if value is not None)
+        rows, self._rows = self._rows, []
+        names = dict.fromkeys(name for _, row in rows for name, value in row.items() if value is not None)
         if not names:
             return None
-        return {"at_us": list(at_us), **{name: [row.get(name) for row in rows] for name in names}}
+        return {"at_us": [at_us for at_us, _ in rows], **{name: [row.get(name) for _, row in rows] for name in names}}
 
 
 class Pace:

@@ -82,7 +82,13 @@ class SpawnedEntry:
     loop: Loop | None
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
-        run_worker(self.loop or _torch_loop(), self.plan, arguments, named)
+        loop = self.loop
+        if loop is None:
+            from torch.utils.data._utils.worker import _worker_loop
+
+            # Where the main module watches loaders itself, torch's loop is already ours.
+            loop = _worker_loop.original if isinstance(_worker_loop, WorkerEntry) else _worker_loop
+        run_worker(loop, self.plan, arguments, named)
 
 
 def run_worker(loop: Loop, plan: WorkerPlan | None, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
@@ -159,11 +165,6 @@ def is_no_batch(item: Any) -> bool:
     return type(item).__name__ in NO_BATCHES
 
 
-def may_repeat(bound: Mapping[str, Any]) -> bool:
-    """Whether another worker could load the same batches: each has a copy of an iterable data set (kind 1)."""
-    return bound.get("dataset_kind") == 1 and bound.get("num_workers", 0) > 1
-
-
 def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> RingWriter:
     """Give this process's own queue objects timed ``get`` and ``put``, and time the collate function."""
     ring = RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY)
@@ -171,7 +172,8 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
     collate = _await_fetcher(bound)
     timer = BatchTimer(ring, collate)
     first_batches = None
-    if may_repeat(bound):
+    # Each worker has a copy of an iterable data set (kind 1), so another one could load the same batches.
+    if bound.get("dataset_kind") == 1 and bound.get("num_workers", 0) > 1:
         from underfed.trainer.loading.first_batches import FirstBatches
 
         first_batches = FirstBatches(ring, bound["worker_id"])
@@ -232,11 +234,3 @@ def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
     dataset = holder[0] if holder else bound.get("dataset")
     awaited.timer, awaited.collate, awaited.dataset_type = timer, bound["collate_fn"], type(dataset)
     return timer
-
-
-def _torch_loop() -> Loop:
-    """In a spawned worker that watches loaders itself (its main module does so), torch's loop is already ours."""
-    from torch.utils.data._utils import worker
-
-    loop: Loop = worker._worker_loop
-    return loop.original if isinstance(loop, WorkerEntry) else loop

@@ -70,8 +70,7 @@ def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> Loade
 
 def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
     """Facts of an iterable that is no DataLoader: its type stands for the data set's."""
-    kind = type(iterable).__name__
-    return LoaderFacts(name, {}, watched_at, dataset_type=kind, not_measured=dict(not_measured))
+    return LoaderFacts(name, {}, watched_at, dataset_type=type(iterable).__name__, not_measured=dict(not_measured))
 
 
 def data_paths(dataset: Any) -> list[str]:
@@ -103,6 +102,7 @@ def _first_path(value: Any) -> str | None:
 
 
 def _settings(loader: Any) -> dict[str, Value]:
+    sharing = sys.modules.get("torch.multiprocessing")
     return {
         "num_workers": loader.num_workers,
         "prefetch_factor": loader.prefetch_factor,
@@ -113,7 +113,7 @@ def _settings(loader: Any) -> dict[str, Value]:
         "drop_last": bool(loader.drop_last),
         "timeout_s": float(loader.timeout),
         "multiprocessing_context": _start_method(loader),
-        **_sharing_strategy(),
+        **({"sharing_strategy": sharing.get_sharing_strategy()} if sharing is not None else {}),
     }
 
 
@@ -132,12 +132,6 @@ def _start_method(loader: Any) -> str | None:
     context = loader.multiprocessing_context
     chosen = context.get_start_method() if context is not None else multiprocessing.get_start_method(allow_none=True)
     return chosen or multiprocessing.get_all_start_methods()[0]
-
-
-def _sharing_strategy() -> dict[str, Value]:
-    """How workers hand over tensors, which is the same for all loaders."""
-    module = sys.modules.get("torch.multiprocessing")
-    return {"sharing_strategy": module.get_sharing_strategy()} if module is not None else {}
 
 
 def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | None]:
@@ -188,8 +182,7 @@ def _transforms(dataset: Any) -> list[str] | None:
         attributes = attributes_of(dataset)
         found = [attributes[name] for name in ("transform", "transforms") if attributes.get(name) is not None]
         if found:
-            names = [name for transform in found[:1] for name in _listed(transform)]
-            return names[:LISTED_TRANSFORMS]
+            return list(_listed(found[0]))[:LISTED_TRANSFORMS]
         dataset = attributes.get("dataset")
     return None
 

@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from multiprocessing import current_process
 from typing import Any
 
 from underfed.exchange import launch
@@ -166,7 +167,7 @@ def why_not_so_many(loader: Any, workers: int) -> str | None:
 
     if not workers:
         return "its timeout needs workers" if loader.timeout else None
-    if not loader.num_workers and _is_daemon():
+    if not loader.num_workers and current_process().daemon:
         return "this process may not start others"
     # One worker loads the same as none.
     if workers > max(loader.num_workers, 1) and isinstance(loader.dataset, IterableDataset):
@@ -185,8 +186,3 @@ def has_accelerator() -> bool:
 def _was(before: Mapping[str, Value], name: str, value: Value) -> str:
     was = before.get(name)
     return f"{format_value(was)} → " if name in before and was != value else ""
-
-
-def _is_daemon() -> bool:
-    process = sys.modules.get("multiprocessing.process")
-    return bool(process.current_process().daemon) if process is not None else False
