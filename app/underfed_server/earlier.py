@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.loader_settings import normalised
-from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
-from underfed_server.advice.proof.ledger import Pairing, compare
+from underfed_server.advice.proof.ledger import Pairing, also_changed, carried_advice, compare, may_carry
 from underfed_server.advice.proof.pace import paces_of
 from underfed_server.advice.proof.traits import Traits, traits_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS

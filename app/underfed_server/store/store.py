@@ -21,7 +21,7 @@ from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
 from underfed_server.store.databases.schema import upgrade
-from underfed_server.store.databases.soundness import require_size, require_sound
+from underfed_server.store.databases.sqlite import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
@@ -223,7 +223,7 @@ class Store:
 
     # --- what was recorded ------------------------------------------------------------------------
 
-    main_loader = _reads(summaries.read_main_loader)
+    main_loader = _reads(summaries.main_loader)
     worker_loader = _reads(newest_loader)
     retention_policy = _reads(read_retention)
 

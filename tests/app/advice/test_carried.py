@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.made_diagnosis import made_advice
 from tests.app.made_facts import made_place, made_run
-from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
+from underfed_server.advice.proof.ledger import also_changed, carried_advice, may_carry
 from underfed_server.advice.proof.traits import Traits, traits_of
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Setting, StorageKind

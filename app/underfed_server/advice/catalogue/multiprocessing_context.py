@@ -6,7 +6,7 @@ import numpy as np
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.diff import diff_of
+from underfed_server.advice.loader_settings import diff_of
 from underfed_server.advice.offer import Offer
 from underfed_server.model import Evidence
 

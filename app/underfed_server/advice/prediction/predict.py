@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.margin import Margin, read_margin
+from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
-from underfed_server.advice.prediction.slowdown import WORST_FULL
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
 from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from underfed_server.advice.prediction.handover import read_handover
+from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_curve, curve_through
 from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
-from underfed_server.advice.prediction.slowdown import LIKELY_FULL, assumed_curve, curve_through
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
 from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, chosen, epoch_starts
 from underfed_server.measurements import Column, StepRows

@@ -33,8 +33,7 @@ from underfed_server.store.runs.cursor import Cursor, read_cursor, write_cursor
 from underfed_server.store.runs.lines import Lines, line_columns
 from underfed_server.store.runs.searching import NAME, conditions
 from underfed_server.store.runs.status import status_column
-from underfed_server.store.runs.summaries import run_row, summaries
-from underfed_server.store.runs.tags import index_tags
+from underfed_server.store.runs.summaries import index_tags, run_row, summaries
 
 _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": bytewise(NAME),
