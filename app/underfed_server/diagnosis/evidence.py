@@ -31,6 +31,12 @@ def work(rank: RankFacts) -> Evidence:
     return Evidence(what="Step without its data wait", value=rank.step_us - rank.data_wait_us, unit="us")
 
 
+def epoch_start(rank: RankFacts) -> Evidence:
+    begun = [one.startup_us for one in rank.epochs if one.startup_us is not None]
+    median = float(np.median(begun)) if begun else None
+    return Evidence(what="From the start of an epoch to its first batch", value=median, unit="us")
+
+
 def empty_queue(rank: RankFacts) -> Evidence:
     empty = measures.empty_queue_fraction(rank)
     return Evidence(what="Requests that found no batch ready", value=empty, unit="fraction", series="queue_depth")

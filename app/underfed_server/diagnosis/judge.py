@@ -10,11 +10,10 @@ from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import Bound, Confidence, Diagnosis, RankDiagnosis, Verdict
 from underfed_server.names import CauseName
-
-US_PER_HOUR = 3.6e9
 
 HIGH_CONFIDENCE_STEPS = 200
 MEDIUM_CONFIDENCE_STEPS = 50

@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from underfed_server.diagnosis.measures import mean
 from underfed_server.facts.record import LoaderFacts, RankFacts, epoch_starts
 from underfed_server.measurements import Column
 
@@ -165,8 +166,7 @@ def _ready_us(rank: RankFacts) -> tuple[Column, Column]:
 
 def _saturated_pin(rank: RankFacts) -> float:
     """Share of the time that the pin thread copies, where it has no reserve; 0 where it has."""
-    pin = rank.batches.pin_us[np.isfinite(rank.batches.pin_us)]
-    busy = float(np.mean(pin)) / rank.step_us if len(pin) else 0.0
+    busy = (mean(rank.batches.pin_us) or 0.0) / rank.step_us
     return min(1.0, busy) if busy >= BUSY_PIN_FRACTION else 0.0
 
 
@@ -207,10 +207,7 @@ def of_its_epoch(rank: RankFacts, name: Literal["iterator_us", "sampler_us"]) ->
 def _typical_wait_us(rank: RankFacts) -> float:
     """Of a step within an epoch; where each epoch is a single step, of a load."""
     within = rank.steps.data_wait_us[~epoch_starts(rank.steps)]
-    if len(within):
-        return float(np.mean(within))
-    loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
-    return float(np.mean(loads)) if len(loads) else 0.0
+    return float(np.mean(within)) if len(within) else mean(rank.batches.load_us) or 0.0
 
 
 def lasting_share(rank: RankFacts, loader: LoaderFacts | None) -> float:

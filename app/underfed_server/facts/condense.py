@@ -17,16 +17,14 @@ from underfed_server.facts.record import (
     RankFacts,
     RunFacts,
     WorkerFacts,
-    chosen,
 )
-from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows, newest
+from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, Rows, StepRows, WorkerRows, newest
 from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Run, Setting
 from underfed_server.store.reading.samplers import Samplers
 from underfed_server.store.reading.worker_lives import WorkerRecord
 from underfed_server.store.store import StepTotals, Store
 
 Samples = TypeVar("Samples", ProcessRows, HostRows)
-Rows = TypeVar("Rows", BatchRows, HostRows)
 
 MOST_WORDS, LONGEST_WORD = 200, 2000
 """Length at which the agent cuts a command."""
@@ -220,13 +218,13 @@ def _with_edges(rows: StepRows, keep: Mask, outside_us: Column) -> StepRows:
         data_wait_us=rows.data_wait_us + outside_us,
         gpu_idle_us=rows.gpu_idle_us + outside_us,
     )
-    return chosen(edged, keep)
+    return edged.chosen(keep)
 
 
 def _within(rows: Rows, at_us: Column, span: Span | None) -> Rows:
     """Rows whose instant lies within the span of the judged steps."""
     inside = span.holds(at_us) if span else np.zeros(len(at_us), dtype=bool)
-    return type(rows)(**{each.name: getattr(rows, each.name)[inside] for each in fields(rows)})
+    return rows.chosen(inside)
 
 
 def _host_rows(hosts: Hosts, rank: int, span: Span | None) -> HostRows | None:

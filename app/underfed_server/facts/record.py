@@ -6,7 +6,7 @@ Arrays hold microseconds as ``float64`` with NaN for "not measured". A field tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,6 @@ Places = NDArray[np.int64]
 def epoch_starts(steps: StepRows) -> Mask:
     """Which steps are the first of an epoch."""
     return np.equal(steps.batch_index, 0)
-
-
-def chosen(steps: StepRows, which: Places | Mask) -> StepRows:
-    return StepRows(**{each.name: getattr(steps, each.name)[which] for each in fields(steps)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +214,11 @@ class RunFacts:
         if not judged:
             raise ValueError("no judged step")
         return sorted(judged, key=lambda rank: rank.stall_fraction)[(len(judged) - 1) // 2]
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Of the judged loader, with what was set from outside."""
+        return {**self.overrides, **self.loader.settings} if self.loader else {}
 
     @property
     def judged_steps(self) -> int:

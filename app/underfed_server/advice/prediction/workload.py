@@ -10,7 +10,7 @@ from underfed_server.advice.prediction.handover import read_handover
 from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_curve, curve_through
 from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
-from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, chosen, epoch_starts
+from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, epoch_starts
 from underfed_server.measurements import Column, StepRows
 
 THREAD_POOL_CORES = 1.3
@@ -97,7 +97,7 @@ def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Work
 def steady(steps: StepRows) -> StepRows:
     """Without the first of each epoch, in which workers are started."""
     keep = ~epoch_starts(steps)
-    return chosen(steps, keep) if keep.any() else steps
+    return steps.chosen(keep) if keep.any() else steps
 
 
 def recorded_setting(loader: LoaderFacts) -> SimulatedSetting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, and_, func, select
@@ -47,8 +47,7 @@ class WorkerRecord:
     @property
     def newest_samples(self) -> WorkerRows:
         """Samples of the process that lives, or lived last."""
-        inside = self.samples.at_us >= self._newest_began_us()
-        return WorkerRows(**{each.name: getattr(self.samples, each.name)[inside] for each in fields(WorkerRows)})
+        return self.samples.chosen(self.samples.at_us >= self._newest_began_us())
 
     def _newest_began_us(self) -> int:
         """Where the start was not seen: when the process before it was last seen."""
