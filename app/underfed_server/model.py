@@ -22,6 +22,7 @@ Confidence = Literal["high", "medium", "low"]
 Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
+CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
 Setting = bool | int | float | str | None
 
@@ -912,7 +913,7 @@ class ComparedSetting(Model):
 class Caution(Model):
     """Something besides the loader differs, so that the ratio may not be of the loader."""
 
-    of: Literal["batch_size", "model", "gpu", "world_size", "compute"]
+    of: CautionOf
     sentence: str
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -99,14 +99,7 @@ def _share(whole_us: int, blocks_us: Sequence[int | None]) -> Share:
     return Share(float(whole_us), standard_error(seen) if len(seen) > 1 else float("inf"))
 
 
-class Named(Protocol):
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
-def labels_of(runs: Sequence[Named]) -> list[str]:
+def labels_of(runs: Sequence[Run]) -> list[str]:
     names = [run.name for run in runs]
     ids = [run.run_id for run in runs]
     return [run.name if names.count(run.name) == 1 else _with_run_id(run.name, run.run_id, ids) for run in runs]

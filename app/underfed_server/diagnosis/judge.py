@@ -75,8 +75,13 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
 def _not_yet(facts: RunFacts) -> Verdict:
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     said, reason = sentence.no_verdict_yet(facts, needed)
+    return without_figures(said, reason, facts.judged_steps)
+
+
+def without_figures(said: str, reason: str, judged_steps: int) -> Verdict:
+    """No verdict, and why."""
     nothing = dict.fromkeys(Verdict.model_fields) | {"causes": [], "signals": [], "ranks": []}
-    known = {"clock": "host", "reason": reason, "sentence": said, "judged_steps": facts.judged_steps}
+    known = {"clock": "host", "reason": reason, "sentence": said, "judged_steps": judged_steps}
     return Verdict.model_validate(nothing | known | {"bound": "unknown", "level": "unknown"})
 
 

@@ -45,9 +45,9 @@ def read_running(connection: Connection, limit: int, project: str | None, now: d
     run = tables.run.c
     name = func.coalesce(run.edited_name, run.name)
     columns = [name if field == "name" else run[field] for field in RunGauges.__slots__]
-    statement = select(*columns).where(run.deleted_at.is_(None), status_column(now) == "running")
-    if project is not None:
-        statement = statement.where(run.project == project)
+    statement = select(*columns).where(
+        run.deleted_at.is_(None), status_column(now) == "running", tables.of_project(project)
+    )
     newest = statement.order_by(run.started_at.desc(), run.run_id).limit(limit)
     return [RunGauges(*row) for row in connection.execute(newest)]
 
@@ -63,9 +63,8 @@ def read_store(connection: Connection, database: Path | None, project: str | Non
 
 def _count_runs(connection: Connection, project: str | None, now: datetime) -> Mapping[str, int]:
     run = tables.run.c
-    statement = select(status_column(now).label("status")).where(run.deleted_at.is_(None))
-    if project is not None:
-        statement = statement.where(run.project == project)
+    is_counted = run.deleted_at.is_(None) & tables.of_project(project)
+    statement = select(status_column(now).label("status")).where(is_counted)
     # Grouped by a column of the inner query: PostgreSQL compares expressions with parameters by their place.
     each = statement.subquery()
     grouped = select(each.c.status, func.count()).group_by(each.c.status)

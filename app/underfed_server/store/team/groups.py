@@ -29,7 +29,5 @@ def _grouped(connection: Connection, column: Column[Any], within: str | None) ->
         func.coalesce(func.sum(run.hours_lost), 0.0).label("hours_lost"),
         func.coalesce(func.sum(run.hours_used), 0.0).label("hours_used"),
     )
-    statement = select(column, *figures).where(run.deleted_at.is_(None)).group_by(column)
-    if within is not None:
-        statement = statement.where(run.project == within)
+    statement = select(column, *figures).where(run.deleted_at.is_(None), tables.of_project(within)).group_by(column)
     return sorted(connection.execute(statement).mappings().all(), key=lambda row: str(row[column.name]))

@@ -88,9 +88,7 @@ def read_proven(connection: Connection, project: str | None = None) -> list[Ledg
     """What each run that carried advice gained by it, of all runs or of one project; oldest first."""
     run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
-    statement = statement.where(run.deleted_at.is_(None))
-    if project is not None:
-        statement = statement.where(run.project == project)
+    statement = statement.where(run.deleted_at.is_(None), tables.of_project(project))
     found = []
     for run_id, body in connection.execute(statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at)):
         entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
@@ -135,14 +133,10 @@ def _team_run(
     )
     judged = (each for each in loaders if each["loader"] == row["loader"])
     return TeamRun(
-        run_id=row["run_id"],
+        **{name: row[name] for name in ("run_id", "project", "user", "cause", "started_at")},
         name=row["name"] if row["edited_name"] is None else row["edited_name"],
-        project=row["project"],
-        user=row["user"],
-        cause=row["cause"],
         hours_lost=row["hours_lost"] or 0.0,
         hours_used=row["hours_used"] or 0.0,
-        started_at=row["started_at"],
         ended_at=row["ended_at"] or row["last_seen_at"],
         hosts=_hosts(ranks),
         mounts=tuple(dict.fromkeys(mounts)),
