@@ -74,7 +74,7 @@ def diagnosis_of(
         run_id=facts.run_id,
         status=facts.status,
         steps=facts.steps,
-        loader=facts.loader.name if facts.loader else None,
+        loader=facts.loader.loader if facts.loader else None,
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
         advice=list(recommendation.advice),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from underfed_server.facts.record import LoaderFacts
-from underfed_server.model import Setting
+from underfed_server.model import LoaderInfo, Setting
 
 Settings = Mapping[str, Setting]
 
@@ -45,7 +44,7 @@ def normalised(settings: Settings) -> dict[str, Setting]:
     return chosen
 
 
-def diff_of(loader: LoaderFacts, changed: Mapping[str, Setting], not_in_code: Collection[str] = ()) -> str:
+def diff_of(loader: LoaderInfo, changed: Mapping[str, Setting], not_in_code: Collection[str] = ()) -> str:
     """Lines that begin with a space, ``-`` or ``+``; arguments at torch's default are only added, not replaced.
 
     ``not_in_code``: settings that came from outside, so that there is no line of theirs to replace.
@@ -59,14 +58,14 @@ def diff_of(loader: LoaderFacts, changed: Mapping[str, Setting], not_in_code: Co
     return call(loader, lines)
 
 
-def _is_written(loader: LoaderFacts, name: str) -> bool:
+def _is_written(loader: LoaderInfo, name: str) -> bool:
     """Whether the code must give this argument: a default is usually not written, nor the platform's ``fork``."""
     old = loader.settings.get(name)
     is_platforms = name == "multiprocessing_context" and old == "fork"
     return old is not None and not is_platforms and old != SETTINGS[name].default
 
 
-def call(loader: LoaderFacts, arguments: Iterable[str]) -> str:
+def call(loader: LoaderInfo, arguments: Iterable[str]) -> str:
     """The call of ``DataLoader``; each of ``arguments`` begins with its mark."""
     lines = [" loader = DataLoader(", "     dataset,"]
     if loader.batch_size is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.diagnosis import measures
-from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
+from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, LoaderInfo
 
 
 def mean_us(what: str, column: Column, series: str | None = None) -> Evidence:
@@ -65,11 +65,11 @@ def storage_reads(rank: RankFacts) -> Evidence:
     return Evidence(what="Read from storage, of bytes asked for", value=read, unit="fraction")
 
 
-def batch_bytes(loader: LoaderFacts | None) -> Evidence:
+def batch_bytes(loader: LoaderInfo | None) -> Evidence:
     return Evidence(what="Size of a batch", value=loader.batch_bytes if loader else None, unit="bytes")
 
 
-def batch_tensors(loader: LoaderFacts | None) -> Evidence:
+def batch_tensors(loader: LoaderInfo | None) -> Evidence:
     return Evidence(what="Tensors in a batch", value=loader.batch_tensors if loader else None, unit="count")
 
 

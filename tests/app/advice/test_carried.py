@@ -24,7 +24,7 @@ def run(*, overrides: dict[str, Setting] | None = None, storage: StorageKind | N
     made = made_run(num_workers=1)
     assert made.loader is not None
     places = (made_place(storage, file_system="xfs"),) if storage else ()
-    loader = replace(made.loader, settings={**made.loader.settings, **settings})
+    loader = made.loader.model_copy(update={"settings": {**made.loader.settings, **settings}})
     return replace(made, loader=loader, overrides=overrides or {}, storage=places)
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tests.app.made_facts import made_epoch, made_run
-from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column
-from underfed_server.model import EpochInfo
+from underfed_server.model import EpochInfo, LoaderInfo
 
 WARMUP_STEPS = 5
 """Not judged, as of a real run."""
@@ -170,6 +170,6 @@ class _Loop:
         )
 
 
-def _known(facts: RunFacts) -> LoaderFacts:
+def _known(facts: RunFacts) -> LoaderInfo:
     assert facts.loader is not None
     return facts.loader

@@ -12,7 +12,8 @@ from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
-from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
+from underfed_server.facts.record import HostShare, RankFacts
+from underfed_server.model import LoaderInfo
 
 Item = TypeVar("Item")
 
@@ -95,7 +96,7 @@ def _outcome(workload: Workload, rank: RankFacts, epochs: Epochs, setting: Simul
     return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)
 
 
-def make_predictor(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Predictor:
+def make_predictor(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Predictor:
     """Raises:
     PredictionError: see :func:`read_workload`.
     """
