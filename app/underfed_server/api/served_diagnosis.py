@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis.judge import without_figures
-from underfed_server.diagnosis.sentence import no_loader, no_verdict, why_no_loader
+from underfed_server.diagnosis.sentence import NO_LOADER, no_verdict, why_no_loader
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
 from underfed_server.ingest.permission import Permission
@@ -17,7 +17,7 @@ def unjudged(run: RunSummary) -> Diagnosis:
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     said, reason = no_verdict(run.status), f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}"
     if run.no_loader:
-        said, reason = no_loader(), why_no_loader(run.no_loader)
+        said, reason = NO_LOADER, why_no_loader(run.no_loader)
     return Diagnosis(
         **dict(without_figures(said, reason, judged_steps=0)),
         run_id=run.run_id,

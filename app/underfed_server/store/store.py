@@ -32,10 +32,9 @@ from underfed_server.store.reading.worker_lives import WorkerRecord, newest_load
 from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
-from underfed_server.store.team import groups
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
-from underfed_server.store.team.team_runs import read_proven, read_team_run, read_team_runs
+from underfed_server.store.team.team_runs import read_projects, read_proven, read_team_run, read_team_runs, read_users
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
 from underfed_server.store.writing.windows import Appender
@@ -197,8 +196,8 @@ class Store:
             page = listing.read_page(connection, asked, now, self._lines)
             return write_page(page.lines, page.cursor, page.counts, read_week(connection, asked.within, now))
 
-    projects = _reads(groups.read_projects)
-    users = _reads(groups.read_users)
+    projects = _reads(read_projects)
+    users = _reads(read_users)
     run = _reads_now(details.read_run)
     project_of = _reads(removal.project_of)
     summary = _reads_now(summaries.read_summary)

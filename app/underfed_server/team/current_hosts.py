@@ -121,6 +121,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
     cores = cores_of(there, facts)
     told: list[HostRun] = [run.model_copy(update={"own_cores": _own_cores(run, there)}) for run in runs]
     shm_used = None if shm_free is None or shm_total is None else max(0, shm_total - shm_free)
+    memories = {"memory": (memory_used, memory_limit), "/dev/shm": (shm_used, shm_total)}
     reasons = reasons_of(there.ranks)
     return Host(
         hostname=there.hostname,
@@ -136,9 +137,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
         shm_used_bytes=shm_used,
         shm_total_bytes=shm_total,
         **_flows(there, views),
-        competing=[*competing_for(told, cores, memory_used, memory_limit, shm_used, shm_total), *shared]
-        if there.running
-        else [],
+        competing=[*competing_for(told, cores, memories), *shared] if there.running else [],
         not_measured={fact: why for fact, why in reasons.items() if fact in ("disks", "networks", "gpu_util_fraction")},
     )
 
