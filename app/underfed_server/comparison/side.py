@@ -47,8 +47,7 @@ class Side:
     @property
     def _set_batch_size(self) -> int | None:
         name = self.diagnosis.loader if self.diagnosis else None
-        size = next((each.settings.get("batch_size") for each in self.run.loaders if each.loader == name), None)
-        return size if isinstance(size, int) else None
+        return next((each.batch_size for each in self.run.loaders if each.loader == name), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,7 @@ def cpu_share(share: float | None) -> Evidence:
 
 
 def runqueue_share(share: float | None) -> Evidence:
-    return Evidence(
-        what="Load time ready to run, no core free", value=share, unit="fraction", series="runqueue_us"
-    )  # fmt: skip
+    return Evidence(what="Load time ready to run, no core free", value=share, unit="fraction", series="runqueue_us")
 
 
 def storage_reads(rank: RankFacts) -> Evidence:

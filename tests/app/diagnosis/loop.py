@@ -128,7 +128,7 @@ class _Loop:
             sampler_us=np.full(len(start), played.sampler_ms * 1e3),
         )  # fmt: skip
         settings = {"in_order": played.in_order, "pin_memory": played.pin_ms is not None}
-        loader = replace(_known(facts), settings={**_known(facts).settings, **settings})
+        loader = _known(facts).model_copy(update={"settings": {**_known(facts).settings, **settings}})
         return replace(facts, loader=loader, ranks=(replace(
             rank, steps=steps, batches=self._columns(rank), epochs=self._epochs(),
             total_data_wait_us=float(np.sum(wait) * 1e3), total_step_us=float(np.sum(end - start) * 1e3),
