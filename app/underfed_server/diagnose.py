@@ -20,7 +20,7 @@ from underfed_server.earlier import (
     ledger_of,
     measured_replay,
     read_facts,
-)  # fmt: skip
+)
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Diagnosis, LedgerEntry, Status, Verdict
 from underfed_server.store.store import Store
