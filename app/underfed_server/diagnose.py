@@ -7,33 +7,32 @@ only when the run has grown by a quarter, changed its verdict, or ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.diagnosis.judge import Before, judge
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.earlier import GROWTH, Earlier, add_replay, add_to_ledgers, measured_replay, read_facts
+from underfed_server.earlier import (
+    Remembered,
+    add_replay,
+    add_to_ledgers,
+    find_pairing,
+    ledger_of,
+    measured_replay,
+    read_facts,
+)
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Bound, Diagnosis, LedgerEntry, Status, Verdict
-from underfed_server.names import CauseName
+from underfed_server.model import Diagnosis, LedgerEntry, Status, Verdict
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
-
-
-@dataclass(frozen=True, slots=True)
-class _Advised:
-    steps: int
-    basis: tuple[Bound, CauseName | None, Status]
-    """With the leading cause."""
-    recommendation: Recommendation
 
 
 class Diagnoser:
     """Remembers, of each running run, its advice and the earlier run whose advice it carries. Called on one thread."""
 
     def __init__(self) -> None:
-        self._advised: dict[str, _Advised] = {}
-        self._earlier = Earlier()
+        self._advised = Remembered[Recommendation]()
+        self._paired = Remembered[Pairing | None]()
 
     def __call__(self, store: Store, run_id: str) -> bool:
         """Diagnose the run and save it. ``False``: it says the same as the last diagnosis.
@@ -46,25 +45,17 @@ class Diagnoser:
         if known is not None and facts.judged_steps < known.judged_steps and store.rows_deleted_at(run_id) is not None:
             return _keep(store, known, facts.status)
         verdict = judge(facts, before=Before.of(known))
-        recommendation = self._advise(facts, verdict)
-        ledger = self._earlier.entries(store, facts, verdict.ranks, known)
+        basis = (verdict.bound, verdict.causes[0].cause if verdict.causes else None)
+        recommendation = self._advised.of(facts, basis, lambda: advise(facts, verdict))
+        pairing = self._paired.of(facts, None, lambda: find_pairing(store, facts, verdict.ranks))
+        ledger = ledger_of(store, facts, pairing, known)
         found = diagnosis_of(facts, verdict, recommendation, ledger)
         beside = {"shared": read_shared(store, found), "replay": measured_replay(store, run_id)}
         changed = store.save_diagnosis(found.model_copy(update=beside))
         if facts.status != "running":
-            self._advised.pop(run_id, None)
             add_to_ledgers(store, facts, ledger)
             add_replay(store, run_id)
         return changed
-
-    def _advise(self, facts: RunFacts, verdict: Verdict) -> Recommendation:
-        last = self._advised.get(facts.run_id)
-        basis = (verdict.bound, verdict.causes[0].cause if verdict.causes else None, facts.status)
-        if last and last.basis == basis and facts.steps < last.steps * GROWTH:
-            return last.recommendation
-        recommendation = advise(facts, verdict)
-        self._advised[facts.run_id] = _Advised(facts.steps, basis, recommendation)
-        return recommendation
 
 
 def _keep(store: Store, known: Diagnosis, status: Status) -> bool:
@@ -83,7 +74,7 @@ def diagnosis_of(
         run_id=facts.run_id,
         status=facts.status,
         steps=facts.steps,
-        loader=facts.loader.name if facts.loader else None,
+        loader=facts.loader.loader if facts.loader else None,
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
         advice=list(recommendation.advice),

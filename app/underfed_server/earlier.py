@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from underfed_server.advice.loader_settings import normalised
-from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
-from underfed_server.advice.proof.ledger import Pairing, compare
+from underfed_server.advice.proof.ledger import Pairing, also_changed, carried_advice, compare, may_carry
 from underfed_server.advice.proof.pace import paces_of
 from underfed_server.advice.proof.traits import Traits, traits_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -21,10 +20,24 @@ GROWTH = 1.25
 """A running run is judged once a second; what takes long is done again when the run has grown by this much."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Paired:
-    steps: int
-    pairing: Pairing | None
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """What takes long to compute, of each running run. Called on one thread."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, object, T]] = {}
+
+    def of(self, facts: RunFacts, basis: object, compute: Callable[[], T]) -> T:
+        """Computed again when the run has grown by :data:`GROWTH` or ended, or ``basis`` has changed."""
+        last = self._known.pop(facts.run_id, None)
+        is_running = facts.status == "running"
+        if last is None or not is_running or last[1] != basis or facts.steps >= last[0] * GROWTH:
+            last = facts.steps, basis, compute()
+        if is_running:
+            self._known[facts.run_id] = last
+        return last[2]
 
 
 def read_facts(store: Store, run_id: str) -> RunFacts:
@@ -32,32 +45,16 @@ def read_facts(store: Store, run_id: str) -> RunFacts:
     return condense(store, run_id, warmup_steps=THRESHOLDS.warmup_steps, judged_steps=THRESHOLDS.judged_steps)
 
 
-class Earlier:
-    """Remembers, of each running run, the pairing with an earlier one. Called on one thread."""
+def ledger_of(
+    store: Store, facts: RunFacts, pairing: Pairing | None, known: Diagnosis | None
+) -> tuple[LedgerEntry, ...]:
+    """What this run shows of the advice that it carries, then what later runs showed of the advice for it.
 
-    def __init__(self) -> None:
-        self._paired: dict[str, _Paired] = {}
-
-    def entries(
-        self, store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis], known: Diagnosis | None
-    ) -> tuple[LedgerEntry, ...]:
-        """What this run shows of the advice that it carries, then what later runs showed of the advice for it.
-
-        ``known`` is its last diagnosis.
-        """
-        kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
-        pairing = self._pairing(store, facts, ranks)
-        shown = [compare(facts, pairing)] if pairing else _shown_before(store, facts, known)
-        return (*shown, *kept)
-
-    def _pairing(self, store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
-        last = self._paired.pop(facts.run_id, None)
-        if facts.status != "running":
-            return _find(store, facts, ranks)
-        if last is None or facts.steps >= last.steps * GROWTH:
-            last = _Paired(facts.steps, _find(store, facts, ranks))
-        self._paired[facts.run_id] = last
-        return last.pairing
+    ``known`` is its last diagnosis.
+    """
+    kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
+    shown = [compare(facts, pairing)] if pairing else _shown_before(store, facts, known)
+    return (*shown, *kept)
 
 
 def add_to_ledgers(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry]) -> None:
@@ -75,7 +72,7 @@ def _shown_before(store: Store, facts: RunFacts, known: Diagnosis | None) -> lis
     return [entry for entry in entries if store.rows_deleted_at(entry.advice_of) is not None]
 
 
-def _find(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
+def find_pairing(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
     """With the run that ``--apply`` named, else with the newest earlier one of the job whose advice is carried."""
     traits = _traits(store, facts, ranks)
     found = (_pair(store, traits, facts, earlier) for earlier in _candidates(store, facts))
@@ -108,7 +105,7 @@ def _known(store: Store, run_id: str) -> Diagnosis | None:
 
 
 def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None:
-    possible = [advice for advice in diagnosis.advice if may_carry(_settings(facts), advice)]
+    possible = [advice for advice in diagnosis.advice if may_carry(facts.settings, advice)]
     if not possible:
         return None
     before = read_facts(store, diagnosis.run_id)
@@ -125,10 +122,6 @@ def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) ->
         paces=paces_of(before),
         also_changed=tuple(also_changed(earlier, later, advice)),
     )
-
-
-def _settings(facts: RunFacts) -> Mapping[str, Setting]:
-    return {**facts.overrides, **facts.loader.settings} if facts.loader else {}
 
 
 def _traits(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Traits:

@@ -9,9 +9,10 @@ from contextlib import closing
 
 from sqlalchemy.exc import DBAPIError
 
-from underfed_server.errors import MoveError, UnderfedError
+from underfed_server.errors import MoveError
 from underfed_server.store.databases.database import Database, name_of, open_database
 from underfed_server.store.databases.move import Moved, move
+from underfed_server.terminal.console import answered
 
 
 def migrate(argv: Sequence[str]) -> int:
@@ -20,21 +21,16 @@ def migrate(argv: Sequence[str]) -> int:
     parser.add_argument("--from", dest="source", metavar="URL", required=True, help="SQLAlchemy URL of what there is")
     parser.add_argument("--to", dest="target", metavar="URL", required=True, help="SQLAlchemy URL of an empty database")
     arguments = parser.parse_args(argv)
-    try:
-        moved = _move(arguments.source, arguments.target)
-        print(f"{moved.runs:,} runs with {moved.steps:,} steps, {moved.rows:,} rows in all: copied and compared.")
-        print(f"Start the service with --db {name_of(arguments.target)}")
-    except UnderfedError as error:
-        print(f"underfed: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return answered(lambda: _move(arguments.source, arguments.target))
 
 
-def _move(source_url: str, target_url: str) -> Moved:
+def _move(source_url: str, target_url: str) -> None:
     if name_of(source_url) == name_of(target_url):
         raise MoveError("--from and --to are the same database")
     with closing(open_database(source_url)) as source, closing(open_database(target_url)) as target:
-        return _moved(source, target)
+        moved = _moved(source, target)
+    print(f"{moved.runs:,} runs with {moved.steps:,} steps, {moved.rows:,} rows in all: copied and compared.")
+    print(f"Start the service with --db {name_of(target_url)}")
 
 
 def _moved(source: Database, target: Database) -> Moved:

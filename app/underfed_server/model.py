@@ -22,6 +22,7 @@ Confidence = Literal["high", "medium", "low"]
 Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
+CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
 Setting = bool | int | float | str | None
 
@@ -405,9 +406,11 @@ class HostFacts(Model):
     hostname: str
     cpu_model: str | None
     cpu_count: int | None
+    """Of the whole machine."""
     allowed_cpus: int | None
     quota_cores: float | None
     usable_cores: float | None
+    """The smaller of affinity and cgroup quota."""
     memory_total_bytes: int | None
     memory_limit_bytes: int | None
     swap_total_bytes: int | None
@@ -419,6 +422,7 @@ class HostFacts(Model):
     gpu_driver: str | None
     """Version of NVIDIA's."""
     cpu_slowdown: list[tuple[float, float]] | None
+    """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
     handover: HandoverCosts | None = None
 
 
@@ -450,6 +454,26 @@ class LoaderInfo(Model):
     repeated_batches: int | None
     """Of those, the ones that another worker gave too."""
     not_measured: dict[str, str]
+
+    @property
+    def num_workers(self) -> int | None:
+        return self._whole("num_workers")
+
+    @property
+    def prefetch_factor(self) -> int | None:
+        return self._whole("prefetch_factor")
+
+    @property
+    def batch_size(self) -> int | None:
+        return self._whole("batch_size")
+
+    @property
+    def is_iterable(self) -> bool | None:
+        return None if self.dataset_kind is None else self.dataset_kind == "iterable"
+
+    def _whole(self, name: str) -> int | None:
+        setting = self.settings.get(name)
+        return setting if isinstance(setting, int) and not isinstance(setting, bool) else None
 
 
 class EpochInfo(Model):
@@ -912,7 +936,7 @@ class ComparedSetting(Model):
 class Caution(Model):
     """Something besides the loader differs, so that the ratio may not be of the loader."""
 
-    of: Literal["batch_size", "model", "gpu", "world_size", "compute"]
+    of: CautionOf
     sentence: str
 
 

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, RunFacts
+from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column, StepRows
-from underfed_server.model import EpochInfo, Status, StorageKind, StoragePlace
+from underfed_server.model import EpochInfo, LoaderInfo, Status, StorageKind, StoragePlace
 
 Made = TypeVar("Made", StepRows, BatchRows)
 
@@ -111,24 +111,26 @@ def made_run(
         uses_gpu=uses_gpu,
     )
     factor = (prefetch_factor or 2) if num_workers else None
-    loader = LoaderFacts(
-        name="train",
-        num_workers=num_workers,
-        prefetch_factor=factor,
-        batch_size=32,
-        settings={"num_workers": num_workers, "prefetch_factor": factor, "batch_size": 32},
-        is_iterable=is_iterable,
-        batch_tensors=2,
-        batch_bytes=batch_bytes,
-        watched_at="train.py:41",
-    )
+    known = {
+        "loader": "train",
+        "settings": {"num_workers": num_workers, "prefetch_factor": factor, "batch_size": 32},
+        "dataset_kind": "iterable" if is_iterable else "map",
+        "batch_tensors": 2,
+        "batch_bytes": batch_bytes,
+        "watched_at": "train.py:41",
+        "not_measured": {},
+    }
+    of_host = {
+        "hostname": "made",
+        "usable_cores": usable_cores,
+        "cpu_slowdown": cpu_slowdown,
+        "shm_free_bytes": shm_free_bytes,
+    }
     return RunFacts(
         run_id=run_id,
         status=status,
-        loader=loader,
-        host=HostShare(
-            hostname="made", usable_cores=usable_cores, cpu_slowdown=cpu_slowdown, shm_free_bytes=shm_free_bytes
-        ),
+        loader=LoaderInfo.model_validate(dict.fromkeys(LoaderInfo.model_fields) | known),
+        host=HostShare.model_validate(dict.fromkeys(HostShare.model_fields) | of_host),
         ranks=(rank,),
         warmup_steps=WARMUP_STEPS,
     )

@@ -84,7 +84,7 @@ API = (
     ),
     Fault(
         "the proof of a change tells of an earlier run of another project",
-        "app/underfed_server/api/within.py",
+        "app/underfed_server/api/served_diagnosis.py",
         "for run in (each.run_id, each.advice_of))",
         "for run in (each.run_id,))",
         ("tests/app/api/test_bound.py",),

@@ -191,8 +191,8 @@ STORE = (
     Fault(
         "today is not among the days of the week",
         "app/underfed_server/store/team/week.py",
-        "- (DAYS - 1) * DAY",
-        "- DAYS * DAY",
+        "- (days - 1) * DAY",
+        "- days * DAY",
         ("tests/app/store/team/test_week.py",),
     ),
     Fault(

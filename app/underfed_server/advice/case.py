@@ -10,8 +10,8 @@ from underfed_server.advice.prediction.workload import PredictionError, recorded
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.causes import all_causes
-from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
-from underfed_server.model import CauseFinding, Verdict
+from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.model import CauseFinding, LoaderInfo, Verdict
 from underfed_server.names import CauseName, ChangeName
 
 
@@ -21,7 +21,7 @@ class Case:
 
     facts: RunFacts
     verdict: Verdict
-    loader: LoaderFacts
+    loader: LoaderInfo
     rank: RankFacts
     predictor: Predictor | None
     obstacle: str | None

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.diff import diff_of
-from underfed_server.advice.loader_settings import SETTINGS
+from underfed_server.advice.loader_settings import SETTINGS, diff_of
 from underfed_server.advice.prediction.predict import Prediction
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError

@@ -9,13 +9,11 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from underfed_server.api import (
-    compare,
     docs,
     download,
     events,
     exposition,
     failures,
-    hosts,
     page,
     projects,
     runs,
@@ -108,7 +106,7 @@ def skeleton() -> FastAPI:
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
     asked = (
-        runs, projects, series, workers, timeline, download, compare, team, hosts, events, tokens, service,
+        runs, projects, series, workers, timeline, download, team, events, tokens, service,
     )  # fmt: skip
     for module in asked:
         api.include_router(module.router)

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep, StoreDep
-from underfed_server.api.unjudged import unjudged
-from underfed_server.api.within import visible_to
+from underfed_server.api.served_diagnosis import unjudged, visible_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 

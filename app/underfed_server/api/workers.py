@@ -99,11 +99,10 @@ def _median(column: Column) -> int | None:
 
 def _limit(info: LoaderInfo | None, steps: StepRows) -> int | None:
     """Workers × mean work of a step: loads that take longer on average cannot keep up, however deep the queue."""
-    num_workers = info.settings.get("num_workers") if info else None
     work = steps.step_us - steps.data_wait_us
-    if not isinstance(num_workers, int) or not num_workers or not np.isfinite(work).any():
+    if info is None or not info.num_workers or not np.isfinite(work).any():
         return None
-    return round(num_workers * float(np.nanmean(work)))
+    return round(info.num_workers * float(np.nanmean(work)))
 
 
 def _workers(batches: BatchRows, records: Mapping[int, WorkerRecord]) -> list[WorkerInfo]:

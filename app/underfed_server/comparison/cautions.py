@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from underfed_server.comparison.against import Against
 from underfed_server.comparison.side import Side
 from underfed_server.comparison.wording import duration_span
-from underfed_server.model import Caution, Setting
+from underfed_server.model import Caution, CautionOf, Setting
 
 MODEL_KEYS = frozenset({"model", "model_name", "arch", "architecture", "net", "network", "backbone"})
 """Last words of configuration keys by which jobs name their model."""
@@ -18,42 +18,28 @@ COMPUTE_FACTOR = 1.25
 
 def cautions_of(sides: Sequence[Side], found: Sequence[Against | None]) -> list[Caution]:
     """``found``: for each run but the first, how it compares with the first."""
-    set_up = [*_batch_sizes(sides), *_models(sides), *_gpus(sides), *_world_sizes(sides)]
-    # Each of those already explains why compute differs.
-    return set_up or list(_compute(sides, found))
+    # Each of these already explains why compute differs.
+    return list(_set_up(sides)) or list(_compute(sides, found))
 
 
-def _batch_sizes(sides: Sequence[Side]) -> Iterator[Caution]:
-    values = _distinct([side.batch_size for side in sides])
-    if len(values) > 1:
-        yield Caution(
-            of="batch_size",
-            sentence=f"Batch sizes differ ({_list(values)}): samples per second are compared, not steps.",
-        )
-
-
-def _models(sides: Sequence[Side]) -> Iterator[Caution]:
+def _set_up(sides: Sequence[Side]) -> Iterator[Caution]:
+    so = "samples per second are compared, not steps"
+    yield from _differing("batch_size", "Batch sizes", [side.batch_size for side in sides], so)
     for key in dict.fromkeys(key for side in sides for key in side.run.config if _names_model(key)):
-        values = _distinct([side.run.config.get(key) for side in sides])
-        if len(values) > 1:
-            yield Caution(of="model", sentence=f"Models differ ({key}: {_list(values)}): so does the work of a step.")
-    scripts = _distinct([side.run.script for side in sides])
-    if len(scripts) > 1:
-        yield Caution(of="model", sentence=f"Scripts differ ({_list(scripts)}): they may not train the same model.")
+        values = [side.run.config.get(key) for side in sides]
+        yield from _differing("model", "Models", values, "so does the work of a step", f"{key}: ")
+    yield from _differing("model", "Scripts", [side.run.script for side in sides], "they may not train the same model")
+    names = [side.run.gpu_name if side.run.gpus else "no GPU" for side in sides]
+    yield from _differing("gpu", "GPUs", names, "part of the difference may be due to them")
+    sizes = [side.run.world_size for side in sides]
+    yield from _differing("world_size", "Numbers of ranks", sizes, "one rank of each run is compared")
 
 
-def _gpus(sides: Sequence[Side]) -> Iterator[Caution]:
-    names = _distinct([side.run.gpu_name if side.run.gpus else "no GPU" for side in sides])
-    if len(names) > 1:
-        yield Caution(of="gpu", sentence=f"GPUs differ ({_list(names)}): part of the difference may be due to them.")
-
-
-def _world_sizes(sides: Sequence[Side]) -> Iterator[Caution]:
-    sizes = _distinct([side.run.world_size for side in sides])
-    if len(sizes) > 1:
-        yield Caution(
-            of="world_size", sentence=f"Numbers of ranks differ ({_list(sizes)}): one rank of each run is compared."
-        )
+def _differing(of: CautionOf, what: str, values: Sequence[Setting], so: str, key: str = "") -> Iterator[Caution]:
+    """What is not known does not count as different."""
+    known = list(dict.fromkeys(value for value in values if value is not None))
+    if len(known) > 1:
+        yield Caution(of=of, sentence=f"{what} differ ({key}{', '.join(str(value) for value in known)}): {so}.")
 
 
 def _compute(sides: Sequence[Side], found: Sequence[Against | None]) -> Iterator[Caution]:
@@ -72,12 +58,3 @@ def _compute(sides: Sequence[Side], found: Sequence[Against | None]) -> Iterator
 
 def _names_model(key: str) -> bool:
     return key.lower().replace("/", ".").split(".")[-1] in MODEL_KEYS
-
-
-def _distinct(values: Sequence[Setting]) -> list[Setting]:
-    """What is not known does not count as different."""
-    return list(dict.fromkeys(value for value in values if value is not None))
-
-
-def _list(values: Sequence[Setting]) -> str:
-    return ", ".join(str(value) for value in values)

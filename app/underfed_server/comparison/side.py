@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
 from underfed_server.diagnosis.measures import anatomy_of
-from underfed_server.facts.record import RankFacts, chosen
+from underfed_server.facts.record import RankFacts
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
 
 Basis = Literal["epochs", "steps"]
@@ -47,8 +47,7 @@ class Side:
     @property
     def _set_batch_size(self) -> int | None:
         name = self.diagnosis.loader if self.diagnosis else None
-        size = next((each.settings.get("batch_size") for each in self.run.loaders if each.loader == name), None)
-        return size if isinstance(size, int) else None
+        return next((each.batch_size for each in self.run.loaders if each.loader == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def measure(rank: RankFacts, basis: Basis) -> Measured | None:
 
 
 def _anatomy(rank: RankFacts, blocks: Blocks) -> list[Anatomy]:
-    return [anatomy_of(replace(rank, steps=chosen(rank.steps, block))) for block in blocks]
+    return [anatomy_of(replace(rank, steps=rank.steps.chosen(block))) for block in blocks]
 
 
 def _parts(whole: Anatomy, blocks: Sequence[Anatomy]) -> dict[Part, Share]:
@@ -99,14 +98,7 @@ def _share(whole_us: int, blocks_us: Sequence[int | None]) -> Share:
     return Share(float(whole_us), standard_error(seen) if len(seen) > 1 else float("inf"))
 
 
-class Named(Protocol):
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
-def labels_of(runs: Sequence[Named]) -> list[str]:
+def labels_of(runs: Sequence[Run]) -> list[str]:
     names = [run.name for run in runs]
     ids = [run.run_id for run in runs]
     return [run.name if names.count(run.name) == 1 else _with_run_id(run.name, run.run_id, ids) for run in runs]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.measures import load_share
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Signal
 from underfed_server.names import ChangeName
@@ -74,6 +75,15 @@ def share_below(
     reading = "not_measured" if share is None else "ruled_out" if not is_bad else "cause" if is_cause else "symptom"
     measured = Evidence(what=of, value=share, unit="fraction", series=series)
     return signal(name, measured, f"under {limit * 100:.0f}%", reading, says)
+
+
+def load_signal(name: str, column: str, limit: float, says: str) -> ReadSignal:
+    """A row for the share of load time that a column of the batches takes."""
+
+    def share(examined: Examination) -> float | None:
+        return load_share(examined.rank, getattr(examined.rank.batches, column))
+
+    return share_signal(name, share, limit, "of load time", says, series=column)
 
 
 def has_workers(examined: Examination) -> bool:

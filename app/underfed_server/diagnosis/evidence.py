@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.diagnosis import measures
-from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
+from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, LoaderInfo
 
 
 def mean_us(what: str, column: Column, series: str | None = None) -> Evidence:
@@ -31,6 +31,12 @@ def work(rank: RankFacts) -> Evidence:
     return Evidence(what="Step without its data wait", value=rank.step_us - rank.data_wait_us, unit="us")
 
 
+def epoch_start(rank: RankFacts) -> Evidence:
+    begun = [one.startup_us for one in rank.epochs if one.startup_us is not None]
+    median = float(np.median(begun)) if begun else None
+    return Evidence(what="From the start of an epoch to its first batch", value=median, unit="us")
+
+
 def empty_queue(rank: RankFacts) -> Evidence:
     empty = measures.empty_queue_fraction(rank)
     return Evidence(what="Requests that found no batch ready", value=empty, unit="fraction", series="queue_depth")
@@ -49,9 +55,7 @@ def cpu_share(share: float | None) -> Evidence:
 
 
 def runqueue_share(share: float | None) -> Evidence:
-    return Evidence(
-        what="Load time ready to run, no core free", value=share, unit="fraction", series="runqueue_us"
-    )  # fmt: skip
+    return Evidence(what="Load time ready to run, no core free", value=share, unit="fraction", series="runqueue_us")
 
 
 def storage_reads(rank: RankFacts) -> Evidence:
@@ -59,11 +63,11 @@ def storage_reads(rank: RankFacts) -> Evidence:
     return Evidence(what="Read from storage, of bytes asked for", value=read, unit="fraction")
 
 
-def batch_bytes(loader: LoaderFacts | None) -> Evidence:
+def batch_bytes(loader: LoaderInfo | None) -> Evidence:
     return Evidence(what="Size of a batch", value=loader.batch_bytes if loader else None, unit="bytes")
 
 
-def batch_tensors(loader: LoaderFacts | None) -> Evidence:
+def batch_tensors(loader: LoaderInfo | None) -> Evidence:
     return Evidence(what="Tensors in a batch", value=loader.batch_tensors if loader else None, unit="count")
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from underfed_server.diagnosis.measures import pressure_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.diagnosis.wait import Wait, split_wait
-from underfed_server.facts.record import LoaderFacts, Mask, RankFacts, RunFacts
+from underfed_server.facts.record import Mask, RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column
-from underfed_server.model import Bound, StoragePlace
+from underfed_server.model import Bound, LoaderInfo, StoragePlace
 
 KINDS = {
     "nvme": "an NVMe drive",
@@ -67,7 +67,7 @@ class Examination:
     """Of ``wait.loading``, what no cause has explained yet."""
 
     @property
-    def loader(self) -> LoaderFacts | None:
+    def loader(self) -> LoaderInfo | None:
         return self.facts.loader
 
     @property
@@ -119,7 +119,7 @@ def describe(place: StoragePlace | None) -> str:
     return f"{KINDS[place.kind]} ({place.mount})" if place else "storage"
 
 
-def storage_us(rank: RankFacts, loader: LoaderFacts | None, place: StoragePlace | None) -> Column:
+def storage_us(rank: RankFacts, loader: LoaderInfo | None, place: StoragePlace | None) -> Column:
     """The part of each batch's load that storage takes; NaN: not measured.
 
     At least the time blocked on reads that reach it, but no more than twice what the host's tasks together waited for
@@ -150,7 +150,7 @@ def _longer_than_cached(batches: BatchRows, reaches: Mask) -> Column:
     return np.where(reaches & np.isfinite(batches.blocked_us), np.maximum(0.0, batches.load_us - usual), np.nan)
 
 
-def _within_pressure(rank: RankFacts, loader: LoaderFacts | None, blocked: Column) -> float:
+def _within_pressure(rank: RankFacts, loader: LoaderInfo | None, blocked: Column) -> float:
     known = blocked[np.isfinite(blocked)]
     pressure = None if rank.host is None else pressure_fraction(rank.host, rank.host.io_pressure_us)
     if pressure is None or not len(known):

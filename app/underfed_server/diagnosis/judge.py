@@ -10,11 +10,10 @@ from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import Bound, Confidence, Diagnosis, RankDiagnosis, Verdict
 from underfed_server.names import CauseName
-
-US_PER_HOUR = 3.6e9
 
 HIGH_CONFIDENCE_STEPS = 200
 MEDIUM_CONFIDENCE_STEPS = 50
@@ -76,8 +75,13 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
 def _not_yet(facts: RunFacts) -> Verdict:
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     said, reason = sentence.no_verdict_yet(facts, needed)
+    return without_figures(said, reason, facts.judged_steps)
+
+
+def without_figures(said: str, reason: str, judged_steps: int) -> Verdict:
+    """No verdict, and why."""
     nothing = dict.fromkeys(Verdict.model_fields) | {"causes": [], "signals": [], "ranks": []}
-    known = {"clock": "host", "reason": reason, "sentence": said, "judged_steps": facts.judged_steps}
+    known = {"clock": "host", "reason": reason, "sentence": said, "judged_steps": judged_steps}
     return Verdict.model_validate(nothing | known | {"bound": "unknown", "level": "unknown"})
 
 

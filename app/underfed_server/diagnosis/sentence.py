@@ -16,6 +16,9 @@ SHARED_CORES_FRACTION = 0.10
 by cheaper loading."""
 
 
+NO_LOADER = "No loader was seen in this run."
+
+
 def percent(fraction: float) -> str:
     """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size.
 
@@ -75,7 +78,7 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
 def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
     """The sentence and its reason, of a run with fewer than ``needed`` steps."""
     if facts.no_loader:
-        return no_loader(), why_no_loader(facts.no_loader)
+        return NO_LOADER, why_no_loader(facts.no_loader)
     said = _when(facts, needed) if facts.status == "running" else no_verdict(facts.status)
     warmup = f"the first {facts.warmup_steps} are warm-up and not judged"
     if _has_ended(facts.status):
@@ -83,10 +86,6 @@ def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
     if facts.steps == 0:
         return said, "no step yet: the first batch is still being loaded"
     return said, f"{facts.steps} of {needed} steps; {warmup}"
-
-
-def no_loader() -> str:
-    return "No loader was seen in this run."
 
 
 def why_no_loader(reason: str) -> str:

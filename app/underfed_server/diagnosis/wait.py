@@ -20,8 +20,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.facts.record import LoaderFacts, RankFacts, epoch_starts
+from underfed_server.diagnosis.measures import mean
+from underfed_server.facts.record import RankFacts, epoch_starts
 from underfed_server.measurements import Column
+from underfed_server.model import LoaderInfo
 
 BUSY_PIN_FRACTION = 0.85
 """Share of the time from which the pin thread has no reserve: batches that it has not begun then wait as well."""
@@ -57,7 +59,7 @@ class _Handed:
         return self.held_us + self.pin_us + self.delivery_us
 
 
-def split_wait(rank: RankFacts, loader: LoaderFacts | None) -> Wait:
+def split_wait(rank: RankFacts, loader: LoaderInfo | None) -> Wait:
     """``rank``: one with judged steps."""
     steps = rank.steps
     lost = _lost_share(rank)
@@ -94,7 +96,7 @@ def _has_sampler(rank: RankFacts) -> bool:
     return at_begin or bool(np.isfinite(rank.steps.sampler_us).any())
 
 
-def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column, Column]:
+def _beside_loading(rank: RankFacts, loader: LoaderInfo | None) -> tuple[Column, Column]:
     """``(start-up, sampler)`` of each step. Sampler time while an epoch begins is no start-up."""
     steps = rank.steps
     startup = startup_us(rank, loader)
@@ -104,7 +106,7 @@ def _beside_loading(rank: RankFacts, loader: LoaderFacts | None) -> tuple[Column
     return startup, np.minimum(sampler, steps.data_wait_us - startup)
 
 
-def _hand_over(rank: RankFacts, loader: LoaderFacts | None, startup: Column, left: Column) -> _Handed:
+def _hand_over(rank: RankFacts, loader: LoaderInfo | None, startup: Column, left: Column) -> _Handed:
     steps, nothing = rank.steps, np.zeros(len(left))
     row = _awaited_rows(rank)
     if not loader or not loader.num_workers or not len(rank.batches):
@@ -165,12 +167,11 @@ def _ready_us(rank: RankFacts) -> tuple[Column, Column]:
 
 def _saturated_pin(rank: RankFacts) -> float:
     """Share of the time that the pin thread copies, where it has no reserve; 0 where it has."""
-    pin = rank.batches.pin_us[np.isfinite(rank.batches.pin_us)]
-    busy = float(np.mean(pin)) / rank.step_us if len(pin) else 0.0
+    busy = (mean(rank.batches.pin_us) or 0.0) / rank.step_us
     return min(1.0, busy) if busy >= BUSY_PIN_FRACTION else 0.0
 
 
-def _movable_share(rank: RankFacts, loader: LoaderFacts | None, left: Column, movable: Column) -> float:
+def _movable_share(rank: RankFacts, loader: LoaderInfo | None, left: Column, movable: Column) -> float:
     """The share of ``movable`` that is not a wait for workers which load at their mean speed anyway."""
     wanted = float(np.sum(movable))
     if not loader or not loader.num_workers or wanted <= 0:
@@ -187,7 +188,7 @@ def _weights(row: NDArray[np.intp], loading: Column, batches: int) -> Column:
     return weights
 
 
-def startup_us(rank: RankFacts, loader: LoaderFacts | None) -> Column:
+def startup_us(rank: RankFacts, loader: LoaderInfo | None) -> Column:
     """Of each step's wait; 0 but for the first steps of epochs.
 
     Without workers the first batch is loaded like any other, and only constructing the iterator is start-up.
@@ -207,13 +208,10 @@ def of_its_epoch(rank: RankFacts, name: Literal["iterator_us", "sampler_us"]) ->
 def _typical_wait_us(rank: RankFacts) -> float:
     """Of a step within an epoch; where each epoch is a single step, of a load."""
     within = rank.steps.data_wait_us[~epoch_starts(rank.steps)]
-    if len(within):
-        return float(np.mean(within))
-    loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
-    return float(np.mean(loads)) if len(loads) else 0.0
+    return float(np.mean(within)) if len(within) else mean(rank.batches.load_us) or 0.0
 
 
-def lasting_share(rank: RankFacts, loader: LoaderFacts | None) -> float:
+def lasting_share(rank: RankFacts, loader: LoaderInfo | None) -> float:
     """Share of start-up that filling the empty queue takes, a usual load: persistent workers do not save it."""
     excess = startup_us(rank, loader)
     loads = rank.batches.load_us[np.isfinite(rank.batches.load_us)]
@@ -229,7 +227,7 @@ def epochs_begun(rank: RankFacts) -> int:
     return int(np.count_nonzero(epoch_starts(rank.steps)))
 
 
-def mean_startup_us(rank: RankFacts, loader: LoaderFacts | None) -> float | None:
+def mean_startup_us(rank: RankFacts, loader: LoaderInfo | None) -> float | None:
     """Of an epoch that began within the judged steps."""
     begun = epochs_begun(rank)
     return float(np.sum(startup_us(rank, loader))) / begun if begun else None

@@ -38,7 +38,8 @@ def _events(stretch: Stretch, thread: int, named: set[tuple[int, int]]) -> Itera
     """``thread``: the number of the loader's first thread; its workers have the following ones."""
     workers = stretch.batches["worker"]
     seen = {thread: f"{stretch.loader}: steps", thread + 1: f"{stretch.loader}: loaded in the training process"}
-    used = {thread, *(_thread(thread, worker) for worker in _measured(stretch, workers))}
+    loaded = workers[~np.isnan(stretch.batches["load_us"])].tolist()
+    used = {thread, *(_thread(thread, worker) for worker in loaded)}
     seen |= {_thread(thread, worker): f"{stretch.loader}: worker {int(worker)}" for worker in np.unique(workers)
              if not np.isnan(worker)}  # fmt: skip
     for number in sorted(used):
@@ -74,11 +75,6 @@ def _batches(stretch: Stretch, thread: int) -> Iterator[Event]:
         yield _slice(f"batch {int(index)}", stretch.rank, place, start, load, said)
         if not np.isnan(collate):
             yield _slice("collate", stretch.rank, place, start + load - collate, collate, {})
-
-
-def _measured(stretch: Stretch, workers: Any) -> list[float]:
-    measured: list[float] = workers[~np.isnan(stretch.batches["load_us"])].tolist()
-    return measured
 
 
 def _thread(thread: int, worker: float) -> int:

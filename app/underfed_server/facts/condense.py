@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.record import (
     HostShare,
-    LoaderFacts,
     Mask,
     ProcessShare,
     RankFacts,
     RunFacts,
     WorkerFacts,
-    chosen,
 )
-from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, StepRows, WorkerRows, newest
-from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Run, Setting
+from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, Rows, StepRows, WorkerRows, newest
+from underfed_server.model import EpochInfo, HostFacts, Run
 from underfed_server.store.reading.samplers import Samplers
 from underfed_server.store.reading.worker_lives import WorkerRecord
 from underfed_server.store.store import StepTotals, Store
 
 Samples = TypeVar("Samples", ProcessRows, HostRows)
-Rows = TypeVar("Rows", BatchRows, HostRows)
 
 MOST_WORDS, LONGEST_WORD = 200, 2000
 """Length at which the agent cuts a command."""
@@ -91,7 +88,7 @@ def condense(store: Store, run_id: str, *, warmup_steps: int, judged_steps: int)
     return RunFacts(
         run_id=run_id,
         status=run.status,
-        loader=None if info is None else _loader(info),
+        loader=info,
         host=_host(hosts, run),
         ranks=tuple(_rank(hosts, totals[rank], asked) for rank in sorted(totals)),
         warmup_steps=warmup_steps,
@@ -117,25 +114,6 @@ def _judged(store: Store, asked: Asked, rank: int) -> tuple[StepRows, Mask, Colu
     return rows, keep, _outside_us(rows, asked.epochs(rank))
 
 
-def _loader(info: LoaderInfo) -> LoaderFacts:
-    return LoaderFacts(
-        name=info.loader,
-        num_workers=_whole(info.settings.get("num_workers")),
-        prefetch_factor=_whole(info.settings.get("prefetch_factor")),
-        batch_size=_whole(info.settings.get("batch_size")),
-        settings=info.settings,
-        is_iterable=None if info.dataset_kind is None else info.dataset_kind == "iterable",
-        transforms=None if info.transforms is None else tuple(info.transforms),
-        **_same(LoaderFacts, info, "transforms", "settings"),
-    )
-
-
-def _same(kind: type[LoaderFacts | HostShare], told: LoaderInfo | HostFacts, *others: str) -> dict[str, Any]:
-    """Fields taken over from the agent unchanged; ``others``: fields that are not."""
-    names = {each.name for each in fields(kind)} & type(told).model_fields.keys() - set(others)
-    return {name: getattr(told, name) for name in names}
-
-
 def _command(run: Run) -> tuple[str, ...]:
     """As the training process was started: ranks do not see their launcher's command, and a notebook has none."""
     words = tuple(run.command)
@@ -144,17 +122,12 @@ def _command(run: Run) -> tuple[str, ...]:
     return words if is_whole and starts_all and not any("ipykernel" in word for word in words) else ()
 
 
-def _whole(setting: Setting) -> int | None:
-    return setting if isinstance(setting, int) and not isinstance(setting, bool) else None
-
-
 def _host(hosts: Hosts, run: Run) -> HostShare:
     """Of the first host: ranks of one job run on hosts of one kind."""
     if not run.hosts:
-        return HostShare()
-    facts = run.hosts[0]
+        return HostShare.model_validate(dict.fromkeys(HostFacts.model_fields) | {"hostname": ""})
     sampled = hosts.newest(run.ranks[0], 1) if run.ranks else None
-    told = _same(HostShare, facts) | {"cpu_slowdown": tuple(facts.cpu_slowdown) if facts.cpu_slowdown else None}
+    told = {**dict(run.hosts[0]), "cpu_slowdown": run.hosts[0].cpu_slowdown or None}
     if sampled:
         names = ("shm_free_bytes", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes")
         told |= {name: newest(getattr(sampled, name)) for name in names}
@@ -220,13 +193,13 @@ def _with_edges(rows: StepRows, keep: Mask, outside_us: Column) -> StepRows:
         data_wait_us=rows.data_wait_us + outside_us,
         gpu_idle_us=rows.gpu_idle_us + outside_us,
     )
-    return chosen(edged, keep)
+    return edged.chosen(keep)
 
 
 def _within(rows: Rows, at_us: Column, span: Span | None) -> Rows:
     """Rows whose instant lies within the span of the judged steps."""
     inside = span.holds(at_us) if span else np.zeros(len(at_us), dtype=bool)
-    return type(rows)(**{each.name: getattr(rows, each.name)[inside] for each in fields(rows)})
+    return rows.chosen(inside)
 
 
 def _host_rows(hosts: Hosts, rank: int, span: Span | None) -> HostRows | None:

@@ -6,14 +6,14 @@ Arrays hold microseconds as ``float64`` with NaN for "not measured". A field tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.facts.lost import input_lost_us
 from underfed_server.measurements import BatchRows, Column, HostRows, StepRows
-from underfed_server.model import EpochInfo, HandoverCosts, Setting, Status, StoragePlace
+from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Setting, Status, StoragePlace
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 Mask = NDArray[np.bool_]
@@ -25,63 +25,12 @@ def epoch_starts(steps: StepRows) -> Mask:
     return np.equal(steps.batch_index, 0)
 
 
-def chosen(steps: StepRows, which: Places | Mask) -> StepRows:
-    return StepRows(**{each.name: getattr(steps, each.name)[which] for each in fields(steps)})
+class HostShare(HostFacts):
+    """What the run may use of its host; what is free or in use, as last sampled."""
 
-
-@dataclass(frozen=True, slots=True)
-class LoaderFacts:
-    """Settings and shape of the judged loader, as found in the process."""
-
-    name: str
-    num_workers: int | None
-    prefetch_factor: int | None
-    batch_size: int | None
-    settings: Mapping[str, Setting]
-    is_iterable: bool | None = None
-    dataset_type: str | None = None
-    dataset_length: int | None = None
-    batches_per_epoch: int | None = None
-    sampler_type: str | None = None
-    collate_type: str | None = None
-    transforms: tuple[str, ...] | None = None
-    batch_tensors: int | None = None
-    batch_bytes: int | None = None
-    watched_at: str | None = None
-    shards: bool | None = None
-    """Whether an iterable data set divides itself among workers, told from its code."""
-    why_unsharded: str | None = None
-    compared_batches: int | None = None
-    """Of an iterable data set: first batches of several workers that can be compared by their content."""
-    repeated_batches: int | None = None
-    """Of those, the ones that another worker gave as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostShare:
-    """What the run may use of its host."""
-
-    hostname: str | None = None
-    usable_cores: float | None = None
-    """The smaller of affinity and cgroup quota."""
-    cpu_slowdown: tuple[tuple[float, float], ...] | None = None
-    """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
-    cpu_count: int | None = None
-    """Of the whole machine."""
-    handover: HandoverCosts | None = None
-    allowed_cpus: int | None = None
-    quota_cores: float | None = None
-    shm_total_bytes: int | None = None
-    shm_free_bytes: int | None = None
-    """As last sampled, like the three that follow."""
-    memory_available_bytes: int | None = None
     memory_used_bytes: int | None = None
     """Of the control group, where that limits memory."""
     swap_used_bytes: int | None = None
-    memory_total_bytes: int | None = None
-    memory_limit_bytes: int | None = None
-    swap_total_bytes: int | None = None
-    open_files_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +142,7 @@ class RunFacts:
 
     run_id: str
     status: Status
-    loader: LoaderFacts | None
+    loader: LoaderInfo | None
     host: HostShare
     ranks: tuple[RankFacts, ...]
     warmup_steps: int
@@ -218,6 +167,11 @@ class RunFacts:
         if not judged:
             raise ValueError("no judged step")
         return sorted(judged, key=lambda rank: rank.stall_fraction)[(len(judged) - 1) // 2]
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Of the judged loader, with what was set from outside."""
+        return {**self.overrides, **self.loader.settings} if self.loader else {}
 
     @property
     def judged_steps(self) -> int:

@@ -20,8 +20,7 @@ from difflib import get_close_matches
 
 from underfed_server.errors import InvalidError
 from underfed_server.search.expression import Age, Comparison, Expression, Operator, Term, Value, Word
-from underfed_server.search.keys import EQUALS, KEYS, OPERATORS, Key
-from underfed_server.search.values import read_value
+from underfed_server.search.keys import EQUALS, KEYS, OPERATORS, Key, read_value
 
 MOST_CHARACTERS = 2_000
 MOST_TERMS = 20

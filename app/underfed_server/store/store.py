@@ -21,7 +21,7 @@ from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
 from underfed_server.store.databases.schema import upgrade
-from underfed_server.store.databases.soundness import require_size, require_sound
+from underfed_server.store.databases.sqlite import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
@@ -32,10 +32,9 @@ from underfed_server.store.reading.worker_lives import WorkerRecord, newest_load
 from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
-from underfed_server.store.team import groups
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
-from underfed_server.store.team.team_runs import read_proven, read_team_run, read_team_runs
+from underfed_server.store.team.team_runs import read_projects, read_proven, read_team_run, read_team_runs, read_users
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
 from underfed_server.store.writing.windows import Appender
@@ -197,8 +196,8 @@ class Store:
             page = listing.read_page(connection, asked, now, self._lines)
             return write_page(page.lines, page.cursor, page.counts, read_week(connection, asked.within, now))
 
-    projects = _reads(groups.read_projects)
-    users = _reads(groups.read_users)
+    projects = _reads(read_projects)
+    users = _reads(read_users)
     run = _reads_now(details.read_run)
     project_of = _reads(removal.project_of)
     summary = _reads_now(summaries.read_summary)
@@ -223,7 +222,7 @@ class Store:
 
     # --- what was recorded ------------------------------------------------------------------------
 
-    main_loader = _reads(summaries.read_main_loader)
+    main_loader = _reads(summaries.main_loader)
     worker_loader = _reads(newest_loader)
     retention_policy = _reads(read_retention)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from underfed_server.model import HostCores, HostRun
 
@@ -16,22 +16,16 @@ NAMED = 3
 
 
 def competing_for(
-    runs: Sequence[HostRun],
-    cores: HostCores,
-    memory_used_bytes: int | None,
-    memory_limit_bytes: int | None,
-    shm_used_bytes: int | None,
-    shm_total_bytes: int | None,
+    runs: Sequence[HostRun], cores: HostCores, memories: Mapping[str, tuple[int | None, int | None]]
 ) -> list[str]:
-    """Nothing where there is enough for all, or where it was not measured."""
+    """Nothing where there is enough for all, or where it was not measured.
+
+    ``memories``: of each, the bytes in use and their limit.
+    """
     found = list(_for_cores(runs, cores))
-    if len(runs) > 1:
-        for what, used, limit in (
-            ("memory", memory_used_bytes, memory_limit_bytes),
-            ("/dev/shm", shm_used_bytes, shm_total_bytes),
-        ):
-            if used is not None and limit and limit - used < SCARCE_FRACTION * limit:
-                found.append(f"{named(runs)} share {what} of which {(limit - used) / limit:.0%} is left.")
+    for what, (used, limit) in memories.items():
+        if len(runs) > 1 and used is not None and limit and limit - used < SCARCE_FRACTION * limit:
+            found.append(f"{named(runs)} share {what} of which {(limit - used) / limit:.0%} is left.")
     return found
 
 

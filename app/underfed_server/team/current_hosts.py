@@ -112,11 +112,6 @@ def is_limited(limit_bytes: int | None, total_bytes: int | None) -> bool:
     return limit_bytes is not None and (total_bytes is None or limit_bytes < total_bytes)
 
 
-def host_run(run: RunOnHost, own_cores: float | None) -> HostRun:
-    same = [name for name in HostRun.model_fields if name != "own_cores" and not name.endswith("_label")]
-    return HostRun(**{name: getattr(run, name) for name in same}, own_cores=own_cores)
-
-
 def _host(there: HostState, shared: list[str]) -> Host:
     runs, facts = shown_of(there.runs), host_facts(there.hostname, widest_facts(there.ranks))
     views = [now for _, now in there.views]
@@ -124,8 +119,9 @@ def _host(there: HostState, shared: list[str]) -> Host:
     shm_free = _first(view.shm_free_bytes for view in views)
     shm_total = facts.shm_total_bytes
     cores = cores_of(there, facts)
-    told = [host_run(run, _own_cores(run, there)) for run in runs]
+    told: list[HostRun] = [run.model_copy(update={"own_cores": _own_cores(run, there)}) for run in runs]
     shm_used = None if shm_free is None or shm_total is None else max(0, shm_total - shm_free)
+    memories = {"memory": (memory_used, memory_limit), "/dev/shm": (shm_used, shm_total)}
     reasons = reasons_of(there.ranks)
     return Host(
         hostname=there.hostname,
@@ -141,9 +137,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
         shm_used_bytes=shm_used,
         shm_total_bytes=shm_total,
         **_flows(there, views),
-        competing=[*competing_for(told, cores, memory_used, memory_limit, shm_used, shm_total), *shared]
-        if there.running
-        else [],
+        competing=[*competing_for(told, cores, memories), *shared] if there.running else [],
         not_measured={fact: why for fact, why in reasons.items() if fact in ("disks", "networks", "gpu_util_fraction")},
     )
 

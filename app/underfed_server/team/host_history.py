@@ -18,7 +18,7 @@ from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store
 from underfed_server.store.team.runs_on_hosts import RankOnHost, RunOnHost, read_ranks_on_hosts, read_runs_on_hosts
-from underfed_server.team.current_hosts import cpus_seen, host_run, is_limited, reasons_of, widest_facts
+from underfed_server.team.current_hosts import cpus_seen, is_limited, reasons_of, widest_facts
 
 MOST_RUNS = 100
 """Most runs in one chart: the latest ones."""
@@ -97,7 +97,7 @@ def read_history(
         usable_cores=widest.get("usable_cores"),
         memory_limit_bytes=limit if limited else total,
         shm_total_bytes=shm,
-        runs=[host_run(run, None) for run in sorted(runs, key=lambda run: run.started_at)],
+        runs=sorted(runs, key=lambda run: run.started_at),
         series=[_series(name, columns[name], reasons) for name in UNITS],
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, time, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from underfed_server.model import GroupHours, Team
 from underfed_server.store.store import Store
 from underfed_server.store.team.team_runs import MountUse, TeamRun
+from underfed_server.store.team.week import first_of_days
 from underfed_server.team.outcomes import hit_rates, recoverable, together
 from underfed_server.team.shared_causes import mount_name, shared_causes
 
@@ -32,7 +33,7 @@ def read_team(store: Store, project: str | None = None) -> Team:
 
     ``project``: only its runs.
     """
-    since = week_start(store.now())
+    since = first_of_days(DAYS, store.now())
     team_runs = [run for run in store.team_runs(since) if project is None or run.project == project]
 
     def grouped(shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
@@ -51,10 +52,6 @@ def read_team(store: Store, project: str | None = None) -> Team:
         mounts=grouped(_mount_shares),
         hosts=grouped(_host_shares),
     )
-
-
-def week_start(now: datetime) -> datetime:
-    return datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - timedelta(days=DAYS - 1)
 
 
 def group_hours(team_runs: Sequence[TeamRun], since: datetime, shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:

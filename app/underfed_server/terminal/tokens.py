@@ -14,7 +14,6 @@ from pydantic import BaseModel
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-from sqlalchemy import Connection
 
 from underfed_server.errors import SettingsError
 from underfed_server.ingest.permission import SCOPES
@@ -48,13 +47,7 @@ class StoredTokens:
 
     def make_token(self, asked: dict[str, Any]) -> TokenMade:
         said = {**asked, "expires_at": asked["expires_at"] and datetime.fromisoformat(asked["expires_at"])}
-        made: list[TokenMade] = []
-
-        def make(connection: Connection) -> None:
-            made.append(access_tokens.make_token(connection, now=self.store.now(), **said))
-
-        self.store.write(make)
-        return made[-1]
+        return self.store.write(lambda connection: access_tokens.make_token(connection, now=self.store.now(), **said))
 
     def revoke_token(self, token_id: str) -> None:
         self.store.write(lambda connection: access_tokens.revoke_token(connection, token_id, self.store.now()))

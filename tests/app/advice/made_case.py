@@ -38,7 +38,8 @@ def altered(
     """The same run with other facts. Plain numbers for columns of steps and batches stand for every row."""
     assert facts.loader is not None
     (old,) = facts.ranks
-    new_loader = replace(facts.loader, settings={**facts.loader.settings, **(settings or {})}, **{**(loader or {})})
+    set_now = {**facts.loader.settings, **(settings or {})}
+    new_loader = facts.loader.model_copy(update={"settings": set_now, **(loader or {})})
     new_rank = replace(
         old,
         process=replace(old.process, **(process or {})),
@@ -46,7 +47,7 @@ def altered(
         batches=replace(old.batches, **_columns(old.batches, batches)),
         **(rank or {}),
     )
-    return replace(facts, loader=new_loader, host=replace(facts.host, **(host or {})), ranks=(new_rank,), **run)
+    return replace(facts, loader=new_loader, host=facts.host.model_copy(update=host), ranks=(new_rank,), **run)
 
 
 def _columns(old: StepRows | BatchRows, changes: Changes | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.made_diagnosis import made_advice
 from tests.app.made_facts import made_place, made_run
-from underfed_server.advice.proof.carried import also_changed, carried_advice, may_carry
+from underfed_server.advice.proof.ledger import also_changed, carried_advice, may_carry
 from underfed_server.advice.proof.traits import Traits, traits_of
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Setting, StorageKind
@@ -24,7 +24,7 @@ def run(*, overrides: dict[str, Setting] | None = None, storage: StorageKind | N
     made = made_run(num_workers=1)
     assert made.loader is not None
     places = (made_place(storage, file_system="xfs"),) if storage else ()
-    loader = replace(made.loader, settings={**made.loader.settings, **settings})
+    loader = made.loader.model_copy(update={"settings": {**made.loader.settings, **settings}})
     return replace(made, loader=loader, overrides=overrides or {}, storage=places)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from underfed_server.advice.outlook import outlook
-from underfed_server.api.unjudged import unjudged
+from underfed_server.api.served_diagnosis import unjudged
 from underfed_server.model import Diagnosis, Outlook, Run
 
 EMPTY = dict.fromkeys(Run.model_fields, None)

@@ -299,7 +299,7 @@ def test_kept_workers_are_advised_for_epochs_that_wait_for_new_ones() -> None:
 
 @pytest.mark.parametrize("settings", [{"persistent_workers": True}, {"num_workers": 0}])
 def test_kept_workers_are_not_advised_where_there_are_none_or_they_are_kept(settings: dict[str, Any]) -> None:
-    facts = altered(two_workers(), settings=settings, loader={"num_workers": settings.get("num_workers", 2)})
+    facts = altered(two_workers(), settings=settings)
     assert "persistent_workers" not in changes(recommended(facts, worker_startup=0.2))
 
 

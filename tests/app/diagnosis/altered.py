@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tests.app.made_facts import made_place
-from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, WorkerFacts
+from underfed_server.facts.record import RankFacts, RunFacts, WorkerFacts
 from underfed_server.measurements import Column, HostRows
-from underfed_server.model import StorageKind
+from underfed_server.model import LoaderInfo, StorageKind
 
 GB = 1_000_000_000
 SAMPLES = 120
@@ -24,8 +24,9 @@ def with_rank(facts: RunFacts, **changes: Any) -> RunFacts:
 
 def with_loader(facts: RunFacts, settings: dict[str, Any] | None = None, **changes: Any) -> RunFacts:
     assert facts.loader is not None
-    loader: LoaderFacts = facts.loader
-    return replace(facts, loader=replace(loader, settings={**loader.settings, **(settings or {})}, **changes))
+    loader: LoaderInfo = facts.loader
+    set_now = {**loader.settings, **(settings or {})}
+    return replace(facts, loader=loader.model_copy(update={"settings": set_now, **changes}))
 
 
 def with_batches(facts: RunFacts, **columns: float | Column) -> RunFacts:
@@ -55,11 +56,12 @@ def with_memory(facts: RunFacts, total: float = 100.0, limit: float | None = Non
     """Sizes in GB."""
     return replace(
         facts,
-        host=replace(
-            facts.host,
-            memory_total_bytes=int(total * GB),
-            memory_limit_bytes=None if limit is None else int(limit * GB),
-            shm_total_bytes=int(shm * GB),
+        host=facts.host.model_copy(
+            update={
+                "memory_total_bytes": int(total * GB),
+                "memory_limit_bytes": None if limit is None else int(limit * GB),
+                "shm_total_bytes": int(shm * GB),
+            }
         ),
     )
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tests.app.made_facts import made_epoch, made_run
-from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column
-from underfed_server.model import EpochInfo
+from underfed_server.model import EpochInfo, LoaderInfo
 
 WARMUP_STEPS = 5
 """Not judged, as of a real run."""
@@ -128,7 +128,7 @@ class _Loop:
             sampler_us=np.full(len(start), played.sampler_ms * 1e3),
         )  # fmt: skip
         settings = {"in_order": played.in_order, "pin_memory": played.pin_ms is not None}
-        loader = replace(_known(facts), settings={**_known(facts).settings, **settings})
+        loader = _known(facts).model_copy(update={"settings": {**_known(facts).settings, **settings}})
         return replace(facts, loader=loader, ranks=(replace(
             rank, steps=steps, batches=self._columns(rank), epochs=self._epochs(),
             total_data_wait_us=float(np.sum(wait) * 1e3), total_step_us=float(np.sum(end - start) * 1e3),
@@ -170,6 +170,6 @@ class _Loop:
         )
 
 
-def _known(facts: RunFacts) -> LoaderFacts:
+def _known(facts: RunFacts) -> LoaderInfo:
     assert facts.loader is not None
     return facts.loader

@@ -236,7 +236,7 @@ def test_thread_oversubscription_costs_more_the_longer_loads_queue_for_a_core() 
         oversubscribed(helper_share=0.05),
         oversubscribed(runqueue_ms=2.0),
         oversubscribed(threads=None),
-        replace(oversubscribed(), host=replace(oversubscribed().host, usable_cores=64.0)),
+        replace(oversubscribed(), host=oversubscribed().host.model_copy(update={"usable_cores": 64.0})),
     ],
     ids=["own threads", "idle pool", "no queue", "not measured", "cores for all"],
 )

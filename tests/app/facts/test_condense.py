@@ -201,7 +201,7 @@ def test_settings_and_host_are_those_that_were_told(store: Store) -> None:
     facts = condensed(store)
     assert facts.loader is not None
     assert (facts.loader.num_workers, facts.loader.batch_size, facts.loader.is_iterable) == (3, None, True)
-    assert (facts.host.usable_cores, facts.host.cpu_slowdown) == (2.5, ((1, 1.0), (2, 1.2)))
+    assert (facts.host.usable_cores, facts.host.cpu_slowdown) == (2.5, [(1, 1.0), (2, 1.2)])
     assert facts.not_measured == {"gpu_util_fraction": "no NVIDIA driver"}
 
 

@@ -52,30 +52,24 @@ def _is_quota(host: HostShare) -> bool:
 
 
 def _quota_diff(host: HostShare, wanted: int) -> str:
-    return "\n".join(
-        [
-            " # a container:",
-            f"-docker run --cpus={host.quota_cores:g} …",
-            f"+docker run --cpus={wanted} …",
-            " # Kubernetes:",
-            f'-    limits: {{cpu: "{host.quota_cores:g}"}}',
-            f'+    limits: {{cpu: "{wanted}"}}',
-        ]
-    )
+    return f"""\
+ # a container:
+-docker run --cpus={host.quota_cores:g} …
++docker run --cpus={wanted} …
+ # Kubernetes:
+-    limits: {{cpu: "{host.quota_cores:g}"}}
++    limits: {{cpu: "{wanted}"}}"""
 
 
 def _affinity_diff(host: HostShare, wanted: int) -> str:
-    return "\n".join(
-        [
-            " # Slurm:",
-            f"-#SBATCH --cpus-per-task={host.allowed_cpus or math.floor(host.usable_cores or 1)}",
-            f"+#SBATCH --cpus-per-task={wanted}",
-            " # a container:",
-            f"+docker run --cpuset-cpus=0-{wanted - 1} …",
-            " # a shell in which taskset set the affinity:",
-            f"+taskset --cpu-list 0-{wanted - 1} …",
-        ]
-    )
+    return f"""\
+ # Slurm:
+-#SBATCH --cpus-per-task={host.allowed_cpus or math.floor(host.usable_cores or 1)}
++#SBATCH --cpus-per-task={wanted}
+ # a container:
++docker run --cpuset-cpus=0-{wanted - 1} …
+ # a shell in which taskset set the affinity:
++taskset --cpu-list 0-{wanted - 1} …"""
 
 
 CHANGE = Change(

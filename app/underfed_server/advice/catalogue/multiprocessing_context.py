@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.diff import diff_of
+from underfed_server.advice.loader_settings import diff_of
 from underfed_server.advice.offer import Offer
+from underfed_server.diagnosis import evidence
 from underfed_server.model import Evidence
 
 
 def consider(case: Case) -> Offer | None:
     if case.loader.settings.get("multiprocessing_context") != "spawn":
         return None
-    begun = [one.startup_us for one in case.rank.epochs if one.startup_us is not None]
     preload = [
         '+torch.multiprocessing.set_forkserver_preload(["torch", "your_dataset_module"])  # before the loader',
         " ",
@@ -29,11 +27,7 @@ def consider(case: Case) -> Offer | None:
         ),
         diff="\n".join([*preload, diff_of(case.loader, {"multiprocessing_context": "forkserver"})]),
         evidence=[
-            Evidence(
-                what="From the start of an epoch to its first batch",
-                value=float(np.median(begun)) if begun else None,
-                unit="us",
-            ),
+            evidence.epoch_start(case.rank),
             Evidence(what="Threads of the training process", value=case.rank.process.threads, unit="count"),
         ],
         gain="how long a fork server takes to start workers was not seen in this run",

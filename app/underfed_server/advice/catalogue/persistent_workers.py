@@ -33,11 +33,10 @@ def consider(case: Case) -> Offer | None:
 
 def _evidence(case: Case) -> list[Evidence]:
     epochs = case.rank.epochs
-    begun = [one.startup_us for one in epochs if one.startup_us is not None]
     constructed = [one.iterator_us for one in epochs if one.iterator_us is not None]
     steps = [one.steps for one in epochs if one.steps]
     return [
-        Evidence(what="From the start of an epoch to its first batch", value=_median(begun), unit="us"),
+        evidence.epoch_start(case.rank),
         Evidence(what="Constructing the iterator, which starts the workers", value=_median(constructed), unit="us"),
         Evidence(what="Steps of an epoch", value=_median(steps), unit="count"),
         evidence.setting("How workers are started", case.loader.settings.get("multiprocessing_context")),

@@ -67,16 +67,13 @@ def _has_room(case: Case, setting: SimulatedSetting) -> bool:
 
 
 def _diff(gib: int) -> str:
-    return "\n".join(
-        [
-            " # a container:",
-            f"+docker run --shm-size={gib}g …",
-            " # Kubernetes, mounted at /dev/shm:",
-            f"+    emptyDir: {{medium: Memory, sizeLimit: {gib}Gi}}",
-            " # a machine of your own:",
-            f"+sudo mount -o remount,size={gib}G /dev/shm",
-        ]
-    )
+    return f"""\
+ # a container:
++docker run --shm-size={gib}g …
+ # Kubernetes, mounted at /dev/shm:
++    emptyDir: {{medium: Memory, sizeLimit: {gib}Gi}}
+ # a machine of your own:
++sudo mount -o remount,size={gib}G /dev/shm"""
 
 
 CHANGE = Change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.diff import call
+from underfed_server.advice.loader_settings import call
 from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence
 from underfed_server.model import Evidence

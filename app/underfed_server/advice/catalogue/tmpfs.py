@@ -85,18 +85,15 @@ def _diff(case: Case, gib: int) -> str:
     place = _main_place(case)
     folder = str(PurePosixPath(place.example).parent) if place and place.example else None
     seen = " # the folder of the data set; this run reads from there" if folder else " # the folder of the data set"
-    return "\n".join(
-        [
-            f"+DATA={quote(folder) if folder else '…'} {seen}",
-            f"+sudo mkdir -p {TARGET} && sudo mount -t tmpfs -o size={gib}G tmpfs {TARGET}",
-            f'+cp -a "$DATA/." {TARGET}/',
-            f" # a container mounts it from outside: docker run --tmpfs {TARGET}:size={gib}g …",
-            f" # or, without a mount of its own: docker run --shm-size={gib + 1}g … and copy to /dev/shm",
-            " ",
-            '-dataset = YourDataset("$DATA")',
-            f'+dataset = YourDataset("{TARGET}")',
-        ]
-    )
+    return f"""\
++DATA={quote(folder) if folder else "…"} {seen}
++sudo mkdir -p {TARGET} && sudo mount -t tmpfs -o size={gib}G tmpfs {TARGET}
++cp -a "$DATA/." {TARGET}/
+ # a container mounts it from outside: docker run --tmpfs {TARGET}:size={gib}g …
+ # or, without a mount of its own: docker run --shm-size={gib + 1}g … and copy to /dev/shm
+ \n\
+-dataset = YourDataset("$DATA")
++dataset = YourDataset("{TARGET}")"""
 
 
 def _evidence(case: Case) -> list[Evidence]:

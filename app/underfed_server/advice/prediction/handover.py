@@ -14,9 +14,9 @@ import numpy as np
 from underfed_server.advice.prediction.simulate import Handover
 from underfed_server.diagnosis.measures import mean
 from underfed_server.diagnosis.wait import rows_of_steps
-from underfed_server.facts.record import HostShare, LoaderFacts, Mask, RankFacts
+from underfed_server.facts.record import HostShare, Mask, RankFacts
 from underfed_server.measurements import Column
-from underfed_server.model import HandoverCosts
+from underfed_server.model import HandoverCosts, LoaderInfo
 
 FEED_US = 250.0
 FEED_WAIT_US = 200.0
@@ -52,7 +52,7 @@ class SharedMemory:
     """In the training process: the pages are given back."""
 
 
-def read_handover(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> tuple[Handover, SharedMemory]:
+def read_handover(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> tuple[Handover, SharedMemory]:
     usual, shared = usual_handover(loader, host.handover or UNCALIBRATED)
     if not loader.num_workers:
         return usual, shared
@@ -98,7 +98,7 @@ def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Hand
     )
 
 
-def usual_handover(loader: LoaderFacts, costs: HandoverCosts) -> tuple[Handover, SharedMemory]:
+def usual_handover(loader: LoaderInfo, costs: HandoverCosts) -> tuple[Handover, SharedMemory]:
     """The hand-over of a batch of this loader's size, for a run in which no worker was seen."""
     tensors, megabytes = loader.batch_tensors or 2, (loader.batch_bytes or 0) / 1e6
     wait_us = costs.receive_wait_us + tensors * costs.tensor_wait_us

@@ -9,7 +9,8 @@ import numpy as np
 
 from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.advice.prediction.workload import Workload
-from underfed_server.facts.record import LoaderFacts, RankFacts
+from underfed_server.facts.record import RankFacts
+from underfed_server.model import LoaderInfo
 
 # As logarithms of a factor, each so that nine of ten of the table's cases lie inside.
 ALWAYS = 0.03
@@ -52,7 +53,7 @@ class Margin:
         return margin
 
 
-def read_margin(rank: RankFacts, loader: LoaderFacts, recorded: Outcome) -> Margin:
+def read_margin(rank: RankFacts, loader: LoaderInfo, recorded: Outcome) -> Margin:
     measured = float(np.mean(rank.steps.step_us))
     return Margin(abs(math.log(recorded.step_us / measured)), (loader.batch_bytes or 0) / 1e6, recorded)
 

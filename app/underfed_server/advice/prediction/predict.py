@@ -8,16 +8,14 @@ from typing import TypeVar
 
 from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.margin import Margin, read_margin
+from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
-from underfed_server.advice.prediction.slowdown import WORST_FULL
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
-from underfed_server.facts.record import HostShare, LoaderFacts, RankFacts
+from underfed_server.facts.record import HostShare, RankFacts
+from underfed_server.model import LoaderInfo
 
 Item = TypeVar("Item")
-
-UNKNOWN = Outcome(0.0, 0.0)
-"""Until the recorded setting was simulated."""
 
 BLOCKS = 8
 """Blocks of consecutive steps left out in turn, to see how much the figure depends on a part of the run."""
@@ -89,29 +87,24 @@ class Predictor:
         return self._outcome(reading, reading.setting).step_us / self._outcome(reading, setting).step_us
 
     def _outcome(self, workload: Workload, setting: SimulatedSetting) -> Outcome:
-        """Of the mean step, starts of epochs included."""
-        inputs = changed(workload, self.rank, setting).inputs(setting)
-        steady, start_us = simulate(inputs, setting), self.epochs.a_step_us(setting)
-        return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)
+        return _outcome(workload, self.rank, self.epochs, setting)
 
 
-def make_predictor(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Predictor:
+def _outcome(workload: Workload, rank: RankFacts, epochs: Epochs, setting: SimulatedSetting) -> Outcome:
+    """Of the mean step, starts of epochs included."""
+    steady, start_us = simulate(changed(workload, rank, setting).inputs(setting), setting), epochs.a_step_us(setting)
+    return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)
+
+
+def make_predictor(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Predictor:
     """Raises:
     PredictionError: see :func:`read_workload`.
     """
     workload = read_workload(rank, loader, host)
     epochs = read_epochs(rank, workload.setting, workload.handover)
-    predictor = Predictor(
-        workload=workload,
-        rank=rank,
-        host=host,
-        epochs=epochs,
-        recorded=UNKNOWN,
-        ceiling=rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0),
-        margin=Margin(0.0, 0.0, UNKNOWN),
-    )
-    recorded = predictor._outcome(workload, workload.setting)
-    return replace(predictor, recorded=recorded, margin=read_margin(rank, loader, recorded))
+    recorded = _outcome(workload, rank, epochs, workload.setting)
+    ceiling = rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0)
+    return Predictor(workload, rank, host, epochs, recorded, ceiling, read_margin(rank, loader, recorded))
 
 
 def _without_block(whole: Workload, block: int) -> Workload:

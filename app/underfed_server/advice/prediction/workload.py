@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from underfed_server.advice.prediction.handover import read_handover
+from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_curve, curve_through
 from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
-from underfed_server.advice.prediction.slowdown import LIKELY_FULL, assumed_curve, curve_through
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
-from underfed_server.facts.record import HostShare, LoaderFacts, ProcessShare, RankFacts, chosen, epoch_starts
+from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
 from underfed_server.measurements import Column, StepRows
+from underfed_server.model import LoaderInfo
 
 THREAD_POOL_CORES = 1.3
 """A training process that uses more than this computes with a thread pool (OpenMP, MKL): one thread and
@@ -56,7 +57,7 @@ class Workload:
         return LoopInputs(self.batches, self.works, self.handover, self.cores, self.sampler_us)
 
 
-def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Workload:
+def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workload:
     """Raises:
     PredictionError: a term that decides the result was not measured or cannot be.
     """
@@ -97,10 +98,10 @@ def read_workload(rank: RankFacts, loader: LoaderFacts, host: HostShare) -> Work
 def steady(steps: StepRows) -> StepRows:
     """Without the first of each epoch, in which workers are started."""
     keep = ~epoch_starts(steps)
-    return chosen(steps, keep) if keep.any() else steps
+    return steps.chosen(keep) if keep.any() else steps
 
 
-def recorded_setting(loader: LoaderFacts) -> SimulatedSetting:
+def recorded_setting(loader: LoaderInfo) -> SimulatedSetting:
     return SimulatedSetting(
         loader.num_workers or 0,
         loader.prefetch_factor or 2,
@@ -152,7 +153,7 @@ FEEDING_US = 5_000.0
 """More CPU than handing a batch over takes, except for batches of hundreds of tensors."""
 
 
-def _works(rank: RankFacts, loader: LoaderFacts, handover: Handover) -> tuple[Work, ...]:
+def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover) -> tuple[Work, ...]:
     rest = rank.steps.step_us - rank.steps.data_wait_us
     rest = rest[np.isfinite(rest)][-MOST_SIMULATED:]
     if not len(rest):
@@ -161,7 +162,7 @@ def _works(rank: RankFacts, loader: LoaderFacts, handover: Handover) -> tuple[Wo
     return tuple(Work(float(us) * cpu_share, float(us) * max(0.0, 1.0 - cpu_share - queued_share)) for us in rest)
 
 
-def _host_shares(rank: RankFacts, loader: LoaderFacts, handover: Handover, rest: Column) -> tuple[float, float]:
+def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: Column) -> tuple[float, float]:
     """Shares of a step outside the wait that the training process computed, and that it queued for a CPU."""
     process, mean_step, mean_rest = rank.process, float(np.nanmean(rank.steps.step_us)), float(np.mean(rest))
     if process.process_cores is None or mean_rest <= 0:

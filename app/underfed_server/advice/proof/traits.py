@@ -34,9 +34,8 @@ NAMES: Mapping[str, str] = {
 def traits_of(facts: RunFacts, machine: Traits, *, has_straggler: bool) -> Traits:
     """Traits of the judged loader. ``machine``: those of the host that the facts do not contain."""
     loader, host = facts.loader, facts.host
-    settings = {**facts.overrides, **loader.settings} if loader else {}
     return {
-        **normalised(settings),
+        **normalised(facts.settings),
         "dataset_type": loader.dataset_type if loader else None,
         "batch_tensors": loader.batch_tensors if loader else None,
         "repeated_batches": loader.repeated_batches if loader else None,

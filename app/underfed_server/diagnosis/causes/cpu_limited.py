@@ -6,7 +6,7 @@ Judged by affinity and cgroup quota, never by the machine's core count: a job wi
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.cause import Cause, Found, Shared, share_signal
+from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
@@ -61,13 +61,8 @@ CAUSE = Cause(
             "all busy",
             series="busy_cores",
         ),
-        share_signal(
-            "Loading ready to run, no core free",
-            lambda examined: measures.load_share(examined.rank, examined.rank.batches.runqueue_us),
-            THRESHOLDS.runqueue_fraction,
-            "of load time",
-            "waits for a core",
-            series="runqueue_us",
+        load_signal(
+            "Loading ready to run, no core free", "runqueue_us", THRESHOLDS.runqueue_fraction, "waits for a core"
         ),
     ),
     turn="last",

@@ -14,14 +14,13 @@ import numpy as np
 from underfed_server.diagnosis.cause import Cause, Found, Shared, signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import pressure_fraction
-from underfed_server.facts.growth import growth_per_hour, is_growing
+from underfed_server.facts.growth import US_PER_HOUR, growth_per_hour, is_growing
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
 from underfed_server.model import Evidence, Signal
 
 NAMES = {"memory": "memory", "limit": "the memory limit", "shm": "/dev/shm"}
 SERIES = {"memory": "memory_available_bytes", "limit": "memory_used_bytes", "shm": "shm_free_bytes"}
-US_PER_HOUR = 3.6e9
 
 FORECAST_HOURS = 24.0
 """A shortage is reported a day ahead: before the night in which it comes."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found, share_signal
+from underfed_server.diagnosis.cause import Cause, Found, load_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.measures import load_share
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.40
@@ -35,15 +34,6 @@ CAUSE = Cause(
     label="slow collate",
     find=find,
     cured_by=("vectorize_collate",),
-    signals=(
-        share_signal(
-            "Joining samples into batches",
-            lambda examined: load_share(examined.rank, examined.rank.batches.collate_us),
-            LEAST_SHARE,
-            "of load time",
-            "slow collate",
-            series="collate_us",
-        ),
-    ),
+    signals=(load_signal("Joining samples into batches", "collate_us", LEAST_SHARE, "slow collate"),),
     is_of_loading=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import Tail, load_tail
@@ -27,8 +28,7 @@ def find(examined: Examination) -> Found | None:
         cost,
         "A few batches take far longer to load than the rest, and later batches that are ready wait behind them.",
         [
-            Evidence(what="Loading a batch, median", value=tail.median_us, unit="us", series="load_us"),
-            Evidence(what="Loading a batch, 95th percentile", value=tail.p95_us, unit="us", series="load_us"),
+            *evidence.load_spread(examined.rank),
             Evidence(what="Slowest 5% of batches, of all load time", value=tail.slowest_share, unit="fraction"),
             Evidence(what="Waiting while later batches are ready, of step time", value=cost, unit="fraction"),
             Evidence(what="Longest load", value=longest, unit="us"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.cause import Cause, Found, Shared, share_signal
+from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
 from underfed_server.diagnosis.examination import Examination, describe, storage_place, waits_only_at_first
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
@@ -44,14 +44,7 @@ CAUSE = Cause(
     find=find,
     cured_by=("num_workers", "tmpfs"),
     signals=(
-        share_signal(
-            "Loading blocked, not computing",
-            lambda examined: measures.load_share(examined.rank, examined.rank.batches.blocked_us),
-            THRESHOLDS.blocked_fraction,
-            "of load time",
-            "blocked",
-            series="blocked_us",
-        ),
+        load_signal("Loading blocked, not computing", "blocked_us", THRESHOLDS.blocked_fraction, "blocked"),
         share_signal(
             "Reads that reach storage",
             lambda examined: measures.storage_fraction(examined.rank),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, RowMapping, Table, func, insert, select
@@ -40,10 +40,11 @@ class _Sum:
     rows: int = 0
     digests: int = field(default=0, repr=False)
 
-    def add(self, row: RowMapping) -> None:
-        digest = hashlib.blake2b(repr(list(row.values())).encode(errors="surrogatepass"), digest_size=16).digest()
-        self.rows += 1
-        self.digests = (self.digests + int.from_bytes(digest, "big")) % 2**128
+    def add(self, rows: Sequence[RowMapping]) -> None:
+        self.rows += len(rows)
+        for row in rows:
+            digest = hashlib.blake2b(repr(list(row.values())).encode(errors="surrogatepass"), digest_size=16).digest()
+            self.digests = (self.digests + int.from_bytes(digest, "big")) % 2**128
 
 
 def move(source: Database, target: Database, progress: Progress) -> Moved:
@@ -67,8 +68,7 @@ def move(source: Database, target: Database, progress: Progress) -> Moved:
 def _copy(reading: Connection, writing: Connection, table: Table, progress: Progress) -> _Sum:
     total = _Sum()
     for rows in _pages(reading, table):
-        for row in rows:
-            total.add(row)
+        total.add(rows)
         writing.execute(insert(table), [dict(row) for row in rows])
         progress(table.name, total.rows)
     return total
@@ -77,8 +77,7 @@ def _copy(reading: Connection, writing: Connection, table: Table, progress: Prog
 def _compare(writing: Connection, table: Table, copied: _Sum, name: str) -> None:
     found = _Sum()
     for rows in _pages(writing, table):
-        for row in rows:
-            found.add(row)
+        found.add(rows)
     if found != copied:
         raise MoveError(
             f"{name} gives back other rows of {table.name!r} than were written to it "
@@ -86,14 +85,8 @@ def _compare(writing: Connection, table: Table, copied: _Sum, name: str) -> None
         )
 
 
-def _pages(connection: Connection, table: Table) -> Iterable[list[RowMapping]]:
-    rows = connection.execution_options(yield_per=ROWS).execute(select(table)).mappings()
-    return _lists(rows.partitions())
-
-
-def _lists(partitions: Iterable[Iterable[RowMapping]]) -> Iterator[list[RowMapping]]:
-    for rows in partitions:
-        yield list(rows)
+def _pages(connection: Connection, table: Table) -> Iterator[Sequence[RowMapping]]:
+    return connection.execution_options(yield_per=ROWS).execute(select(table)).mappings().partitions()
 
 
 def _steps(connection: Connection) -> int:

@@ -1,17 +1,25 @@
-"""SQLite: one connection that writes, several that only read, and no second service beside this one."""
+"""SQLite: one connection that writes, several that only read, and no second service beside this one.
+
+Whether the file is intact is checked as far as milliseconds before the start of a service allow. The large tables are
+checked when they are read, and in full by ``underfed backup``.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from sqlite3 import Connection as SqliteConnection
+from typing import cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 
 from underfed_server.errors import SettingsError, StartError
+from underfed_server.store.databases.trouble import CORRUPTED, trouble_of
 
 READERS = 8
 BUSY_TIMEOUT_MS = 10_000
@@ -29,6 +37,9 @@ WRITER_PRAGMAS = (
 # SQLite before 3.51.3 can corrupt a WAL database when two connections checkpoint at once
 # (sqlite.org/wal.html#walresetbug): readers never do.
 READER_PRAGMAS = ("query_only=1", "wal_autocheckpoint=0", f"busy_timeout={BUSY_TIMEOUT_MS}")
+
+SMALL_TABLES = ("sqlite_schema", "alembic_version", "run", "token", "session", "project")
+"""Tables that every answer needs. Some thousand runs are a few megabytes."""
 
 
 def path_of(url: URL) -> Path:
@@ -105,7 +116,7 @@ def _url(database: Path) -> URL:
 def _prepare(engine: Engine, pragmas: tuple[str, ...], *, begin: str) -> None:
     """The driver's own transactions begin late and leave table definitions out: SQLAlchemy's begin is ours instead."""
 
-    def connected(connection: SqliteConnection, entry: ConnectionPoolEntry) -> None:  # noqa: ARG001
+    def connected(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None:  # noqa: ARG001
         connection.isolation_level = None
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
@@ -115,3 +126,39 @@ def _prepare(engine: Engine, pragmas: tuple[str, ...], *, begin: str) -> None:
 
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", began)
+
+
+def require_size(engine: Engine, database: Path) -> None:
+    """Raises:
+    StartError: the file is shorter than its header says: a copy was interrupted, or a disk lost its end.
+    """
+    with _asking(engine, database) as cursor:
+        # The missing end may be in the write-ahead log: sizes can be compared only once all of it is in the file.
+        _, logged, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        pages, page_bytes = (cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    if logged == moved and database.stat().st_size < pages * page_bytes:
+        raise StartError(f"{database} cannot be used: {CORRUPTED}")
+
+
+def require_sound(engine: Engine, database: Path) -> None:
+    """Raises:
+    StartError: a table that every answer needs is damaged.
+    """
+    with _asking(engine, database) as cursor:
+        for table in SMALL_TABLES:
+            found = cursor.execute(f"PRAGMA quick_check('{table}')").fetchone()[0]
+            if found != "ok":
+                raise StartError(f"{database} cannot be used: {CORRUPTED} ({found})")
+
+
+@contextmanager
+def _asking(engine: Engine, database: Path) -> Iterator[sqlite3.Cursor]:
+    """Outside of any transaction."""
+    try:
+        connection = engine.raw_connection()
+        try:
+            yield cast(sqlite3.Cursor, connection.cursor())
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        raise StartError(f"{database} cannot be used: {trouble_of(error) or error}") from error

@@ -16,6 +16,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Dialect,
     Float,
     Index,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     event,
+    true,
 )
 
 from underfed_server.measurements import RATES
@@ -139,6 +141,12 @@ run = Table(
         "ended_at", "open_ranks", "crashed_ranks", "hours_lost", "hours_used", "gpu_hours_lost", "cause",
     ),
 )  # fmt: skip
+
+
+def of_project(project: str | None) -> ColumnElement[bool]:
+    """Runs of this project; ``None``: of any."""
+    return true() if project is None else run.c.project == project
+
 
 diagnosis = Table(
     "diagnosis",

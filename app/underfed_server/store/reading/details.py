@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, and_, bindparam, select, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, bindparam, select, type_coerce
 
 from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, RunSummary, StoragePlace
 from underfed_server.store.databases import tables
+from underfed_server.store.reading.tracks import on_run_clock, with_starts
 from underfed_server.store.reading.worker_lives import read_died
 from underfed_server.store.runs.summaries import devices_by_host, run_row, summaries
 
@@ -37,7 +38,7 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
         ranks=sorted({stream["rank"] for stream in streams}),
         loaders=_loaders(connection, run_id),
         hosts=_hosts(ranks),
-        devices=_devices(ranks),
+        devices=[Device(**device) for device in devices_by_host(ranks).values()],
         epochs=_epochs(connection, run_id),
         storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
         died_workers=read_died(connection, run_id),
@@ -49,14 +50,17 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
 
 def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
     """The newest epochs of all ranks and loaders, oldest first, on the run's clock."""
-    epoch, stream, run = tables.epoch.c, tables.stream.c, tables.run.c
-    same = and_(epoch.run_id == stream.run_id, epoch.rank == stream.rank, epoch.incarnation == stream.incarnation)
-    statement = select(tables.epoch, stream.started_at, run.started_at.label("run_started_at"))
-    statement = statement.join(tables.stream, same).join(tables.run, run.run_id == epoch.run_id)
+    epoch, same = tables.epoch.c, EpochInfo.model_fields.keys() - {"start_us", "end_us"}
     # Sorted by wall-clock time: each incarnation has a run clock of its own.
-    began = type_coerce(stream.started_at, BigInteger) + epoch.start_us
-    statement = statement.where(epoch.run_id == run_id).order_by(began.desc(), epoch.rank.desc()).limit(NEWEST_EPOCHS)
-    return [_epoch(row) for row in reversed(connection.execute(statement).mappings().all())]
+    began = type_coerce(tables.stream.c.started_at, BigInteger) + epoch.start_us
+    statement = (
+        with_starts(tables.epoch)
+        .where(epoch.run_id == run_id)
+        .order_by(began.desc(), epoch.rank.desc())
+        .limit(NEWEST_EPOCHS)
+    )
+    rows = reversed(connection.execute(statement).mappings().all())
+    return [EpochInfo.model_validate({name: row[name] for name in same} | on_run_clock(row)) for row in rows]
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
@@ -72,10 +76,6 @@ def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Map
 
 def _of_run(connection: Connection, table: Table, run_id: str, *order: ColumnElement[Any]) -> Sequence[RowMapping]:
     return connection.execute(select(table).where(table.c.run_id == run_id).order_by(*order)).mappings().all()
-
-
-def _devices(ranks: Iterable[RowMapping]) -> list[Device]:
-    return [Device(**device) for device in devices_by_host(ranks).values()]
 
 
 def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
@@ -105,14 +105,3 @@ def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
     rows = _of_run(connection, tables.loader, run_id, tables.loader.c.loader)
     # An older agent did not send every field.
     return [LoaderInfo(**{name: row["info"].get(name) for name in LoaderInfo.model_fields}) for row in rows]
-
-
-def _epoch(row: RowMapping) -> EpochInfo:
-    shift = (row["started_at"] - row["run_started_at"]) // tables.MICROSECOND
-    same = EpochInfo.model_fields.keys() - {"start_us", "end_us"}
-    end_us = row["end_us"]
-    return EpochInfo(
-        **{name: row[name] for name in same},
-        start_us=row["start_us"] + shift,
-        end_us=None if end_us is None else end_us + shift,
-    )

@@ -26,7 +26,6 @@ from underfed_server.store.columns.ladder import (
 from underfed_server.store.columns.lanes import instant_of, kind_of
 from underfed_server.store.columns.lanes import joined as joined_rows
 from underfed_server.store.reading.instants import index_at
-from underfed_server.store.reading.nodes import read_histograms, read_nodes
 from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 
 SLACK = 1.2
@@ -275,15 +274,14 @@ def _inner(reader: Reader, track: Track, ordinals: range, question: _Question) -
 def _nodes(reader: Reader, track: Track, level: int, first: int, last: int, question: _Question) -> Iterator[Rollup]:
     """With histograms one bucket per node; without, on level 0, the buckets of each chunk."""
     if level > 0:
-        found = read_nodes(reader, track, level, first, last, question.names)
+        found = reader.nodes(track, level, first, last, question.names)
     else:
         found = reader.chunk_rollups(track, first, last, question.names)
         if found is not None and question.binned:
             found = _whole_chunks(reader, track, first, last, found)
     if found is None:
         return
-    bins = read_histograms(reader, track, level, first, last, question.binned)
-    yield replace(found, bins=bins)
+    yield replace(found, bins={name: reader.histogram(track, level, first, last, name) for name in question.binned})
 
 
 def _whole_chunks(reader: Reader, track: Track, first: int, last: int, rollups: Rollup) -> Rollup:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table, and_, bindparam, select
 
 from underfed_server.measurements import Column, Columns, names_of
 from underfed_server.store.columns.chunks import decode
+from underfed_server.store.columns.histograms import BINS, Bins, add_to
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.lanes import index_of, kind_of, length, stored_names, unpacked
-from underfed_server.store.columns.records import chunk_rollups_from_bytes
+from underfed_server.store.columns.records import chunk_rollups_from_bytes, nodes_from_bytes
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import Tails, belongs_to
@@ -29,15 +31,24 @@ def at_place(table: Table) -> ColumnElement[bool]:
     return and_(*(table.c[name] == bindparam(name) for name in names))
 
 
+def with_starts(table: Table) -> Select[Any]:
+    """Rows of a table of streams, with when their stream and their run started."""
+    stream, run = tables.stream.c, tables.run.c
+    same = and_(*(table.c[name] == stream[name] for name in StreamKey._fields))
+    statement = select(table, stream.started_at, run.started_at.label("run_started_at"))
+    return statement.join(tables.stream, same).join(tables.run, run.run_id == table.c.run_id)
+
+
+def on_run_clock(row: RowMapping) -> dict[str, int | None]:
+    """Start and end of what a row of :func:`with_starts` records."""
+    shift = (row["started_at"] - row["run_started_at"]) // tables.MICROSECOND
+    return {name: None if row[name] is None else row[name] + shift for name in ("start_us", "end_us")}
+
+
 # Built once: building a statement costs more than running it.
-_track, _stream, _chunk, _run = tables.track.c, tables.stream.c, tables.chunk.c, tables.run.c
-_of_stream = and_(
-    _track.run_id == _stream.run_id, _track.rank == _stream.rank, _track.incarnation == _stream.incarnation
-)
+_track, _chunk = tables.track.c, tables.chunk.c
 _TRACKS = (
-    select(tables.track, _stream.started_at, _run.started_at.label("run_started_at"))
-    .join(tables.stream, _of_stream)
-    .join(tables.run, _run.run_id == _track.run_id)
+    with_starts(tables.track)
     .where(_track.run_id == bindparam("run_id"), _track.rank == bindparam("rank"), _track.lane == bindparam("lane"))
     .where(_track.rows > 0)
     .order_by(_track.incarnation)
@@ -50,6 +61,19 @@ _ORDINAL_AT = (
 )
 _inside = _chunk.ordinal.between(bindparam("first"), bindparam("last"))
 _BODIES = select(_chunk.first_index, _chunk.body).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
+_rollup, _histogram = tables.rollup.c, tables.histogram.c
+_NODES = (
+    select(_rollup.body)
+    .where(at_place(tables.rollup), _rollup.level == bindparam("level"))
+    .where(_rollup.ordinal.between(bindparam("first"), bindparam("last")))
+    .order_by(_rollup.ordinal)
+)
+_HISTOGRAMS = (
+    select(_histogram.ordinal, _histogram.body)
+    .where(at_place(tables.histogram), _histogram.measure == bindparam("measure"))
+    .where(_histogram.level == bindparam("level"))
+    .where(_histogram.ordinal.between(bindparam("first"), bindparam("last")))
+)
 _ROLLUPS = select(_chunk.rollups).where(at_place(tables.chunk), _inside).order_by(_chunk.ordinal)
 
 
@@ -180,6 +204,20 @@ class Reader:
         place = place_of(track) | {"first": first, "last": last}
         bodies = self.connection.execute(_ROLLUPS, place).scalars().all()
         return chunk_rollups_from_bytes(track.lane, bodies, names) if bodies else None
+
+    def nodes(self, track: Track, level: int, first: int, last: int, names: Sequence[str]) -> Rollup | None:
+        """``first … last`` of a ``level`` of roll-ups of several chunks, a bucket each, likewise."""
+        place = place_of(track) | {"level": level, "first": first, "last": last}
+        bodies = self.connection.execute(_NODES, place).scalars().all()
+        return nodes_from_bytes(track.lane, bodies, names) if bodies else None
+
+    def histogram(self, track: Track, level: int, first: int, last: int, measure: str) -> Bins:
+        """``first … last`` of ``level``, a row each; of zeros where nothing was counted."""
+        place = place_of(track) | {"measure": measure, "level": level, "first": first, "last": last}
+        bins = np.zeros((last - first + 1, BINS), np.uint32)
+        for ordinal, body in self.connection.execute(_HISTOGRAMS, place):
+            add_to(bins[ordinal - first], body)
+        return bins
 
     def exact_from(self, track: Track) -> int | None:
         """Index, not yet shifted, of the first row that retention kept; ``None``: it deleted none."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, and_, func, select
+from sqlalchemy import Connection, RowMapping, and_, func, select
 
 from underfed_server.measurements import WorkerRows
 from underfed_server.model import DiedWorker, WorkerLife
 from underfed_server.store.columns.lanes import worker_lane, worker_of
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.rows import read_rows
-from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.reading.tracks import Reader, on_run_clock, with_starts
 
 NEWEST_LIVES = 2_000
 """Lives read of a loader: the last epochs of many workers, or many epochs of a few."""
@@ -25,10 +25,7 @@ NEWEST_DIED = 20
 NEWEST_SAMPLES = 3_600
 """Samples read of each worker: an hour, enough to distinguish growth of memory from jitter."""
 
-_life, _stream, _run = tables.worker_life.c, tables.stream.c, tables.run.c
-_of_its_stream = and_(
-    _life.run_id == _stream.run_id, _life.rank == _stream.rank, _life.incarnation == _stream.incarnation
-)
+_life, _stream = tables.worker_life.c, tables.stream.c
 # Ordered by iterator, since a start may not have been seen; each incarnation counts its own.
 _newest_first = (_stream.started_at.desc(), _life.iterator_index.desc())
 
@@ -47,8 +44,7 @@ class WorkerRecord:
     @property
     def newest_samples(self) -> WorkerRows:
         """Samples of the process that lives, or lived last."""
-        inside = self.samples.at_us >= self._newest_began_us()
-        return WorkerRows(**{each.name: getattr(self.samples, each.name)[inside] for each in fields(WorkerRows)})
+        return self.samples.chosen(self.samples.at_us >= self._newest_began_us())
 
     def _newest_began_us(self) -> int:
         """Where the start was not seen: when the process before it was last seen."""
@@ -76,14 +72,14 @@ def read_workers(reader: Reader, run_id: str, rank: int, loader: str) -> list[Wo
 
 def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
     """The loader whose workers started last; ``None``: none had workers."""
-    statement = select(_life.loader).join(tables.stream, _of_its_stream)
+    statement = with_starts(tables.worker_life).with_only_columns(_life.loader)
     statement = statement.where(_life.run_id == run_id, _life.rank == rank).order_by(*_newest_first).limit(1)
     return connection.execute(statement).scalar()
 
 
 def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
     """The newest deaths on all ranks and loaders, oldest first."""
-    statement = _with_start().where(_life.run_id == run_id, _life.ended == "died")
+    statement = with_starts(tables.worker_life).where(_life.run_id == run_id, _life.ended == "died")
     # Workers that died at one instant are ordered by number.
     order = (*_newest_first, _life.end_us.desc(), _life.rank.desc(), _life.worker.desc())
     rows = connection.execute(statement.order_by(*order).limit(NEWEST_DIED)).mappings().all()
@@ -95,9 +91,10 @@ def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
 
 def _lives(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, list[WorkerLife]]:
     """Lives by worker, the newest first."""
-    statement = _with_start().where(_life.run_id == run_id, _life.rank == rank, _life.loader == loader)
+    is_asked = and_(_life.run_id == run_id, _life.rank == rank, _life.loader == loader)
+    statement = with_starts(tables.worker_life).where(is_asked).order_by(*_newest_first).limit(NEWEST_LIVES)
     found: dict[int, list[WorkerLife]] = defaultdict(list)
-    for row in connection.execute(statement.order_by(*_newest_first).limit(NEWEST_LIVES)).mappings():
+    for row in connection.execute(statement).mappings():
         found[row["worker"]].append(WorkerLife(**_life_of(row)))
     return found
 
@@ -112,12 +109,5 @@ def _ended(connection: Connection, run_id: str, rank: int, loader: str) -> dict[
     return found
 
 
-def _with_start() -> Select[Any]:
-    statement = select(tables.worker_life, _stream.started_at, _run.started_at.label("run_started_at"))
-    return statement.join(tables.stream, _of_its_stream).join(tables.run, _run.run_id == _life.run_id)
-
-
 def _life_of(row: RowMapping) -> dict[str, Any]:
-    shift = (row["started_at"] - row["run_started_at"]) // tables.MICROSECOND
-    instants = {name: None if row[name] is None else row[name] + shift for name in ("start_us", "end_us")}
-    return {name: row[name] for name in ("iterator_index", "epoch_index", "pid", "ended")} | instants
+    return {name: row[name] for name in ("iterator_index", "epoch_index", "pid", "ended")} | on_run_clock(row)

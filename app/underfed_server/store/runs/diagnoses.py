@@ -82,12 +82,6 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
         "predicted_speedup": best.predicted_speedup if best else None,
-        "best_advice": _best(diagnosis),
+        "best_advice": best.model_dump(include=set(BestAdvice.model_fields), by_alias=True) if best else None,
         "observed_speedup": carried[0] if carried else None,
     }
-
-
-def _best(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    if not diagnosis.advice:
-        return None
-    return diagnosis.advice[0].model_dump(include=set(BestAdvice.model_fields), by_alias=True)

@@ -15,7 +15,6 @@ from sqlalchemy import (
     RowMapping,
     Text,
     and_,
-    func,
     literal,
     or_,
     select,
@@ -32,9 +31,8 @@ from underfed_server.store.databases.dialects import bytewise
 from underfed_server.store.runs.cursor import Cursor, read_cursor, write_cursor
 from underfed_server.store.runs.lines import Lines, line_columns
 from underfed_server.store.runs.searching import NAME, conditions
-from underfed_server.store.runs.status import status_column
-from underfed_server.store.runs.summaries import run_row, summaries
-from underfed_server.store.runs.tags import index_tags
+from underfed_server.store.runs.status import count_by_status, status_column
+from underfed_server.store.runs.summaries import index_tags, run_row, summaries
 
 _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": bytewise(NAME),
@@ -103,7 +101,9 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
     page, last = rows[: asked.limit], rows[asked.limit - 1] if len(rows) > asked.limit else None
     cursor = None if last is None else Cursor(asked.sort, last.sorted_by, last.started_us, last.run_id)
     is_all = cursor is None and asked.cursor is None and asked.status is None
-    counts = Counter(row.status for row in page) if is_all else _count_by_status(connection, asked, now)
+    counts: Mapping[Status, int] = (
+        Counter(row.status for row in page) if is_all else count_by_status(connection, now, *_conditions(asked, now))
+    )
     return Page(
         lines=lines.read(connection, page, now),
         cursor=None if cursor is None else write_cursor(cursor),
@@ -121,12 +121,6 @@ def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[A
     if asked.cursor is not None:
         statement = statement.where(_after(read_cursor(asked.cursor, asked.sort), key))
     return connection.execute(statement.order_by(*_order(asked.sort, key)).limit(asked.limit + 1)).all()
-
-
-def _count_by_status(connection: Connection, asked: RunFilter, now: datetime) -> Mapping[str, int]:
-    found = select(status_column(now).label("status")).where(*_conditions(asked, now)).subquery()
-    statement = select(found.c.status, func.count().label("runs")).group_by(found.c.status)
-    return {row.status: row.runs for row in connection.execute(statement)}
 
 
 def changed_since(connection: Connection, now: datetime, since: datetime) -> list[RunSummary]:

@@ -15,7 +15,6 @@ from underfed_server.search.keys import KEYS
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_column
-from underfed_server.store.runs.tags import has_tag
 
 Condition = ColumnElement[bool]
 
@@ -30,22 +29,12 @@ _ORDERS: Mapping[str, Callable[[ColumnElement[Any], Any], Condition]] = {
 }  # fmt: skip
 _OLDER = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _COLUMNS: Mapping[str, ColumnElement[Any]] = {
-    "project": _run.project,
-    "user": _run.user,
+    **{name: column for name, column in _run.items() if name in KEYS},
     "name": NAME,
     "id": _run.run_id,
-    "job": _run.job,
-    "notes": _run.notes,
     "reason": _run.exit_reason,
-    "bound": _run.bound,
-    "level": _run.level,
-    "cause": _run.cause,
     "ranks": _run.world_size,
     "stall": _run.data_stall_fraction,
-    "step_us": _run.step_us,
-    "steps_per_s": _run.steps_per_s,
-    "samples_per_s": _run.samples_per_s,
-    "hours_lost": _run.hours_lost,
     "gain": _run.predicted_speedup,
     "gained": _run.observed_speedup,
     "started": _run.started_at,
@@ -127,7 +116,11 @@ def _ago(age: Age, now: datetime) -> datetime:
 
 
 def _tagged(operator: str, value: Any) -> Condition:
-    return not_(has_tag(value)) if operator == "!=" else has_tag(value)
+    """By ``key=value``, or by ``key`` with any value."""
+    key, equals, wanted = value.partition("=")
+    has_key = and_(_tag.run_id == _run.run_id, _tag.key == key)
+    found = exists().where(has_key & (_tag.value == wanted) if equals else has_key)
+    return not_(found) if operator == "!=" else found
 
 
 _of_judged = and_(_loader.run_id == _run.run_id, or_(_run.loader.is_(None), _loader.loader == _run.loader))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import get_args
 
-from sqlalchemy import ColumnElement, case
+from sqlalchemy import ColumnElement, Connection, case, func, select
 
 from underfed_server.model import Status
 from underfed_server.store.databases import tables
@@ -21,6 +22,15 @@ def status_of(*, open_ranks: int, crashed_ranks: int, last_seen_at: datetime, no
     if crashed_ranks:
         return "crashed"
     return "lost" if open_ranks else "finished"
+
+
+def count_by_status(connection: Connection, now: datetime, *conditions: ColumnElement[bool]) -> dict[Status, int]:
+    """How many of the runs for which all conditions hold have which status."""
+    # Grouped by a column of the inner query: PostgreSQL compares expressions with parameters by their place.
+    each = select(status_column(now).label("status")).where(*conditions).subquery()
+    rows = connection.execute(select(each.c.status, func.count()).group_by(each.c.status))
+    found: dict[Status, int] = {row[0]: row[1] for row in rows}
+    return {status: found.get(status, 0) for status in get_args(Status)}
 
 
 def status_column(now: datetime) -> ColumnElement[str]:

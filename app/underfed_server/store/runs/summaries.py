@@ -7,43 +7,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select
 
 from underfed_server.errors import NotFoundError
 from underfed_server.model import BestAdvice, RunSummary
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_of
-from underfed_server.store.runs.tags import effective
 
 _OF_THE_ROW = tuple(RunSummary.model_fields.keys() & set(tables.run.c.keys()) - {"name", "tags", "best_advice"})
 """Fields that a summary takes from the run's row unchanged."""
 
 
-def run_row(connection: Connection, run_id: str) -> RowMapping:
+def run_row(connection: Connection, run_id: str, *, also_deleted: bool = False) -> RowMapping:
     """Raises:
-    NotFoundError: there is no such run.
-    """
-    row = any_run_row(connection, run_id)
-    if row["deleted_at"] is not None:
-        raise _no_run(run_id)
-    return row
-
-
-def any_run_row(connection: Connection, run_id: str) -> RowMapping:
-    """The row, also of a deleted run.
-
-    Raises:
-        NotFoundError: there is no such run, or no more.
+    NotFoundError: there is no such run, or no more.
     """
     row = connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
-    if row is None:
-        raise _no_run(run_id)
+    if row is None or (row["deleted_at"] is not None and not also_deleted):
+        raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
     return row
-
-
-def _no_run(run_id: str) -> NotFoundError:
-    return NotFoundError(f"there is no run {run_id!r}", field="run_id")
 
 
 def read_summary(connection: Connection, now: datetime, run_id: str) -> RunSummary:
@@ -59,8 +42,23 @@ def read_state(connection: Connection, now: datetime, run_id: str) -> tuple[RunS
     Raises:
         NotFoundError: there is no such run, or no more.
     """
-    row = any_run_row(connection, run_id)
+    row = run_row(connection, run_id, also_deleted=True)
     return summaries(connection, [row], now)[0], row["deleted_at"] is not None
+
+
+def index_tags(connection: Connection, run_id: str) -> None:
+    """Update the table that is searched to the tags in the run's row."""
+    run = tables.run.c
+    row = connection.execute(select(run.tags, run.edited_tags).where(run.run_id == run_id)).one()
+    connection.execute(delete(tables.tag).where(tables.tag.c.run_id == run_id))
+    rows = [{"run_id": run_id, "key": key, "value": value} for key, value in _tags(*row).items()]
+    if rows:
+        connection.execute(insert(tables.tag), rows)
+
+
+def _tags(sent: Mapping[str, str], edited: Mapping[str, str] | None) -> dict[str, str]:
+    """Those by which a person replaced the agent's, else the agent's."""
+    return dict(sent if edited is None else edited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
     return RunSummary(
         **{name: row[name] for name in _OF_THE_ROW},
         name=row["name"] if row["edited_name"] is None else row["edited_name"],
-        tags=effective(row["tags"], row["edited_tags"]),
+        tags=_tags(row["tags"], row["edited_tags"]),
         status=status_of(
             open_ranks=row["open_ranks"],
             crashed_ranks=row["crashed_ranks"],
@@ -128,19 +126,13 @@ def _steps(connection: Connection, run_ids: Iterable[str]) -> dict[str, dict[str
 
 
 def main_loader(connection: Connection, run_id: str) -> str | None:
-    """The loader that was judged, else the one that most time was spent with; ``None``: no step was recorded."""
-    judged = connection.execute(select(tables.run.c.loader).where(tables.run.c.run_id == run_id)).scalar()
-    return judged or next(iter(_steps(connection, [run_id]).get(run_id, {})), None)
-
-
-def read_main_loader(connection: Connection, run_id: str) -> str | None:
-    """As :func:`main_loader`.
+    """The loader that was judged, else the one that most time was spent with; ``None``: no step was recorded.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    run_row(connection, run_id)
-    return main_loader(connection, run_id)
+    judged: str | None = run_row(connection, run_id)["loader"]
+    return judged or next(iter(_steps(connection, [run_id]).get(run_id, {})), None)
 
 
 def _ranks(connection: Connection, run_ids: Iterable[str]) -> dict[str, list[RowMapping]]:

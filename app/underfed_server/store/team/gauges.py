@@ -9,8 +9,9 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, select, text
 
+from underfed_server.model import Status
 from underfed_server.store.databases import tables
-from underfed_server.store.runs.status import status_column
+from underfed_server.store.runs.status import count_by_status, status_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class RunGauges:
 
 @dataclass(frozen=True, slots=True)
 class StoreGauges:
-    runs_by_status: Mapping[str, int]
+    runs_by_status: Mapping[Status, int]
     hot_streams: int
     """Streams with windows that wait for compaction."""
     hot_windows: int
@@ -45,9 +46,9 @@ def read_running(connection: Connection, limit: int, project: str | None, now: d
     run = tables.run.c
     name = func.coalesce(run.edited_name, run.name)
     columns = [name if field == "name" else run[field] for field in RunGauges.__slots__]
-    statement = select(*columns).where(run.deleted_at.is_(None), status_column(now) == "running")
-    if project is not None:
-        statement = statement.where(run.project == project)
+    statement = select(*columns).where(
+        run.deleted_at.is_(None), status_column(now) == "running", tables.of_project(project)
+    )
     newest = statement.order_by(run.started_at.desc(), run.run_id).limit(limit)
     return [RunGauges(*row) for row in connection.execute(newest)]
 
@@ -57,20 +58,8 @@ def read_store(connection: Connection, database: Path | None, project: str | Non
     stream = tables.stream.c
     waiting = select(func.count(), func.coalesce(func.sum(stream.hot_windows), 0)).where(stream.hot_windows > 0)
     hot_streams, hot_windows = connection.execute(waiting).one()
-    counts = _count_runs(connection, project, now)
+    counts = count_by_status(connection, now, tables.run.c.deleted_at.is_(None), tables.of_project(project))
     return StoreGauges(counts, hot_streams, int(hot_windows), _bytes_of(connection, database))
-
-
-def _count_runs(connection: Connection, project: str | None, now: datetime) -> Mapping[str, int]:
-    run = tables.run.c
-    statement = select(status_column(now).label("status")).where(run.deleted_at.is_(None))
-    if project is not None:
-        statement = statement.where(run.project == project)
-    # Grouped by a column of the inner query: PostgreSQL compares expressions with parameters by their place.
-    each = statement.subquery()
-    grouped = select(each.c.status, func.count()).group_by(each.c.status)
-    found: dict[str, int] = {row[0]: row[1] for row in connection.execute(grouped)}
-    return {status: found.get(status, 0) for status in ("running", "finished", "crashed", "lost")}
 
 
 def _bytes_of(connection: Connection, database: Path | None) -> int:

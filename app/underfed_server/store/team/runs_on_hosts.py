@@ -9,31 +9,17 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, func, select
 
-from underfed_server.model import Bound, Device, Level, Status
-from underfed_server.names import CauseName
+from underfed_server.model import Device, HostRun
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.searching import NAME
 from underfed_server.store.runs.status import status_column
 
 
-@dataclass(frozen=True, slots=True)
-class RunOnHost:
-    """A run, as far as it is on one host."""
+class RunOnHost(HostRun):
+    """A run, as far as it is on one host; what it uses there is not looked up yet."""
 
     hostname: str
-    run_id: str
-    name: str
-    user: str
-    status: Status
-    bound: Bound
-    level: Level
-    cause: CauseName | None
-    data_stall_fraction: float | None
-    started_at: datetime
-    ended_at: datetime
-    """Or last seen."""
-    ranks: int
-    """Its ranks on the host."""
+    own_cores: float | None = None
 
     @property
     def is_running(self) -> bool:
@@ -73,11 +59,9 @@ def read_runs_on_hosts(
         *same, NAME.label("name"), ended_at.label("ended_at"), status_column(now).label("status"),
         each.c.hostname, each.c.ranks,
     ).join(each, each.c.run_id == run.run_id)  # fmt: skip
-    statement = statement.where(run.deleted_at.is_(None), ended_at >= since)
+    statement = statement.where(run.deleted_at.is_(None), ended_at >= since, tables.of_project(project))
     if until is not None:
         statement = statement.where(run.started_at <= until)
-    if project is not None:
-        statement = statement.where(run.project == project)
     rows = connection.execute(statement.order_by(ended_at.desc(), run.run_id)).mappings()
     return [RunOnHost(**row) for row in rows]
 

@@ -1,4 +1,4 @@
-"""What judged runs are grouped by across a team: losses, causes, places and times; and what advice gained."""
+"""What runs are grouped by across a team: projects, users, losses, causes, places, times; and what advice gained."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Connection, RowMapping, and_, func, select
+from sqlalchemy import Column, ColumnElement, Connection, RowMapping, and_, func, select
 
-from underfed_server.model import BestAdvice, LedgerEntry, StorageKind
+from underfed_server.model import BestAdvice, LedgerEntry, ProjectInfo, StorageKind, UserInfo
 from underfed_server.names import CauseName
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.summaries import run_row
@@ -88,14 +88,35 @@ def read_proven(connection: Connection, project: str | None = None) -> list[Ledg
     """What each run that carried advice gained by it, of all runs or of one project; oldest first."""
     run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
-    statement = statement.where(run.deleted_at.is_(None))
-    if project is not None:
-        statement = statement.where(run.project == project)
+    statement = statement.where(run.deleted_at.is_(None), tables.of_project(project))
     found = []
     for run_id, body in connection.execute(statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at)):
         entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
         found += [entry for entry in entries if entry.run_id == run_id and entry.observed_speedup is not None]
     return found
+
+
+def read_projects(connection: Connection, within: str | None = None) -> list[ProjectInfo]:
+    """By name; ``within``: only this project."""
+    return [ProjectInfo(**row) for row in _grouped(connection, tables.run.c.project, within)]
+
+
+def read_users(connection: Connection, within: str | None = None) -> list[UserInfo]:
+    """By name; ``within``: only users with runs in this project."""
+    return [UserInfo(**row) for row in _grouped(connection, tables.run.c.user, within)]
+
+
+def _grouped(connection: Connection, column: Column[Any], within: str | None) -> list[RowMapping]:
+    run = tables.run.c
+    figures: tuple[ColumnElement[Any], ...] = (
+        func.count().label("runs"),
+        func.count(run.archived_at).label("archived_runs"),
+        func.max(run.last_seen_at).label("last_seen_at"),
+        func.coalesce(func.sum(run.hours_lost), 0.0).label("hours_lost"),
+        func.coalesce(func.sum(run.hours_used), 0.0).label("hours_used"),
+    )
+    statement = select(column, *figures).where(run.deleted_at.is_(None), tables.of_project(within)).group_by(column)
+    return sorted(connection.execute(statement).mappings().all(), key=lambda row: str(row[column.name]))
 
 
 def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamRun]:
@@ -135,14 +156,10 @@ def _team_run(
     )
     judged = (each for each in loaders if each["loader"] == row["loader"])
     return TeamRun(
-        run_id=row["run_id"],
+        **{name: row[name] for name in ("run_id", "project", "user", "cause", "started_at")},
         name=row["name"] if row["edited_name"] is None else row["edited_name"],
-        project=row["project"],
-        user=row["user"],
-        cause=row["cause"],
         hours_lost=row["hours_lost"] or 0.0,
         hours_used=row["hours_used"] or 0.0,
-        started_at=row["started_at"],
         ended_at=row["ended_at"] or row["last_seen_at"],
         hosts=_hosts(ranks),
         mounts=tuple(dict.fromkeys(mounts)),

@@ -26,7 +26,7 @@ def read_week(connection: Connection, project: str | None, now: datetime) -> Wee
     A run's hours are spread evenly over the time from its start to its end: exact for runs within one day.
     ``project``: only its runs; ``None``: all runs.
     """
-    first = datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - (DAYS - 1) * DAY
+    first = first_of_days(DAYS, now)
     started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, project, first)
     shares = _shares(started_us, ended_us, tables.unix_us(first))
     lost, used = (shares * np.array(hours).reshape(-1, 1) for hours in (hours_lost, hours_used))
@@ -46,6 +46,11 @@ def read_week(connection: Connection, project: str | None, now: datetime) -> Wee
     )
 
 
+def first_of_days(days: int, now: datetime) -> datetime:
+    """When the first of so many UTC days began, the last of which is today."""
+    return datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - (days - 1) * DAY
+
+
 def _judged(connection: Connection, project: str | None, since: datetime) -> Sequence[Sequence[Any]]:
     """Column by column: start and end in Unix microseconds, hours lost and used, cause, whether on GPUs."""
     run = tables.run.c
@@ -54,10 +59,8 @@ def _judged(connection: Connection, project: str | None, since: datetime) -> Seq
         type_coerce(run.started_at, BigInteger), type_coerce(ended, BigInteger), run.hours_lost, run.hours_used,
         run.cause, run.gpu_hours_lost.is_not(None),
     )  # fmt: skip
-    shown = and_(run.archived_at.is_(None), run.deleted_at.is_(None))
+    shown = and_(run.archived_at.is_(None), run.deleted_at.is_(None), tables.of_project(project))
     statement = select(*columns).where(ended >= since, run.hours_lost.is_not(None), run.hours_used.is_not(None), shown)
-    if project is not None:
-        statement = statement.where(run.project == project)
     # Thousands of rows become arrays at once: row by row that takes as long as all the rest.
     return list(zip(*connection.execute(statement).all(), strict=True)) or [()] * len(columns)
 

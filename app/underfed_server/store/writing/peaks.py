@@ -41,10 +41,8 @@ def read_peaks(connection: Connection, project: str | None) -> Mapping[str, Peak
         select(rank.hostname, *(func.max(peak[rate]).label(rate) for rate in RATES))
         .join(tables.peak, (peak.run_id == rank.run_id) & (peak.rank == rank.rank))
         .join(tables.run, run.run_id == rank.run_id)
-        .where(run.deleted_at.is_(None), rank.hostname.is_not(None))
+        .where(run.deleted_at.is_(None), rank.hostname.is_not(None), tables.of_project(project))
         .group_by(rank.hostname)
     )
-    if project is not None:
-        statement = statement.where(run.project == project)
     rows = connection.execute(statement).mappings().all()
     return {row["hostname"]: {rate: row[rate] for rate in RATES if row[rate] is not None} for row in rows}

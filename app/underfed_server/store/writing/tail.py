@@ -67,7 +67,8 @@ class Tails:
         first, last = (connection.execute(end, key._asdict()).scalar() for end in (_FIRST, _LAST))
         if first is None or last is None:
             return EMPTY
-        kept = self._get(key)
+        with self._lock:
+            kept = self._kept.get(key)
         if kept is None or kept.first_window_index != first or kept.last_window_index > last:
             kept = EMPTY
         if kept.last_window_index == last:
@@ -75,10 +76,6 @@ class Tails:
         tail = _extended(kept, hot_windows(connection, key, after=kept.last_window_index), first, last)
         self._put(key, tail)
         return tail
-
-    def _get(self, key: StreamKey) -> Tail | None:
-        with self._lock:
-            return self._kept.get(key)
 
     def _put(self, key: StreamKey, tail: Tail) -> None:
         with self._lock:

@@ -18,7 +18,7 @@ from underfed_server.store.columns.gather import row_counts
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
-from underfed_server.store.runs.tags import index_tags
+from underfed_server.store.runs.summaries import index_tags
 from underfed_server.store.writing.streams import (
     RunState,
     RunStates,

@@ -15,7 +15,7 @@ from underfed_server.measurements import COMPUTE, STALL, STALL_FRACTION, Column
 from underfed_server.store.columns.histograms import BINS, BINS_PER_OCTAVE
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.records import nodes_from_bytes
-from underfed_server.store.reading import nodes, series
+from underfed_server.store.reading import series, tracks
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
 from underfed_server.store.writing.compact import compact
@@ -215,7 +215,7 @@ def test_an_overview_reads_no_more_of_a_longer_run(store: Store, monkeypatch: py
         read_bodies.append(len(bodies))
         return nodes_from_bytes(lane, bodies, names)
 
-    monkeypatch.setattr(nodes, "nodes_from_bytes", counted)
+    monkeypatch.setattr(tracks, "nodes_from_bytes", counted)
     windows = list(made_stream(256, seed=3, steps=2, batches=[]))
     counts = []
     for first, last in ((0, 64), (64, 256)):
