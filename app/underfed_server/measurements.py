@@ -76,23 +76,8 @@ DiskTotal = Annotated[Column, DISK_TOTAL]
 NetworkTotal = Annotated[Column, NETWORK_TOTAL]
 
 
-Rows = TypeVar("Rows", bound="LaneRows")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class LaneRows:
-    """Rows of a lane: columns of one length, each declared with its measurement."""
-
-    def __len__(self) -> int:
-        return len(getattr(self, fields(self)[0].name))
-
-    def chosen(self: Rows, which: NDArray[np.int64] | NDArray[np.bool_]) -> Rows:
-        """Some of the rows, by their places or by a mask."""
-        return type(self)(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StepRows(LaneRows):
+class StepRows:
     """Of one rank with one loader."""
 
     epoch_index: Annotated[Column, replace(INDEX, exported_as="epoch")]
@@ -114,9 +99,12 @@ class StepRows(LaneRows):
     h2d_us: BinnedDuration
     h2d_exposed_us: BinnedDuration
 
+    def __len__(self) -> int:
+        return len(self.step_us)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BatchRows(LaneRows):
+class BatchRows:
     """Of one rank with one loader, in the order in which the training process had them."""
 
     epoch_index: Index
@@ -138,9 +126,12 @@ class BatchRows(LaneRows):
     received_us: Annotated[Column, replace(INSTANT, exported_as="received_at")]
     """When the training process had it."""
 
+    def __len__(self) -> int:
+        return len(self.load_us)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ProcessRows(LaneRows):
+class ProcessRows:
     """CPU times are of the incarnation: a smaller one than before is of a new process."""
 
     at_us: Instant
@@ -156,9 +147,12 @@ class ProcessRows(LaneRows):
     swap_bytes: Bytes
     """Of it and its workers."""
 
+    def __len__(self) -> int:
+        return len(self.at_us)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WorkerRows(LaneRows):
+class WorkerRows:
     """One worker number of a loader, through all processes that had it."""
 
     at_us: Instant
@@ -169,9 +163,12 @@ class WorkerRows(LaneRows):
     cpu_us: CpuTotal
     """Of the process."""
 
+    def __len__(self) -> int:
+        return len(self.at_us)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HostRows(LaneRows):
+class HostRows:
     at_us: Instant
     busy_cores: Annotated[Column, Measurement("amount", "cores")]
     """Of the allowed CPUs, by anyone."""
@@ -190,15 +187,29 @@ class HostRows(LaneRows):
     network_received_bytes: NetworkTotal
     network_sent_bytes: NetworkTotal
 
+    def __len__(self) -> int:
+        return len(self.at_us)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GpuRows(LaneRows):
+class GpuRows:
     at_us: Instant
     util_fraction: Annotated[Column, Measurement("fraction", "fraction")]
     memory_used_bytes: Annotated[Column, replace(BYTES, explained_by="gpu_util_fraction")]
     power_w: Annotated[Column, Measurement("amount", "w", explained_by="gpu_util_fraction")]
     own_process: Annotated[Column, Measurement("flag", "count", is_served=False)]
     """1: this rank's training process computes on it, 0: it does not."""
+
+    def __len__(self) -> int:
+        return len(self.at_us)
+
+
+Rows = TypeVar("Rows", StepRows, BatchRows, ProcessRows, WorkerRows, HostRows, GpuRows)
+
+
+def chosen(rows: Rows, which: NDArray[np.int64] | NDArray[np.bool_]) -> Rows:
+    """Some of the rows, by their places or by a mask."""
+    return replace(rows, **{each.name: getattr(rows, each.name)[which] for each in fields(rows)})
 
 
 def _declared(rows: type[Any]) -> Mapping[str, Measurement]:

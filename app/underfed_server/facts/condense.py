@@ -17,7 +17,17 @@ from underfed_server.facts.record import (
     RunFacts,
     WorkerFacts,
 )
-from underfed_server.measurements import BatchRows, Column, HostRows, ProcessRows, Rows, StepRows, WorkerRows, newest
+from underfed_server.measurements import (
+    BatchRows,
+    Column,
+    HostRows,
+    ProcessRows,
+    Rows,
+    StepRows,
+    WorkerRows,
+    chosen,
+    newest,
+)
 from underfed_server.model import EpochInfo, HostFacts, Run
 from underfed_server.store.reading.samplers import Samplers
 from underfed_server.store.reading.worker_lives import WorkerRecord
@@ -193,13 +203,13 @@ def _with_edges(rows: StepRows, keep: Mask, outside_us: Column) -> StepRows:
         data_wait_us=rows.data_wait_us + outside_us,
         gpu_idle_us=rows.gpu_idle_us + outside_us,
     )
-    return edged.chosen(keep)
+    return chosen(edged, keep)
 
 
 def _within(rows: Rows, at_us: Column, span: Span | None) -> Rows:
     """Rows whose instant lies within the span of the judged steps."""
     inside = span.holds(at_us) if span else np.zeros(len(at_us), dtype=bool)
-    return rows.chosen(inside)
+    return chosen(rows, inside)
 
 
 def _host_rows(hosts: Hosts, rank: int, span: Span | None) -> HostRows | None:

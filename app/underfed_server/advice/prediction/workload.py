@@ -11,7 +11,7 @@ from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_cur
 from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
-from underfed_server.measurements import Column, StepRows
+from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import LoaderInfo
 
 THREAD_POOL_CORES = 1.3
@@ -98,7 +98,7 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
 def steady(steps: StepRows) -> StepRows:
     """Without the first of each epoch, in which workers are started."""
     keep = ~epoch_starts(steps)
-    return steps.chosen(keep) if keep.any() else steps
+    return chosen(steps, keep) if keep.any() else steps
 
 
 def recorded_setting(loader: LoaderInfo) -> SimulatedSetting:

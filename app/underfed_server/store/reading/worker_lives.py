@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, and_, func, select
 
-from underfed_server.measurements import WorkerRows
+from underfed_server.measurements import WorkerRows, chosen
 from underfed_server.model import DiedWorker, WorkerLife
 from underfed_server.store.columns.lanes import worker_lane, worker_of
 from underfed_server.store.databases import tables
@@ -44,7 +44,7 @@ class WorkerRecord:
     @property
     def newest_samples(self) -> WorkerRows:
         """Samples of the process that lives, or lived last."""
-        return self.samples.chosen(self.samples.at_us >= self._newest_began_us())
+        return chosen(self.samples, self.samples.at_us >= self._newest_began_us())
 
     def _newest_began_us(self) -> int:
         """Where the start was not seen: when the process before it was last seen."""
