@@ -88,7 +88,7 @@ function Step({ run, anatomy, longestUs }: StepProps) {
   return (
     <>
       <StepBar label={run.label} anatomy={anatomy} longestUs={longestUs} />
-      <b class="run-line-step">{formatDuration(anatomy.step_us)}</b>
+      <b class="run-line-step strong">{formatDuration(anatomy.step_us)}</b>
     </>
   )
 }

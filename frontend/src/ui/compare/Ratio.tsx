@@ -43,7 +43,7 @@ function Baseline({ at }: { at: string }) {
   return (
     <>
       <div class="ratio" aria-hidden="true">
-        <span class="unity" style={{ left: at }}>
+        <span class="unity faint" style={{ left: at }}>
           {say.unity}
         </span>
       </div>

@@ -88,7 +88,7 @@ function Gain({ advice }: { advice: Advice }) {
 function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
   if (evidence.length === 0) return null
   return (
-    <dl class="evidence">
+    <dl class="evidence quiet">
       {evidence.map(one => (
         <div key={one.what}>
           <dt>{one.what}</dt>
@@ -104,12 +104,13 @@ function Cautions({ advice }: { advice: Advice }) {
     <ul class="cautions remark">
       {advice.risk && (
         <li>
-          <b>{say.risk}</b> {advice.risk}
+          <b class="firm">{say.risk}</b> {advice.risk}
         </li>
       )}
       {advice.assumption && (
         <li>
-          <b>{advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes}</b> {advice.assumption}
+          <b class="firm">{advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes}</b>{' '}
+          {advice.assumption}
         </li>
       )}
     </ul>

@@ -16,8 +16,8 @@ export function Diff({
 }) {
   const lines = diff.replace(/\n$/, '').split('\n')
   return (
-    <div class="diff">
-      <div class="diff-file">
+    <div class="diff framed">
+      <div class="diff-file row faint">
         <span class="cut">{file}</span>
         <CopyButton label={say.copyDiff} text={diff} shortcut={shortcut} />
       </div>

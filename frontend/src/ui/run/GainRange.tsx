@@ -11,7 +11,7 @@ export function GainRange({ advice }: { advice: Advice }) {
   const figures = [low, high].map(factor => factor.toFixed(2)) as [string, string]
   const label = say.rangeLabel(gain.toFixed(2), ...figures, ceiling === null ? '–' : ceiling.toFixed(2))
   return (
-    <div class="range" role="img" aria-label={label}>
+    <div class="range faint" role="img" aria-label={label}>
       <RangeLine
         from={1}
         to={end}

@@ -12,12 +12,12 @@ export function WorkerNotes({ page }: { page: WorkersPage }) {
   return (
     <ul class="worker-notes remark">
       {grave.map(line => (
-        <li key={line} class="grave">
+        <li key={line} class="firm">
           {line}
         </li>
       ))}
       {growing.map(worker => (
-        <li key={worker.worker} class="grave">
+        <li key={worker.worker} class="firm">
           {capital(say.grows(say.name(worker.worker), formatBytes(growthOf(worker)), isAlive(worker)))}
         </li>
       ))}

@@ -1,7 +1,7 @@
 /** One run in the table. It reads its own signal: a live run redraws its own row and no other. */
 import type { Signal } from '@preact/signals'
 import type { RunSummary } from '../../api/schema'
-import { formatAgeCell, formatTag } from '../../format'
+import { formatAgeCell, formatTags } from '../../format'
 import { runHref, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
@@ -32,7 +32,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
         {isNarrow || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow && (
-          <span class="second-line cut">
+          <span class="second-line cut faint">
             <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
         )}
@@ -65,14 +65,11 @@ function Tick({ run }: { run: RunSummary }) {
 function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
   return (
     <span class="tags">
-      {Object.entries(run.tags).map(([key, value]) => {
-        const tag = formatTag(key, value)
-        return (
-          <a key={key} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
-            {tag}
-          </a>
-        )
-      })}
+      {formatTags(run.tags).map(tag => (
+        <a key={tag} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
+          {tag}
+        </a>
+      ))}
     </span>
   )
 }

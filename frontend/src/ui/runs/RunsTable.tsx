@@ -165,7 +165,7 @@ function Pending() {
   const { pending, resort } = useRuns()
   const { moves, fresh } = pending.value
   return (
-    <p class="pending screen-only" hidden={moves === 0 && fresh === 0}>
+    <p class="pending framed screen-only" hidden={moves === 0 && fresh === 0}>
       {say.moved(moves, fresh)}{' '}
       <Button kind="small" onClick={resort}>
         {say.resort}

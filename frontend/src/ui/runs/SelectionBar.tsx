@@ -32,8 +32,8 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
   const archived = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
   return (
-    <section class="foot-bar selection screen-only" aria-label={say.selection}>
-      <b>{say.selected(ids.length)}</b>
+    <section class="foot-bar framed row selection screen-only" aria-label={say.selection}>
+      <b class="strong">{say.selected(ids.length)}</b>
       {ids.length === runs.order.value.length && runs.isPartial.value && (
         <Button kind="small" onClick={() => void selectEvery(runs)}>
           {say.selectEvery(runs.counts.value?.[filter.status ?? 'all'] ?? 0)}

@@ -113,7 +113,7 @@ function CauseBar({ week, query }: WeekProps) {
           />
         ))}
       </div>
-      <ul class="causes" aria-label={say.causes(hourNoun(week.on_gpu))}>
+      <ul class="causes quiet" aria-label={say.causes(hourNoun(week.on_gpu))}>
         {slices.map(({ term, words, hours }) => (
           <li key={term}>
             <button type="button" aria-pressed={hasTerm(q, term)} onClick={() => press(term)}>
@@ -135,10 +135,10 @@ function Days({ week, query }: WeekProps) {
   const last = week.days.at(-1)?.hours_lost ?? null
   const part = (hours: number) => `${most > 0 ? (100 * hours) / most : 0}%`
   return (
-    <figure class="days">
+    <figure class="days faint">
       <figcaption aria-hidden={day ? 'true' : undefined}>
         {day ? (
-          <b>
+          <b class="firm">
             {say.day(
               formatWeekday(day.day),
               formatHoursCell(day.hours_lost, 0),
@@ -147,7 +147,7 @@ function Days({ week, query }: WeekProps) {
           </b>
         ) : (
           <>
-            <b>{formatHoursCell(most, 0)}</b> {say.days(week.on_gpu)}
+            <b class="firm">{formatHoursCell(most, 0)}</b> {say.days(week.on_gpu)}
           </>
         )}
       </figcaption>
@@ -168,7 +168,9 @@ function Days({ week, query }: WeekProps) {
           </li>
         ))}
         <li class="last" aria-hidden="true">
-          <b style={{ bottom: part(last ?? 0) }}>{formatHoursCell(last, 0)}</b>
+          <b class="firm" style={{ bottom: part(last ?? 0) }}>
+            {formatHoursCell(last, 0)}
+          </b>
         </li>
       </ol>
       <div class="days-foot" aria-hidden="true">
