@@ -29,7 +29,7 @@ export function Ratio({ run: { speed, label, why_not }, index, runs }: RatioProp
         role="img"
         aria-label={`${label}: ${say.range(factor, low, high)}`}
       >
-        <RangeLine from={from} to={to} value={speed.factor} low={speed.low} high={speed.high} ticks={[1]} />
+        <RangeLine from={from} to={to} value={speed.factor} low={speed.low} high={speed.high} />
       </div>
       <span class={`run-line-speed ${speed.is_told ? '' : 'faint'}`}>
         <b>{factor}</b> <small>{`${low} to ${high}`}</small>

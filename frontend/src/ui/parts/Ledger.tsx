@@ -80,10 +80,12 @@ function Scale({ entry }: { entry: LedgerEntry }) {
       {rows.map(({ name, value, low, high }) => (
         <div key={name} class={`ledger-row quiet ${name} ${tone(entry)}`}>
           <span>{name}</span>
-          <RangeLine {...{ from, to, value, low, high }} ticks={[1]} />
+          <RangeLine {...{ from, to, value, low, high }} />
           <span class="ledger-figure">
             <b>{formatFactor(value)}</b>
-            {low !== null && high !== null && <small>{`${low.toFixed(2)} to ${high.toFixed(2)}`}</small>}
+            {low !== null && high !== null && (
+              <small class="wide-only">{`${low.toFixed(2)} to ${high.toFixed(2)}`}</small>
+            )}
           </span>
         </div>
       ))}

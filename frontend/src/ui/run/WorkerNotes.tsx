@@ -2,7 +2,6 @@
 import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { capital, formatBytes, formatDuration, NOT_MEASURED } from '../../format'
 import { workers as say } from '../../text/charts'
-import './WorkerNotes.css'
 
 export function WorkerNotes({ page }: { page: WorkersPage }) {
   const { workers, pin_us_p50: pinUs } = page

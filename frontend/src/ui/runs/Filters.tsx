@@ -187,7 +187,7 @@ function StatusName({ status }: Pick<RunsFilter, 'status'>) {
   return (
     <>
       {status === null ? runs.all : capital(labelOf('status', status))}{' '}
-      {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
+      {counts && <small class="wide-only">{counts[status ?? 'all'].toLocaleString('en')}</small>}
     </>
   )
 }

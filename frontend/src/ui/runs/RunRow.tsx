@@ -6,6 +6,7 @@ import { runHref, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
 import { ageS } from '../parts/age'
+import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
 import { VerdictWord } from '../parts/VerdictWord'
 import type { Column } from './columns'
@@ -16,22 +17,21 @@ interface RunRowProps {
   columns: readonly Column[]
   query: URLSearchParams
   index: number
-  isNarrow?: boolean
 }
 
-export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowProps) {
+export function RunRow({ row, columns, query, index }: RunRowProps) {
   const run = row.value
   const { selection } = useRuns()
   return (
     <tr aria-rowindex={index + 2} class={`run-row ${selection.has(run.run_id) ? 'ticked' : ''}`}>
       <Tick run={run} />
-      <td class="name-cell">
+      <td>
         <a class="run-name" href={runHref(run.run_id)}>
           {run.name}
         </a>
-        {isNarrow || <Tags run={run} query={query} />}
+        {isNarrow.value || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
-        {isNarrow && (
+        {isNarrow.value && (
           <span class="second-line cut faint">
             <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
@@ -49,7 +49,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
 function Tick({ run }: { run: RunSummary }) {
   const { selection } = useRuns()
   return (
-    <td class="tick">
+    <td class="tick screen-only">
       {mayChange.value && (
         <input
           type="checkbox"

@@ -40,7 +40,7 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
         </Button>
       )}
       <Button kind="primary" aria-disabled={whyNot !== null} onClick={compare}>
-        {comparing.selected} <kbd>c</kbd>
+        {comparing.selected} <kbd class="wide-only">c</kbd>
       </Button>
       {whyNot && <span class="detail">{whyNot}</span>}
       <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
@@ -50,7 +50,7 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
       )}
       <Button onClick={() => void remove(runs, ids)}>{actions.delete}</Button>
       <Button kind="plain" onClick={selection.clear}>
-        {say.clear} <kbd>Esc</kbd>
+        {say.clear} <kbd class="wide-only">Esc</kbd>
       </Button>
       {isTagging.value && <TagDialog ids={ids} onClose={() => (isTagging.value = false)} />}
     </section>
