@@ -1,5 +1,5 @@
 /** Numbers as the page prints them. `null` was not measured and prints as "–", never as 0. */
-import type { ComparedSetting, Evidence } from './api/schema'
+import type { ComparedSetting, Evidence, RunSummary } from './api/schema'
 
 export const NOT_MEASURED = '–'
 /** Built once: `toLocaleString` builds a formatter per call. */
@@ -12,19 +12,28 @@ export function formatNumber(value: number | null): string {
   return NUMBER.format(rounded)
 }
 
-/** Of one step or batch, from microseconds: `412_000` → `"412 ms"`, `1_650_000` → `"1.65 s"`. */
-export function formatDuration(us: number | null): string {
-  if (us === null) return NOT_MEASURED
-  const [divisor, unit] = durationUnit(us)
-  return `${formatNumber(us / divisor)} ${unit}`
-}
-
 /** The unit in which `us` has one to three digits before the point; an axis prints all its ticks in one. */
 export function durationUnit(us: number): [us: number, unit: string] {
   const size = Math.abs(us)
   if (size >= 999_500) return [1e6, 's']
   return size >= 999.5 ? [1e3, 'ms'] : [1, 'µs']
 }
+
+/** Writes values in the unit that suits each. */
+function inUnit(unitOf: typeof durationUnit, per = '') {
+  return (value: number | null): string => {
+    if (value === null) return NOT_MEASURED
+    const [divisor, unit] = unitOf(value)
+    return `${formatNumber(value / divisor)} ${unit}${per}`
+  }
+}
+
+/** Of one step or batch, from microseconds: `412_000` → `"412 ms"`, `1_650_000` → `"1.65 s"`. */
+export const formatDuration = inUnit(durationUnit)
+/** Binary prefixes, as memory and /dev/shm are sized: `67_108_864` → `"64 MiB"`. */
+export const formatBytes = inUnit(bytesUnit)
+/** `"1.2 GiB/s"` */
+export const formatRate = inUnit(bytesUnit, '/s')
 
 /** Writes the ticks of an axis in the unit of its largest, which alone carries it. */
 function ticksIn(unitOf: typeof durationUnit, per = '') {
@@ -120,6 +129,11 @@ export function formatTag(key: string, value: string): string {
   return value ? `${key}=${value}` : key
 }
 
+/** Each as it is typed. */
+export function formatTags(tags: RunSummary['tags']): readonly string[] {
+  return Object.entries(tags).map(([key, value]) => formatTag(key, value))
+}
+
 export function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }
@@ -128,23 +142,11 @@ export function plural(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** Binary prefixes, as memory and /dev/shm are sized: `67_108_864` → `"64 MiB"`. */
-export function formatBytes(bytes: number | null): string {
-  if (bytes === null) return NOT_MEASURED
-  const [divisor, unit] = bytesUnit(bytes)
-  return `${formatNumber(bytes / divisor)} ${unit}`
-}
-
 /** As of `durationUnit`. */
 export function bytesUnit(bytes: number): [bytes: number, unit: string] {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
   return [1024 ** power, units[power] ?? 'B']
-}
-
-/** `"1.2 GiB/s"` */
-export function formatRate(bytesPerS: number | null): string {
-  return bytesPerS === null ? NOT_MEASURED : `${formatBytes(bytesPerS)}/s`
 }
 
 /** As Python writes it: readers copy it into their scripts. */
@@ -174,38 +176,26 @@ export function formatEvidence({ value, unit }: Evidence): string {
   return typeof value === 'string' ? value : (IN_WORDS[unit] ?? formatNumber)(value)
 }
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
-const CLOCK_S = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
-const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
-const WEEKDAY_DATE = new Intl.DateTimeFormat('en-GB', {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  timeZone: 'UTC',
-})
-const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
-const DATE_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const instant = (parts: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', parts).format
+export const formatClock = instant({ hour: '2-digit', minute: '2-digit' })
+export const formatClockSeconds = instant({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const weekday = instant({ weekday: 'short' })
+const weekdayDate = instant({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
+const date = instant({ day: 'numeric', month: 'short' })
+const dateYear = instant({ day: 'numeric', month: 'short', year: 'numeric' })
 
 /** `"today 17:48"`, `"yesterday 09:10"`, `"Wed 15:00"`, `"3 Nov"`, `"3 Nov 2025"`, in the reader's zone. */
 export function formatDay(at: Date, now: Date): string {
   const days = Math.round((midnight(now) - midnight(at)) / 86_400_000)
-  if (days === 0) return `today ${CLOCK.format(at)}`
-  if (days === 1) return `yesterday ${CLOCK.format(at)}`
-  if (days > 1 && days < 7) return `${WEEKDAY.format(at)} ${CLOCK.format(at)}`
-  return (at.getFullYear() === now.getFullYear() ? DATE : DATE_YEAR).format(at)
+  if (days === 0) return `today ${formatClock(at)}`
+  if (days === 1) return `yesterday ${formatClock(at)}`
+  if (days > 1 && days < 7) return `${weekday(at)} ${formatClock(at)}`
+  return (at.getFullYear() === now.getFullYear() ? date : dateYear)(at)
 }
 
 /** Of a UTC day: `"2026-11-20"` → `"Fri 20 Nov"`. */
 export function formatWeekday(day: string): string {
-  return WEEKDAY_DATE.format(new Date(day)).replace(',', '')
-}
-
-export function formatClock(at: Date | number): string {
-  return CLOCK.format(at)
-}
-
-export function formatClockSeconds(at: Date | number): string {
-  return CLOCK_S.format(at)
+  return weekdayDate(new Date(day)).replace(',', '')
 }
 
 function midnight(at: Date): number {

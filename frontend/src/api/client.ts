@@ -18,22 +18,18 @@ export class ServiceError extends Error {
 /** Nothing answered: the service is down, restarting, or out of reach. It may answer later. */
 export class NoAnswer extends Error {}
 
-type Readable = {
-  [P in keyof paths]: paths[P] extends {
-    get: { responses: { 200: { content: { 'application/json': unknown } } } }
-  }
-    ? P
-    : never
-}[keyof paths]
-type Answer<P extends Readable> = paths[P] extends {
+/** `never`: nothing can be read there. */
+type Answer<P extends keyof paths> = paths[P] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } }
 }
   ? Body
   : never
+type Readable = { [P in keyof paths]: [Answer<P>] extends [never] ? never : P }[keyof paths]
 type Asked<P extends Readable> = paths[P] extends { get: { parameters: infer Parameters } }
   ? Pick<Parameters, Extract<keyof Parameters, 'path' | 'query'>>
   : never
 
+const SESSION = '/api/v1/session'
 let clockOffsetMs = 0
 
 /** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use the browser's clock. */
@@ -51,15 +47,6 @@ export async function get<P extends Readable>(
   return (await response.json()) as Answer<P>
 }
 
-/** Raises: ServiceError with status 401 for a token that is not known; NoAnswer. */
-export async function signIn(token: string): Promise<void> {
-  await answered('/api/v1/session', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ token }),
-  })
-}
-
 /** Changes something, and reads nothing. Raises: ServiceError, NoAnswer. */
 export async function change(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -73,10 +60,11 @@ export async function change(
   })
 }
 
+/** Raises: ServiceError with status 401 for a token that is not known; NoAnswer. */
+export const signIn = (token: string) => change('POST', SESSION, { token })
+
 /** End this browser's session. Raises: NoAnswer, ServiceError. */
-export async function signOut(): Promise<void> {
-  await answered('/api/v1/session', { method: 'DELETE' })
-}
+export const signOut = () => change('DELETE', SESSION)
 
 /** Fills `{names}` and repeats a query key for each value of a list; `null` is left out. */
 export function address(path: string, asked: { path?: unknown; query?: unknown }): string {

@@ -1,5 +1,5 @@
 /** Load time per batch over run time: darker is more batches, above the dashed line training waits. */
-import { durationUnit, formatNumber } from '../format'
+import { formatDuration } from '../format'
 import { type Axis, drawAxis, drawValueGrid, gutters, line, type Scale, scaleOf } from './axes'
 import { highest } from './columns'
 import { drawEndLabels, type EndLabel } from './labels'
@@ -44,16 +44,11 @@ export function heatmap(data: Heatmap): Drawn {
     scale: width => scaleOf(data.across, width, gutters(width), [TOP, HEIGHT - BOTTOM], share),
     draw(context, scale) {
       drawAxis(context, scale, data.across, true)
-      drawValueGrid(context, scale, loadTicks(ends, scale.y), loadLabel)
+      drawValueGrid(context, scale, loadTicks(ends, scale.y), formatDuration)
       drawCells(context, data, scale)
       drawLimit(context, data, ends, scale)
     },
   }
-}
-
-function loadLabel(us: number): string {
-  const [divisor, unit] = durationUnit(us)
-  return `${formatNumber(us / divisor)} ${unit}`
 }
 
 function drawCells(

@@ -81,7 +81,7 @@ function put(mark: HTMLElement, { top, bottom }: Scale, left: number, width: num
 
 function addMark(element: HTMLElement, name: string): HTMLElement {
   const mark = document.createElement('i')
-  mark.className = name
+  mark.className = `${name} screen-only`
   element.append(mark)
   return mark
 }

@@ -92,7 +92,7 @@ function Head({ comparison, ids, onPick }: HeadProps) {
         <h1 class="verdict-sentence">{unbroken(sentence)}</h1>
         <Others runs={others} />
         {cautions.length > 0 && (
-          <section class="banner" aria-label={say.cautions}>
+          <section class="banner framed" aria-label={say.cautions}>
             {cautions.map(caution => (
               <p key={caution.sentence}>{caution.sentence}</p>
             ))}
@@ -113,7 +113,7 @@ function Head({ comparison, ids, onPick }: HeadProps) {
 
 function Others({ runs }: { runs: Comparison['runs'] }) {
   const list = (
-    <ul class="compare-others">
+    <ul class="compare-others quiet">
       {runs.map(run => (
         <li key={run.run.run_id}>{unbroken(run.sentence ?? '')}</li>
       ))}

@@ -28,11 +28,11 @@ export function SignInPage() {
     <form class="empty sign-in" onSubmit={event => void submit(event)}>
       <h1>{signInPage.title}</h1>
       <p>{signInPage.lead}</p>
-      <label>
+      <label class="quiet">
         {signInPage.label}
         <input
           type="password"
-          class="field"
+          class="field framed"
           autocomplete="current-password"
           required
           value={token.value}
@@ -41,7 +41,7 @@ export function SignInPage() {
           onInput={event => (token.value = event.currentTarget.value)}
         />
       </label>
-      <p id="refusal" class="refusal" role="alert">
+      <p id="refusal" class="refusal firm" role="alert">
         {refusal.value}
       </p>
       <Button type="submit" kind="primary">

@@ -2,7 +2,7 @@
 import { get } from '../api/client'
 import type { RunSummary, RunsPage } from '../api/schema'
 import type { Cell, Table } from '../csv'
-import { formatTag } from '../format'
+import { formatTags } from '../format'
 import { asked } from './connection'
 import { MOST, type RunsFilter, requested } from './filter'
 
@@ -16,10 +16,7 @@ function asTheyAre(...names: readonly (keyof RunSummary)[]): Columns {
 const COLUMNS: Columns = {
   ...asTheyAre('run_id', 'name', 'project', 'user'),
   hosts: run => run.hostnames.join(' '),
-  tags: run =>
-    Object.entries(run.tags)
-      .map(tag => formatTag(...tag))
-      .join(' '),
+  tags: run => formatTags(run.tags).join(' '),
   ...asTheyAre('status', 'bound', 'level', 'cause', 'data_stall_fraction', 'hours_lost', 'gpu_hours_lost'),
   predicted_speedup: run => run.best_advice?.predicted_speedup ?? null,
   ...asTheyAre('observed_speedup', 'step_us', 'steps', 'samples_per_s'),

@@ -2,7 +2,7 @@
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
 import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/schema'
-import { formatTag } from '../format'
+import { formatTags } from '../format'
 import { subscribe } from './connection'
 import { isFiltered, MOST, type RunsFilter, requested } from './filter'
 import { movedRows, sortedIds } from './order'
@@ -240,6 +240,6 @@ function refusalIn(failure: ServiceError | null): string | null {
 
 function listed(runs: readonly RunSummary[]): Pick<Choices, 'hosts' | 'tags'> {
   const hosts = new Set(runs.flatMap(run => run.hostnames))
-  const tags = new Set(runs.flatMap(run => Object.entries(run.tags).map(tag => formatTag(...tag))))
+  const tags = new Set(runs.flatMap(run => formatTags(run.tags)))
   return { hosts: [...hosts].sort(), tags: [...tags].sort().slice(0, MOST_TAGS) }
 }

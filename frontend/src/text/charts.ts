@@ -21,7 +21,6 @@ export const charts = {
   zoomed: 'Zoomed',
   ofRank: (rank: number) => `These charts show rank ${rank}, which waits for the straggler.`,
   showRank: (rank: number) => `Show rank ${rank}`,
-  at: 'At',
   crosshair: 'Position in the charts: arrow keys move along all of them',
   newest: 'newest',
   epoch: (index: number) => `epoch ${index}`,
@@ -101,5 +100,4 @@ export const hostPanels = {
   historyOf: (name: string) => `${name} during this run`,
   chooseHost: 'Host',
   spans: 'Runs on this host',
-  at: 'At',
 }

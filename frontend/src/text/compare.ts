@@ -24,10 +24,6 @@ export const compare = {
   },
   interval: 'The interval covers the spread of the measured steps, not how much a repeated run would differ.',
   range: (factor: string, low: string, high: string) => `${factor}, 95 % ${low}–${high}`,
-  figures: [
-    ...['Run', 'Speed', '95 % from', 'to', 'Steps/s', 'Samples/s'],
-    ...['Mean step', 'Data wait', 'Copy', 'Compute'],
-  ],
   settings: 'Settings that differ',
   settingsAll: 'All settings',
   settingsNone: 'No known setting differs.',

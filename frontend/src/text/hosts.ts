@@ -38,9 +38,9 @@ export const hosts = {
   most: (most: string) => `highest seen on this host: ${most}`,
   noMost: 'the highest rate of this host is not known yet',
   legend: {
-    own: 'GPU busy, cores used by runs',
-    wait: 'run on the GPU waits for data',
-    others: 'other processes',
+    compute: 'GPU busy, cores used by runs',
+    hatch: 'run on the GPU waits for data',
+    'load-runqueue': 'other processes',
   },
   history: 'Use over time',
   range: 'Time shown',

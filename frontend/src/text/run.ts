@@ -130,7 +130,6 @@ export const ranks = {
   detail: 'data wait',
   choose: 'Rank whose charts are shown',
   cells: 'One cell per rank, filled by its share of data wait. Select one to see its charts.',
-  columns: ['Rank', 'Data wait'],
   stragglers: (slow: readonly number[]) =>
     `${slow.length === 1 ? 'Rank' : 'Ranks'} ${slow.join(', ')}: much slower than the others, which wait for the slowest one in every step.`,
 }

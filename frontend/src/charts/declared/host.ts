@@ -83,7 +83,7 @@ export function hostCharts(history: HostHistory, clock: HostClock): ChartSet {
     across,
     marks: [],
     find(metric: string) {
-      const series = seriesOf(history, metric)
+      const series = history.series.find(one => one.metric === metric)
       return series ? { ...series, at } : null
     },
     newest: (value: string) => value,
@@ -110,8 +110,4 @@ export function spoken(metric: string): string {
     .replace(/(_used)?_bytes(_per_s)?$/, '')
     .replace(/^shm$/, '/dev/shm')
     .replaceAll('_', ' ')
-}
-
-function seriesOf(history: HostHistory, metric: string) {
-  return history.series.find(series => series.metric === metric)
 }

@@ -6,13 +6,32 @@ import { compareHref } from '../../store/compareHref'
 import { compare as say } from '../../text/compare'
 import { StepBar } from '../parts/AnatomyBars'
 import { Button } from '../parts/Button'
+import { type FigureColumn, figuresOf } from '../parts/figures'
 import { StatusGlyph } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
 import { VerdictWord } from '../parts/VerdictWord'
 import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
-import { speedFigures } from './speedFigures'
 import './ComparedRuns.css'
+
+const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
+  { name: 'run_id', label: 'Run', value: ({ run }) => run.run_id, format: ({ label }) => label },
+  { name: 'speedup', label: 'Speed', unit: 'factor', value: ({ speed }) => speed?.factor ?? null },
+  { name: 'low', label: '95 % from', unit: 'factor', value: ({ speed }) => speed?.low ?? null },
+  { name: 'high', label: 'to', unit: 'factor', value: ({ speed }) => speed?.high ?? null },
+  { name: 'steps_per_s', label: 'Steps/s', unit: 'per_s' },
+  { name: 'samples_per_s', label: 'Samples/s', unit: 'per_s' },
+  part('step_us', 'Mean step'),
+  part('data_wait_us', 'Data wait'),
+  part('h2d_exposed_us', 'Copy'),
+  part('compute_us', 'Compute'),
+]
+
+type Part = 'step_us' | 'data_wait_us' | 'h2d_exposed_us' | 'compute_us'
+
+function part(name: Part & keyof Anatomy, label: string): FigureColumn<ComparedRun> {
+  return { name, label, unit: 'us', value: ({ anatomy }) => anatomy?.[name] ?? null }
+}
 
 interface ComparedRunsProps {
   comparison: Comparison
@@ -25,14 +44,8 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
   const longestUs = Math.max(1, ...anatomies.map(anatomy => anatomy?.step_us ?? 0))
   const ids = runs.map(one => one.run.run_id)
   return (
-    <Panel
-      title={say.step[per]}
-      name="speed"
-      detail={say.basis[basis]}
-      figures={speedFigures(runs)}
-      class="compared-runs"
-    >
-      <ol class="run-lines">
+    <Panel title={say.step[per]} name="speed" detail={say.basis[basis]} figures={figuresOf(COLUMNS, runs)}>
+      <ol>
         {runs.map((run, place) => (
           <li key={run.run.run_id} class="run-line">
             <Name run={run} place={place} />
@@ -88,7 +101,7 @@ function Step({ run, anatomy, longestUs }: StepProps) {
   return (
     <>
       <StepBar label={run.label} anatomy={anatomy} longestUs={longestUs} />
-      <b class="run-line-step">{formatDuration(anatomy.step_us)}</b>
+      <b class="run-line-step strong">{formatDuration(anatomy.step_us)}</b>
     </>
   )
 }

@@ -37,7 +37,7 @@ export function OverlayPanel({ comparison, series, query }: OverlayPanelProps) {
       controls={<Controls metric={metric} along={along} per={per} query={query} />}
       file={() => fileOf(set)}
       otherwise={set.quantities.map(({ label, place }) => (
-        <span key={label} class="with-glyph overlay-name">
+        <span key={label} class="with-glyph overlay-name quiet">
           <RunSwatch place={place} />
           {label}
         </span>

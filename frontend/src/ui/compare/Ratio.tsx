@@ -29,7 +29,7 @@ export function Ratio({ run: { speed, label, why_not }, index, runs }: RatioProp
         role="img"
         aria-label={`${label}: ${say.range(factor, low, high)}`}
       >
-        <RangeLine from={from} to={to} value={speed.factor} low={speed.low} high={speed.high} ticks={[1]} />
+        <RangeLine from={from} to={to} value={speed.factor} low={speed.low} high={speed.high} />
       </div>
       <span class={`run-line-speed ${speed.is_told ? '' : 'faint'}`}>
         <b>{factor}</b> <small>{`${low} to ${high}`}</small>
@@ -43,7 +43,7 @@ function Baseline({ at }: { at: string }) {
   return (
     <>
       <div class="ratio" aria-hidden="true">
-        <span class="unity" style={{ left: at }}>
+        <span class="unity faint" style={{ left: at }}>
           {say.unity}
         </span>
       </div>

@@ -37,7 +37,7 @@ export function RunPicker({ chosen, onPick }: RunPickerProps) {
     <div class="picker">
       <input
         type="search"
-        class="field"
+        class="field framed"
         aria-label={say.find}
         placeholder={say.find}
         value={typed.value}

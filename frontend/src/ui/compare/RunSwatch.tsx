@@ -1,6 +1,5 @@
 /** The line that a compared run is drawn with, beside its name. */
 import { runStyle } from '../../charts/declared/compare'
-import './RunSwatch.css'
 
 export function RunSwatch({ place }: { place: number }) {
   return (

@@ -15,7 +15,7 @@ export function KeysDialog({ onClose }: { onClose(): void }) {
             {keys.table.map(([names, does]) => (
               <div key={names}>
                 <dt>{names.split(' ').map(name => (name === '…' ? ' … ' : <kbd key={name}>{name}</kbd>))}</dt>
-                <dd>{does}</dd>
+                <dd class="quiet">{does}</dd>
               </div>
             ))}
           </dl>

@@ -11,7 +11,7 @@ export function ThemeButton() {
   const word = say.themes[theme]
   return (
     <Button
-      kind="plain theme"
+      kind="plain theme with-glyph"
       aria-label={say.themeTitle(word)}
       title={say.themeTitle(word)}
       onClick={nextTheme}

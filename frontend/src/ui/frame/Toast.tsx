@@ -7,7 +7,7 @@ import './Toast.css'
 export function Toast() {
   const shown = notice.value
   return (
-    <div class="foot-bar toast screen-only" role="status" hidden={shown === null}>
+    <div class="foot-bar framed row toast screen-only" role="status" hidden={shown === null}>
       {shown && (
         <>
           <span>{shown.text}</span>

@@ -18,8 +18,8 @@ const PAGES = { runs: '/', compare: '/compare', hosts: '/hosts', team: '/team' }
 export function TopBar({ onKeys }: { onKeys(): void }) {
   const onRuns = route.value.page === 'runs'
   return (
-    <header class="top screen-only">
-      <a class="brand" href="/" aria-label={text.product}>
+    <header class="top row screen-only">
+      <a class="brand row" href="/" aria-label={text.product}>
         <Mark />
         <span>{text.product}</span>
       </a>
@@ -30,7 +30,7 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
           </a>
         ))}
       </nav>
-      <div class="top-end">
+      <div class="top-end row faint">
         <LinkState />
         <WhoAsks />
         {!onRuns && (
@@ -51,14 +51,14 @@ function LinkState() {
   const runs = useRuns()
   // Rendered when the words change, not with every event.
   const words = useComputed(() => (link.value === 'live' ? liveWords(runs) : say[link.value]))
-  return <span class={`link-state wide-only ${link.value}`}>{words}</span>
+  return <span class={`link-state with-glyph wide-only ${link.value}`}>{words}</span>
 }
 
 /** The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token. */
 function WhoAsks() {
   const info = service.value
   if (!info?.token_required || !info.signed_in) return null
-  if (info.user !== null) return <span class="link-state wide-only">{info.user}</span>
+  if (info.user !== null) return <span class="link-state with-glyph wide-only">{info.user}</span>
   return (
     <Button kind="plain wide-only" onClick={() => void leave()}>
       {frame.signOut}

@@ -49,7 +49,7 @@ interface BarProps {
 function Bar({ label, anatomy, longestUs, gain }: BarProps) {
   return (
     <>
-      <div class="anatomy-label">{label}</div>
+      <div class="anatomy-label quiet">{label}</div>
       <StepBar label={label} anatomy={anatomy} longestUs={longestUs} />
       <div class="anatomy-total">
         {formatDuration(anatomy.step_us)} {gain !== null && <small>{formatFactor(gain)}</small>}

@@ -19,8 +19,8 @@ interface BannerProps {
 
 export function Banner({ title, isGrave = false, children }: BannerProps) {
   return (
-    <div class={`banner ${isGrave ? 'grave' : ''}`} role="status">
-      <b>{title}</b> {children}
+    <div class={`banner framed ${isGrave ? 'grave' : ''}`} role="status">
+      <b class="strong">{title}</b> {children}
     </div>
   )
 }

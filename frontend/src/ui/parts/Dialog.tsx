@@ -20,7 +20,7 @@ export function Dialog({ title, class: name = '', onClose, children }: DialogPro
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
   return (
-    <dialog ref={dialog} class={`dialog screen-only ${name}`} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} class={`dialog framed screen-only ${name}`} aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>{title}</h2>
       {children(() => dialog.current?.close())}
     </dialog>

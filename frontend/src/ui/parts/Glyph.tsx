@@ -1,29 +1,22 @@
 /** Status and verdict as shapes, which differ without colour too. */
+import type { ComponentProps } from 'preact'
 import type { RunSummary } from '../../api/schema'
 import { hasSomeWait, isOpen, type Judged } from '../../verdict'
 
-const SIZE = { width: 12, height: 12, viewBox: '0 0 12 12', class: 'glyph' } as const
+const GLYPH = { width: 12, height: 12, viewBox: '0 0 12 12', class: 'glyph' } as const
 
 export function StatusGlyph({ status }: Pick<RunSummary, 'status'>) {
   switch (status) {
     case 'running':
       return (
-        <svg {...SIZE} class="glyph beating" aria-hidden="true">
+        <svg {...GLYPH} class="glyph beating" aria-hidden="true">
           <circle cx="6" cy="6" r="4" fill="var(--good)" />
         </svg>
       )
     case 'finished':
-      return (
-        <svg {...SIZE} aria-hidden="true">
-          <path d="M2 6.5l2.6 2.6L10 3.4" fill="none" stroke="var(--ink-3)" stroke-width="1.6" />
-        </svg>
-      )
+      return <Shape d="M2 6.5l2.6 2.6L10 3.4" stroke="var(--ink-3)" />
     case 'crashed':
-      return (
-        <svg {...SIZE} aria-hidden="true">
-          <path d="M3 3l6 6M9 3l-6 6" fill="none" stroke="var(--ink)" stroke-width="1.8" />
-        </svg>
-      )
+      return <Shape d="M3 3l6 6M9 3l-6 6" stroke="var(--ink)" stroke-width="1.8" />
     case 'lost':
       return <Ring dashed />
   }
@@ -36,27 +29,32 @@ export function VerdictGlyph({ judged }: { judged: Judged }) {
 }
 
 export function Diamond() {
-  return (
-    <svg {...SIZE} aria-hidden="true">
-      <path d="M6 0l6 6-6 6-6-6z" fill="currentColor" />
-    </svg>
-  )
+  return <Shape d="M6 0l6 6-6 6-6-6z" fill="currentColor" />
 }
 
 function HalfDiamond() {
   return (
-    <svg {...SIZE} aria-hidden="true">
-      <path d="M6 1l5 5-5 5-5-5z" fill="none" stroke="var(--wait)" stroke-width="1.6" />
+    <Shape d="M6 1l5 5-5 5-5-5z" stroke="var(--wait)">
       <path d="M6 1l5 5-5 5z" fill="var(--wait)" />
-    </svg>
+    </Shape>
   )
 }
 
 export function Ring({ dashed = false }: { dashed?: boolean }) {
   const dash = dashed ? { 'stroke-dasharray': '2.4 2' } : {}
   return (
-    <svg {...SIZE} aria-hidden="true">
+    <svg {...GLYPH} aria-hidden="true">
       <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" stroke-width="1.6" {...dash} />
+    </svg>
+  )
+}
+
+/** A path, and what lies over it. */
+function Shape({ children, ...path }: ComponentProps<'path'>) {
+  return (
+    <svg {...GLYPH} aria-hidden="true">
+      <path fill="none" stroke-width="1.6" {...path} />
+      {children}
     </svg>
   )
 }

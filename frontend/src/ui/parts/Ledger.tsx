@@ -42,11 +42,11 @@ function Entry({ entry, run, names }: EntryProps) {
     <div class="ledger-entry">
       <div>
         {settings.length > 0 ? <code>{settings.join(', ')}</code> : entry.change_label}
-        <p class="ledger-runs">
+        <p class="ledger-runs quiet">
           {say.before} <RunLink runId={entry.advice_of} run={run} names={names} /> {say.after}{' '}
           <RunLink runId={entry.run_id} run={run} names={names} />
         </p>
-        <p class={`ledger-outcome ${tone(entry)}`}>{outcome(entry)}</p>
+        <p class={`ledger-outcome quiet ${tone(entry)}`}>{outcome(entry)}</p>
       </div>
       {entry.observed_speedup === null && entry.predicted_speedup === null ? null : <Scale entry={entry} />}
     </div>
@@ -64,7 +64,7 @@ function outcome(entry: LedgerEntry): string {
 }
 
 function RunLink({ runId, run, names }: Omit<EntryProps, 'entry'> & { runId: string }) {
-  if (runId === run?.run_id) return <b>{say.thisRun}</b>
+  if (runId === run?.run_id) return <b class="firm">{say.thisRun}</b>
   return <a href={runHref(runId)}>{names?.get(runId) ?? runId}</a>
 }
 
@@ -78,12 +78,14 @@ function Scale({ entry }: { entry: LedgerEntry }) {
   return (
     <div class="ledger-scale">
       {rows.map(({ name, value, low, high }) => (
-        <div key={name} class={`ledger-row ${name} ${tone(entry)}`}>
+        <div key={name} class={`ledger-row quiet ${name} ${tone(entry)}`}>
           <span>{name}</span>
-          <RangeLine {...{ from, to, value, low, high }} ticks={[1]} />
+          <RangeLine {...{ from, to, value, low, high }} />
           <span class="ledger-figure">
             <b>{formatFactor(value)}</b>
-            {low !== null && high !== null && <small>{`${low.toFixed(2)} to ${high.toFixed(2)}`}</small>}
+            {low !== null && high !== null && (
+              <small class="wide-only">{`${low.toFixed(2)} to ${high.toFixed(2)}`}</small>
+            )}
           </span>
         </div>
       ))}

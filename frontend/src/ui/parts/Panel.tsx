@@ -38,7 +38,7 @@ export function Panel(props: PanelProps) {
       <header>
         <h2 id={id}>{title}</h2>
         {detail && <span class="detail">{detail}</span>}
-        <span class="controls row">
+        <span class="controls row screen-only">
           {controls}
           {figures?.tables && (
             <Button

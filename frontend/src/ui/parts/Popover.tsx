@@ -42,7 +42,7 @@ export function Popover({ label, title, class: name = '', kind, children }: Popo
       >
         {label}
       </button>
-      <div ref={sheet} id={id} popover="auto" class={`popover ${kind}`} onToggle={place}>
+      <div ref={sheet} id={id} popover="auto" class={`popover framed ${kind}`} onToggle={place}>
         {children(() => sheet.current?.hidePopover())}
       </div>
     </>

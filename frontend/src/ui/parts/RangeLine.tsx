@@ -1,4 +1,4 @@
-/** A figure with its interval, as a point on a line; ticks mark what it is compared with. */
+/** A figure with its interval, as a point on a line; a tick marks 1, with which it is compared. */
 import './RangeLine.css'
 
 interface RangeLineProps {
@@ -7,16 +7,16 @@ interface RangeLineProps {
   value: number | null
   low: number | null
   high: number | null
-  ticks: readonly number[]
+  /** Marked as 1 is. */
+  ceiling?: number | null
 }
 
-export function RangeLine({ from, to, value, low, high, ticks }: RangeLineProps) {
+export function RangeLine({ from, to, value, low, high, ceiling = null }: RangeLineProps) {
   const at = place(from, to)
   return (
     <div class="range-line">
-      {ticks.map(tick => (
-        <i key={tick} class="range-tick" style={{ left: at(tick) }} />
-      ))}
+      <i class="range-tick" style={{ left: at(1) }} />
+      {ceiling !== null && <i class="range-tick" style={{ left: at(ceiling) }} />}
       {low !== null && high !== null && (
         <i class="range-span" style={{ left: at(low), right: `calc(100% - ${at(high)})` }} />
       )}

@@ -5,7 +5,7 @@ import './Snippet.css'
 
 export function Snippet({ code }: { code: string }) {
   return (
-    <div class="snippet">
+    <div class="snippet framed">
       <pre>{code}</pre>
       <CopyButton label={text.copy} text={code} />
     </div>

@@ -1,6 +1,6 @@
 /** Tags as a person writes them, and as they are read again. */
 import type { Run } from '../../api/schema'
-import { formatTag } from '../../format'
+import { formatTags } from '../../format'
 
 /** `"imagenet, lr=3e-4"` → `{imagenet: "", lr: "3e-4"}`. */
 export function tagsOf(text: string): Record<string, string> {
@@ -12,7 +12,5 @@ export function tagsOf(text: string): Record<string, string> {
 }
 
 export function tagsText(tags: Run['tags']): string {
-  return Object.entries(tags)
-    .map(([key, value]) => formatTag(key, value))
-    .join(', ')
+  return formatTags(tags).join(', ')
 }

@@ -7,9 +7,9 @@ import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
 import { memo } from '../parts/memo'
 import { Panel } from '../parts/Panel'
+import { place, RangeLine } from '../parts/RangeLine'
 import { Snippet } from '../parts/Snippet'
 import { Diff } from './Diff'
-import { GainRange } from './GainRange'
 import './AdviceList.css'
 
 export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosis }) {
@@ -36,14 +36,9 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
 function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
   const isUndecided = isOpen(diagnosis)
   const isWell = diagnosis.level === 'healthy' && diagnosis.bound !== 'transfer'
-  const title = isUndecided ? say.noneYet : isWell ? say.none : say.noneFound
-  const detail = isUndecided
-    ? run.status === 'running'
-      ? say.noneYetDetail
-      : null
-    : isWell
-      ? say.noneDetail
-      : say.noneFoundDetail
+  const yet = [say.noneYet, run.status === 'running' ? say.noneYetDetail : null]
+  const judged = isWell ? [say.none, say.noneDetail] : [say.noneFound, say.noneFoundDetail]
+  const [title, detail] = isUndecided ? yet : judged
   return (
     <div class="fix">
       <h3>{title}</h3>
@@ -66,9 +61,7 @@ function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
       {advice.changes_batch_order && <p class="badge">{say.order}</p>}
       <p>{advice.why}</p>
       <EvidenceRows evidence={advice.evidence} />
-      {advice.diff && (
-        <Diff diff={advice.diff} file={advice.diff_file} shortcut={isFirst ? 'd' : undefined} />
-      )}
+      <Diff advice={advice} shortcut={isFirst ? 'd' : undefined} />
       {advice.command && (
         <>
           <p>{say.tryIt}</p>
@@ -85,10 +78,31 @@ function Gain({ advice }: { advice: Advice }) {
   return <span class="gain">{formatFactor(advice.predicted_speedup)}</span>
 }
 
+/** On a line from "as now" to the ceiling: the point, its interval, and the maximum. */
+function GainRange({ advice }: { advice: Advice }) {
+  const { predicted_speedup: gain, low, high, ceiling } = advice
+  if (gain === null || low === null || high === null) return null
+  const end = Math.max(ceiling ?? 0, high, gain, 1.05)
+  const figures = [low, high].map(factor => factor.toFixed(2)) as [string, string]
+  const label = say.rangeLabel(gain.toFixed(2), ...figures, ceiling === null ? '–' : ceiling.toFixed(2))
+  return (
+    <div class="range faint" role="img" aria-label={label}>
+      <RangeLine from={1} to={end} value={gain} low={low} high={high} ceiling={ceiling} />
+      <span>{ceiling === null ? '' : say.ceiling(ceiling.toFixed(2))}</span>
+      <div class="range-labels">
+        <span>{say.asNow}</span>
+        <span style={{ left: `clamp(84px, ${place(1, end)((low + high) / 2)}, calc(100% - 36px))` }}>
+          {say.interval(...figures)}
+        </span>
+      </div>
+    </div>
+  )
+}
+
 function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
   if (evidence.length === 0) return null
   return (
-    <dl class="evidence">
+    <dl class="evidence quiet">
       {evidence.map(one => (
         <div key={one.what}>
           <dt>{one.what}</dt>
@@ -104,12 +118,13 @@ function Cautions({ advice }: { advice: Advice }) {
     <ul class="cautions remark">
       {advice.risk && (
         <li>
-          <b>{say.risk}</b> {advice.risk}
+          <b class="firm">{say.risk}</b> {advice.risk}
         </li>
       )}
       {advice.assumption && (
         <li>
-          <b>{advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes}</b> {advice.assumption}
+          <b class="firm">{advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes}</b>{' '}
+          {advice.assumption}
         </li>
       )}
     </ul>

@@ -1,23 +1,18 @@
 /** The lines to change in the user's own script, ready to copy. */
+import type { Advice } from '../../api/schema'
 import { advice as say } from '../../text/run'
 import { CopyButton } from '../parts/CopyButton'
 import './Diff.css'
 
 const KINDS: Record<string, string> = { '+': 'added', '-': 'removed' }
 
-export function Diff({
-  diff,
-  file,
-  shortcut,
-}: {
-  diff: string
-  file: string | null
-  shortcut: string | undefined
-}) {
+export function Diff({ advice, shortcut }: { advice: Advice; shortcut: string | undefined }) {
+  const { diff, diff_file: file } = advice
+  if (!diff) return null
   const lines = diff.replace(/\n$/, '').split('\n')
   return (
-    <div class="diff">
-      <div class="diff-file">
+    <div class="diff framed">
+      <div class="diff-file row faint">
         <span class="cut">{file}</span>
         <CopyButton label={say.copyDiff} text={diff} shortcut={shortcut} />
       </div>

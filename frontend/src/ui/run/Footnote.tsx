@@ -14,10 +14,10 @@ export function Footnote({ run }: { run: Run }) {
       ))}
       {reasons.size > 0 && (
         <dl class="not-measured">
-          <dt>{say.notMeasured}</dt>
+          <dt class="quiet">{say.notMeasured}</dt>
           {[...reasons].map(([reason, facts]) => (
             <dd key={reason}>
-              <code>{facts.map(([fact]) => fact).join(', ')}</code> {reason}
+              <code class="quiet">{facts.map(([fact]) => fact).join(', ')}</code> {reason}
             </dd>
           ))}
         </dl>

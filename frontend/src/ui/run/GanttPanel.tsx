@@ -48,12 +48,12 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
   return (
     <Panel
       title={say.title(span)}
-      detail={<Legend entries={legendOf(run.gpus).map(({ kind, name }) => [kind, name])} />}
+      detail={<Legend entries={legendOf(run.gpus)} />}
       controls={<Keys />}
       name="timeline"
       figures={figuresOf(columnsOf(timeline), timeline.batches, timeline.batches.slice(-TABLE_ROWS))}
       picture={() => [
-        legend(legendOf(run.gpus).map(({ colour, name }) => [colour, name])),
+        legend(legendOf(run.gpus)),
         chart(gantt(data, { view: wholeOf(data), selected: null, pointed: null })),
         paragraph(rest),
       ]}
@@ -156,11 +156,11 @@ function pointedText(target: TimelineBatch | TimelineStep): string {
 
 function legendOf(gpus: number | null) {
   return [
-    { kind: 'cpu', colour: 'load-cpu', name: say.cpu },
-    { kind: 'runqueue', colour: 'load-runqueue', name: say.runqueue },
-    { kind: 'blocked', colour: 'load-blocked', name: say.blocked },
-    { kind: 'wait', colour: 'hatch', name: say.waits(gpus) },
-    { kind: 'compute', colour: 'compute-fill', name: say.rest },
+    ['load-cpu', say.cpu],
+    ['load-runqueue', say.runqueue],
+    ['load-blocked', say.blocked],
+    ['hatch', say.waits(gpus)],
+    ['compute-fill', say.rest],
   ] as const
 }
 

@@ -14,11 +14,9 @@ const BARS = 8
 
 type Rank = Diagnosis['ranks'][number]
 
-const [RANK, WAIT] = say.columns
-
 const COLUMNS: readonly FigureColumn<Rank>[] = [
-  { name: 'rank', label: RANK, format: one => charts.rankOption(one.rank, one.straggler) },
-  { name: 'data_stall_fraction', label: WAIT, unit: 'fraction' },
+  { name: 'rank', label: 'Rank', format: one => charts.rankOption(one.rank, one.straggler) },
+  { name: 'data_stall_fraction', label: 'Data wait', unit: 'fraction' },
   { name: 'straggler', value: one => (one.straggler ? 1 : 0) },
 ]
 

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { Fragment } from 'preact'
 import type { Run } from '../../api/schema'
-import { formatAge, formatNumber, formatSetting, formatTag } from '../../format'
+import { formatAge, formatNumber, formatSetting, formatTags } from '../../format'
 import { navigate, runHref, runsHref } from '../../router'
 import { archive, mayChange, remove, unarchive } from '../../store/actions'
 import { compareWithEarlier } from '../../store/compareHref'
@@ -24,7 +24,7 @@ export function RunHead({ run }: { run: Run }) {
     <div class="run-head">
       <h1>{run.name}</h1>
       <span class="meta detail">
-        <span class="with-glyph">
+        <span class="with-glyph quiet">
           <StatusGlyph status={run.status} />
           {say.after(run.status, formatAge(ageS(run)))}
         </span>
@@ -39,9 +39,9 @@ export function RunHead({ run }: { run: Run }) {
         <span>{run.user}</span>
         <span>{run.project}</span>
       </span>
-      {Object.entries(run.tags).map(([key, value]) => (
-        <span key={key} class="tag">
-          {formatTag(key, value)}
+      {formatTags(run.tags).map(tag => (
+        <span key={tag} class="tag">
+          {tag}
         </span>
       ))}
       {(overrides.length > 0 || run.advice_of) && (
@@ -75,7 +75,7 @@ export function RunHead({ run }: { run: Run }) {
         {run.no_loader === null && <ExportMenu run={run} />}
         {mayChange.value && <Actions run={run} />}
       </span>
-      {run.notes && <p class="notes">{run.notes}</p>}
+      {run.notes && <p class="notes quiet">{run.notes}</p>}
     </div>
   )
 }

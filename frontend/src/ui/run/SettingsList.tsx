@@ -17,10 +17,10 @@ export function SettingsList({ rows }: { rows: readonly Setting[] }) {
     <dl class="settings">
       {rows.map(({ name, value, was, isAdvised, title }, index) => (
         <div key={`${name} ${index}`}>
-          <dt>{name}</dt>
+          <dt class="faint">{name}</dt>
           <dd class={isAdvised ? 'advised' : ''} title={title}>
             {value}
-            {was != null && <small class="was">{say.was(was)}</small>}
+            {was != null && <small class="was quiet">{say.was(was)}</small>}
           </dd>
         </div>
       ))}

@@ -32,7 +32,13 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
     [run, page, isWhole, endsNow, marks, workers],
   )
   if (!page) return null
-  if (!set) return <NoSteps />
+  if (!set) {
+    return (
+      <Panel title={say.title}>
+        <p class="missing">{say.none}</p>
+      </Panel>
+    )
+  }
   const step = page.series.find(series => series.metric === 'step_us')
   return (
     <ChartPanel
@@ -88,12 +94,4 @@ function KeptNote({ series }: { series: Series | undefined }) {
     series?.precision_bits ? say.rounded(series.precision_bits) : null,
   ].filter(Boolean)
   return notes.length > 0 ? <p class="detail">{notes.join(' ')}</p> : null
-}
-
-function NoSteps() {
-  return (
-    <Panel title={say.title}>
-      <p class="missing">{say.none}</p>
-    </Panel>
-  )
 }

@@ -22,7 +22,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
   return (
     <section class="verdict" aria-labelledby="verdict-sentence">
       <div>
-        <p class={`kind ${verdictTone(diagnosis)}`}>
+        <p class={`kind row ${verdictTone(diagnosis)}`}>
           <VerdictGlyph judged={diagnosis} />
           {capital(verdictWord(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
@@ -35,7 +35,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
           <Shared key={one.place} shared={one} runId={run.run_id} />
         ))}
         {diagnosis.reason && (
-          <p class={isUndecided ? 'why' : 'reservation'}>{asSentence(diagnosis.reason)}</p>
+          <p class={isUndecided ? 'why' : 'reservation faint'}>{asSentence(diagnosis.reason)}</p>
         )}
         {run.no_loader !== null ? (
           <Watchable />
@@ -53,7 +53,7 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
 function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
   const others = shared.runs.filter(one => one.run_id !== runId)
   return (
-    <p class="shared">
+    <p class="shared quiet">
       {shared.sentence} {sayShared.lost(formatHours(shared.hours_lost, 'hour'))}{' '}
       {others.map((one, index) => (
         <>
@@ -70,7 +70,7 @@ function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
 function Watchable() {
   return (
     <div class="watchable">
-      <p class="reservation">{say.noLoaderDetail}</p>
+      <p class="reservation faint">{say.noLoaderDetail}</p>
       <Snippet code={text.snippet} />
     </div>
   )

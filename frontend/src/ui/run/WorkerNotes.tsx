@@ -2,7 +2,6 @@
 import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { capital, formatBytes, formatDuration, NOT_MEASURED } from '../../format'
 import { workers as say } from '../../text/charts'
-import './WorkerNotes.css'
 
 export function WorkerNotes({ page }: { page: WorkersPage }) {
   const { workers, pin_us_p50: pinUs } = page
@@ -12,12 +11,12 @@ export function WorkerNotes({ page }: { page: WorkersPage }) {
   return (
     <ul class="worker-notes remark">
       {grave.map(line => (
-        <li key={line} class="grave">
+        <li key={line} class="firm">
           {line}
         </li>
       ))}
       {growing.map(worker => (
-        <li key={worker.worker} class="grave">
+        <li key={worker.worker} class="firm">
           {capital(say.grows(say.name(worker.worker), formatBytes(growthOf(worker)), isAlive(worker)))}
         </li>
       ))}

@@ -45,7 +45,7 @@ export function Filters({ filter, query }: FilterProps) {
     [runs.timeLabel, timeIn(filter.q), times, term('seen', '<')],
   ] as const
   return (
-    <search class="filters screen-only">
+    <search class="filters row screen-only">
       <SearchField asked={filter.q} onSearch={q => set({ q }, 'replace')} />
       <Choices
         label={runs.statusGroup}
@@ -118,7 +118,7 @@ function Refused({ q }: { q: string }) {
     <p class="search-refused" id="search-refused" role="alert" hidden={why === null}>
       {why && runs.searchRefused(why)}
       {why && at >= 0 && (
-        <code>
+        <code class="quiet">
           {before}
           <mark>{place || ' '}</mark>
           {after}
@@ -156,7 +156,7 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
     onSearch(typed.value.trim())
   }
   return (
-    <div class="search">
+    <div class="search framed">
       <input
         type="search"
         aria-label={runs.searchLabel}
@@ -187,7 +187,7 @@ function StatusName({ status }: Pick<RunsFilter, 'status'>) {
   return (
     <>
       {status === null ? runs.all : capital(labelOf('status', status))}{' '}
-      {counts && <small>{counts[status ?? 'all'].toLocaleString('en')}</small>}
+      {counts && <small class="wide-only">{counts[status ?? 'all'].toLocaleString('en')}</small>}
     </>
   )
 }

@@ -8,7 +8,7 @@ import './NoMatch.css'
 export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
   const filters = activeFilters(filter)
   return (
-    <div class="no-match">
+    <div class="no-match quiet">
       <p>
         {say.noMatch} <b>{filters.map(({ words }) => words).join(' · ') || say.notArchived.toLowerCase()}</b>.
       </p>

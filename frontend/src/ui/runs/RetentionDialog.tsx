@@ -1,9 +1,9 @@
 /** How long and how exactly a project's single steps are stored, and what its runs use now. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { ProjectRetention } from '../../api/schema'
+import { change, get } from '../../api/client'
+import type { ProjectRetention, RetentionWish } from '../../api/schema'
 import { formatNumber } from '../../format'
-import { readRetention, saveRetention } from '../../store/retention'
 import { retention as say } from '../../text/runs'
 import { FormDialog, refusalOf } from '../parts/Dialog'
 import './RetentionDialog.css'
@@ -17,7 +17,7 @@ export function RetentionDialog({ project, onClose }: { project: string; onClose
   const current = useSignal<ProjectRetention | null>(null)
   const trouble = useSignal<string | null>(null)
   useEffect(() => {
-    readRetention(project)
+    get('/api/v1/projects/{project}/retention', { path: { project } })
       .then(answer => (current.value = answer))
       .catch(error => (trouble.value = refusalOf(error)))
   }, [project, current, trouble])
@@ -28,11 +28,11 @@ export function RetentionDialog({ project, onClose }: { project: string; onClose
       canSave={current.value !== null}
       trouble={trouble.value}
       onSave={form =>
-        saveRetention(project, {
+        change('PUT', `/api/v1/projects/${encodeURIComponent(project)}/retention`, {
           retain_us: limitIn(form, 'retain_us', DAY_US),
           max_bytes: limitIn(form, 'max_bytes', GIGABYTE),
           precision_bits: Number(form.get('precision_bits')) || null,
-        })
+        } satisfies RetentionWish)
       }
       onClose={onClose}
     >
@@ -42,7 +42,7 @@ export function RetentionDialog({ project, onClose }: { project: string; onClose
 }
 
 function Fields({ current }: { current: ProjectRetention }) {
-  const { retain_us, max_bytes, precision_bits: bits, row_bytes, ladder_bytes } = current
+  const { precision_bits: bits, row_bytes, ladder_bytes } = current
   const [rows, overviews] = [row_bytes, ladder_bytes].map(bytes => formatNumber(bytes / GIGABYTE))
   // A value that a script set is not changed by opening this dialog.
   const roundings = ROUNDINGS.some(each => each === bits) ? ROUNDINGS : [...ROUNDINGS, bits]
@@ -50,19 +50,17 @@ function Fields({ current }: { current: ProjectRetention }) {
     <>
       <p class="detail">{say.used(rows ?? '', overviews ?? '')}</p>
       <LimitField
+        of={current}
         name="retain_us"
         label={say.days}
         unit={[DAY_US, say.daysUnit]}
-        limit={retain_us}
-        service={current.default_retain_us}
         initially={30}
       />
       <LimitField
+        of={current}
         name="max_bytes"
         label={say.size}
         unit={[GIGABYTE, say.sizeUnit]}
-        limit={max_bytes}
-        service={current.default_max_bytes}
         initially={20}
       />
       <label>
@@ -81,18 +79,17 @@ function Fields({ current }: { current: ProjectRetention }) {
 }
 
 interface LimitProps {
-  name: string
+  of: ProjectRetention
+  name: 'retain_us' | 'max_bytes'
   label: string
   unit: readonly [size: number, noun: string]
-  /** `null`: the service's default; 0: no limit. */
-  limit: number | null
-  /** What that is; `null`: no limit. */
-  service: number | null
   /** The first value of a limit of the project's own, in the unit. */
   initially: number
 }
 
-function LimitField({ name, label, unit: [size, noun], limit, service, initially }: LimitProps) {
+function LimitField({ of, name, label, unit: [size, noun], initially }: LimitProps) {
+  /** Of the project, `null`: the service's; of the service, `null`: no limit. 0: no limit. */
+  const [limit, service] = [of[name], of[`default_${name}`]]
   const kind = useSignal(limit === null ? 'service' : limit === 0 ? 'none' : 'own')
   return (
     <label>

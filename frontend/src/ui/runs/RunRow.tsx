@@ -1,11 +1,12 @@
 /** One run in the table. It reads its own signal: a live run redraws its own row and no other. */
 import type { Signal } from '@preact/signals'
 import type { RunSummary } from '../../api/schema'
-import { formatAgeCell, formatTag } from '../../format'
+import { formatAgeCell, formatTags } from '../../format'
 import { runHref, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
 import { ageS } from '../parts/age'
+import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
 import { VerdictWord } from '../parts/VerdictWord'
 import type { Column } from './columns'
@@ -16,23 +17,22 @@ interface RunRowProps {
   columns: readonly Column[]
   query: URLSearchParams
   index: number
-  isNarrow?: boolean
 }
 
-export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowProps) {
+export function RunRow({ row, columns, query, index }: RunRowProps) {
   const run = row.value
   const { selection } = useRuns()
   return (
     <tr aria-rowindex={index + 2} class={`run-row ${selection.has(run.run_id) ? 'ticked' : ''}`}>
       <Tick run={run} />
-      <td class="name-cell">
+      <td>
         <a class="run-name" href={runHref(run.run_id)}>
           {run.name}
         </a>
-        {isNarrow || <Tags run={run} query={query} />}
+        {isNarrow.value || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
-        {isNarrow && (
-          <span class="second-line cut">
+        {isNarrow.value && (
+          <span class="second-line cut faint">
             <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
         )}
@@ -49,7 +49,7 @@ export function RunRow({ row, columns, query, index, isNarrow = false }: RunRowP
 function Tick({ run }: { run: RunSummary }) {
   const { selection } = useRuns()
   return (
-    <td class="tick">
+    <td class="tick screen-only">
       {mayChange.value && (
         <input
           type="checkbox"
@@ -65,14 +65,11 @@ function Tick({ run }: { run: RunSummary }) {
 function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
   return (
     <span class="tags">
-      {Object.entries(run.tags).map(([key, value]) => {
-        const tag = formatTag(key, value)
-        return (
-          <a key={key} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
-            {tag}
-          </a>
-        )
-      })}
+      {formatTags(run.tags).map(tag => (
+        <a key={tag} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
+          {tag}
+        </a>
+      ))}
     </span>
   )
 }

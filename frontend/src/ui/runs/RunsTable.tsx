@@ -14,6 +14,7 @@ import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
 import { room, useRoom } from './width'
+import '../parts/DataTable.css'
 import './RunsTable.css'
 
 const ROW_PX = 39
@@ -42,10 +43,14 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   return (
     <div class="runs-table" ref={whole}>
       <Pending />
-      <table aria-rowcount={ids.length + 1} style={{ minWidth: narrow ? '0' : `${leastPx(columns)}px` }}>
+      <table
+        class="data"
+        aria-rowcount={ids.length + 1}
+        style={{ minWidth: narrow ? '0' : `${leastPx(columns)}px` }}
+      >
         <caption class="visually-hidden">{say.caption}</caption>
         <colgroup>
-          <col style={{ width: `${TICK_PX}px` }} />
+          <col class="screen-only" style={{ width: `${TICK_PX}px` }} />
           <col />
           {columns.map(({ id, width }) => (
             <col key={id} style={{ width: `${narrow ? width - TICK_PX : width}px` }} />
@@ -77,18 +82,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
           <Spacer height={from * height} />
           {ids.slice(from, to).map((id, index) => {
             const row = rows.get(id)
-            return (
-              row && (
-                <RunRow
-                  key={id}
-                  row={row}
-                  columns={columns}
-                  query={query}
-                  index={from + index}
-                  isNarrow={narrow}
-                />
-              )
-            )
+            return row && <RunRow key={id} row={row} columns={columns} query={query} index={from + index} />
           })}
           <Spacer height={(ids.length - to) * height} />
         </tbody>
@@ -111,9 +105,9 @@ function leastPx(columns: readonly Column[]): number {
 
 function TickAll({ ids }: { ids: readonly string[] }) {
   const { selection } = useRuns()
-  if (!mayChange.value) return <td class="tick" />
+  if (!mayChange.value) return <td class="tick screen-only" />
   return (
-    <th scope="col" class="tick">
+    <th scope="col" class="tick screen-only">
       <input
         type="checkbox"
         aria-label={selecting.selectAll}
@@ -165,7 +159,7 @@ function Pending() {
   const { pending, resort } = useRuns()
   const { moves, fresh } = pending.value
   return (
-    <p class="pending screen-only" hidden={moves === 0 && fresh === 0}>
+    <p class="pending framed screen-only" hidden={moves === 0 && fresh === 0}>
       {say.moved(moves, fresh)}{' '}
       <Button kind="small" onClick={resort}>
         {say.resort}

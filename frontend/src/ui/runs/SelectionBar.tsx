@@ -32,15 +32,15 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
   const archived = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
   return (
-    <section class="foot-bar selection screen-only" aria-label={say.selection}>
-      <b>{say.selected(ids.length)}</b>
+    <section class="foot-bar framed row selection screen-only" aria-label={say.selection}>
+      <b class="strong">{say.selected(ids.length)}</b>
       {ids.length === runs.order.value.length && runs.isPartial.value && (
         <Button kind="small" onClick={() => void selectEvery(runs)}>
           {say.selectEvery(runs.counts.value?.[filter.status ?? 'all'] ?? 0)}
         </Button>
       )}
       <Button kind="primary" aria-disabled={whyNot !== null} onClick={compare}>
-        {comparing.selected} <kbd>c</kbd>
+        {comparing.selected} <kbd class="wide-only">c</kbd>
       </Button>
       {whyNot && <span class="detail">{whyNot}</span>}
       <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
@@ -50,7 +50,7 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
       )}
       <Button onClick={() => void remove(runs, ids)}>{actions.delete}</Button>
       <Button kind="plain" onClick={selection.clear}>
-        {say.clear} <kbd>Esc</kbd>
+        {say.clear} <kbd class="wide-only">Esc</kbd>
       </Button>
       {isTagging.value && <TagDialog ids={ids} onClose={() => (isTagging.value = false)} />}
     </section>

@@ -7,7 +7,6 @@ import { tagging as say } from '../../text/runs'
 import { FormDialog } from '../parts/Dialog'
 import { useRuns } from '../parts/stores'
 import { tagsOf } from '../parts/tags'
-import './TagDialog.css'
 
 interface TagProps {
   ids: readonly string[]
@@ -28,7 +27,6 @@ export function TagDialog({ ids, onClose }: TagProps) {
   return (
     <FormDialog
       title={say.title(ids.length)}
-      class="tagging"
       canSave={removed.value.size > 0 || Object.keys(tagsOf(typed.value)).length > 0}
       onSave={() => void retag(runs, ids, tagsOf(typed.value), [...removed.value])}
       onClose={onClose}

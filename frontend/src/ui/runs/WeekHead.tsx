@@ -10,6 +10,9 @@ import './WeekHead.css'
 
 /** Thinner slices have no room for their name; the rest is one slice. */
 const NAMED_CAUSES = 4
+/** A slice of the bar and its name have one opacity: less from one to the next. */
+const OPACITIES = [1, 0.78, 0.58, 0.42]
+const opacityAt = (place: number) => OPACITIES[place] ?? 0.28
 
 interface WeekProps {
   week: Week
@@ -100,7 +103,7 @@ function CauseBar({ week, query }: WeekProps) {
     <>
       {/* The words below are the same buttons: the keyboard and the screen reader need them once. */}
       <div class={`cause-bar ${isAny ? 'some-off' : ''}`} aria-hidden="true">
-        {slices.map(({ term, words, hours }) => (
+        {slices.map(({ term, words, hours }, place) => (
           <button
             key={term}
             type="button"
@@ -108,16 +111,16 @@ function CauseBar({ week, query }: WeekProps) {
             tabIndex={-1}
             aria-pressed={hasTerm(q, term)}
             title={say.causeTitle(formatHoursCell(hours, 0), words)}
-            style={{ flexGrow: hours }}
+            style={{ flexGrow: hours, opacity: opacityAt(place) }}
             onClick={() => press(term)}
           />
         ))}
       </div>
-      <ul class="causes" aria-label={say.causes(hourNoun(week.on_gpu))}>
-        {slices.map(({ term, words, hours }) => (
+      <ul class="causes quiet" aria-label={say.causes(hourNoun(week.on_gpu))}>
+        {slices.map(({ term, words, hours }, place) => (
           <li key={term}>
             <button type="button" aria-pressed={hasTerm(q, term)} onClick={() => press(term)}>
-              <i class="filled" aria-hidden="true" />
+              <i class="filled" aria-hidden="true" style={{ opacity: opacityAt(place) }} />
               <b>{formatHoursCell(hours, 0)}</b> {words}
             </button>
           </li>
@@ -135,10 +138,10 @@ function Days({ week, query }: WeekProps) {
   const last = week.days.at(-1)?.hours_lost ?? null
   const part = (hours: number) => `${most > 0 ? (100 * hours) / most : 0}%`
   return (
-    <figure class="days">
+    <figure class="days faint">
       <figcaption aria-hidden={day ? 'true' : undefined}>
         {day ? (
-          <b>
+          <b class="firm">
             {say.day(
               formatWeekday(day.day),
               formatHoursCell(day.hours_lost, 0),
@@ -147,7 +150,7 @@ function Days({ week, query }: WeekProps) {
           </b>
         ) : (
           <>
-            <b>{formatHoursCell(most, 0)}</b> {say.days(week.on_gpu)}
+            <b class="firm">{formatHoursCell(most, 0)}</b> {say.days(week.on_gpu)}
           </>
         )}
       </figcaption>
@@ -168,7 +171,9 @@ function Days({ week, query }: WeekProps) {
           </li>
         ))}
         <li class="last" aria-hidden="true">
-          <b style={{ bottom: part(last ?? 0) }}>{formatHoursCell(last, 0)}</b>
+          <b class="firm" style={{ bottom: part(last ?? 0) }}>
+            {formatHoursCell(last, 0)}
+          </b>
         </li>
       </ol>
       <div class="days-foot" aria-hidden="true">

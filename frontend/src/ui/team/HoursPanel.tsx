@@ -9,34 +9,32 @@ import './HoursPanel.css'
 
 const SHOWN = 8
 
-const [NAME, RUNS, LOST, OF_USED, RECOVERABLE, LOW, HIGH] = say.columns
-
 const COLUMNS: readonly FigureColumn<GroupHours>[] = [
   {
     name: 'name',
-    label: NAME,
+    label: 'Name',
     value: group => group.name,
     format: group => {
       const text = group.name || say.unknown
       return group.search === null ? text : { text, href: searchHref(group) }
     },
   },
-  { name: 'runs', label: RUNS },
-  hoursColumn('hours_lost', LOST, group => group.hours_lost),
+  { name: 'runs', label: 'Runs' },
+  hoursColumn('hours_lost', 'Lost', group => group.hours_lost),
   { name: 'hours_used' },
   {
-    label: OF_USED,
+    label: 'Of used',
     unit: 'fraction',
     value: group => (group.hours_used > 0 ? group.hours_lost / group.hours_used : null),
   },
-  hoursColumn('hours_recoverable', RECOVERABLE, group => group.hours_recoverable),
-  hoursColumn('low', LOW, group => group.hours_recoverable_low),
-  hoursColumn('high', HIGH, group => group.hours_recoverable_high),
+  hoursColumn('hours_recoverable', 'Recoverable', group => group.hours_recoverable),
+  hoursColumn('low', 'Low', group => group.hours_recoverable_low),
+  hoursColumn('high', 'High', group => group.hours_recoverable_high),
 ]
 
 function hoursColumn(
   name: string,
-  label: string | undefined,
+  label: string,
   value: (group: GroupHours) => number | null,
 ): FigureColumn<GroupHours> {
   return { name, label, value, format: group => formatHoursCell(value(group)) }
