@@ -53,18 +53,31 @@ def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str, tmp_pa
 
 
 SPAWNING = """
-import os, underfed, torch.multiprocessing
+import os, time, underfed, torch.multiprocessing
+from pathlib import Path
 from torch.utils.data import DataLoader
 
-def train(rank):
+def has_ended(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+def train(rank, pids):
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2")
     for _ in underfed.watch(DataLoader(range(4)), name="train"):
         pass
-    if rank == 1:
+    if rank == 0:
+        pids.put(os.getpid())
+    else:
+        # One that fails has torch end the others, even before they begin.
+        first = pids.get()
+        while not has_ended(first):
+            time.sleep(0.01)
         raise ValueError("rank 1 fails")
 
 if __name__ == "__main__":
-    torch.multiprocessing.spawn(train, nprocs=2)
+    torch.multiprocessing.spawn(train, (torch.multiprocessing.get_context("spawn").SimpleQueue(),), nprocs=2)
 """
 
 
