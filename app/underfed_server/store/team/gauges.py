@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, func, select, text
 
 from underfed_server.store.databases import tables
+from underfed_server.store.databases.sqlite import journal_bytes, journal_of
 from underfed_server.store.runs.status import status_column
 
 
@@ -38,6 +39,8 @@ class StoreGauges:
     """Streams with windows that wait for compaction."""
     hot_windows: int
     database_bytes: int
+    journal_bytes: int
+    """Of them, SQLite's write-ahead log."""
 
 
 def read_running(connection: Connection, limit: int, project: str | None, now: datetime) -> list[RunGauges]:
@@ -58,7 +61,8 @@ def read_store(connection: Connection, database: Path | None, project: str | Non
     waiting = select(func.count(), func.coalesce(func.sum(stream.hot_windows), 0)).where(stream.hot_windows > 0)
     hot_streams, hot_windows = connection.execute(waiting).one()
     counts = _count_runs(connection, project, now)
-    return StoreGauges(counts, hot_streams, int(hot_windows), _bytes_of(connection, database))
+    journal = 0 if database is None else journal_bytes(database)
+    return StoreGauges(counts, hot_streams, int(hot_windows), _bytes_of(connection, database), journal)
 
 
 def _count_runs(connection: Connection, project: str | None, now: datetime) -> Mapping[str, int]:
@@ -77,5 +81,5 @@ def _bytes_of(connection: Connection, database: Path | None) -> int:
     """Size of the database on disk, its write-ahead log included."""
     if database is None:
         return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
-    files = (database, database.with_name(f"{database.name}-wal"))
+    files = (database, journal_of(database))
     return sum(file.stat().st_size for file in files if file.exists())
