@@ -265,6 +265,29 @@ def _status(connection: socket.socket) -> int | None:
     return int(said[9:12]) if said.startswith(b"HTTP/1.1 ") else None
 
 
+def _nothing_for(seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
+    time.sleep(seconds)
+    return []
+
+
+def _no_longer_write(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    left = key.events & ~selectors.EVENT_WRITE
+    if left:
+        selector.modify(key.fileobj, left)
+    else:
+        selector.unregister(key.fileobj)
+
+
+def _status(connection: socket.socket) -> int | None:
+    """Raises:
+    ConnectionResetError: the service has ended it.
+    """
+    said = connection.recv(2**16)
+    if not said:
+        raise ConnectionResetError
+    return int(said[9:12]) if said.startswith(b"HTTP/1.1 ") else None
+
+
 def _head(asked: str, length: int, more: str = "") -> bytes:
     size = f"Content-Type: application/json\r\nContent-Length: {length}\r\n" if length else ""
     return f"{asked} HTTP/1.1\r\nHost: 127.0.0.1\r\n{more}{size}\r\n".encode()
@@ -292,21 +315,16 @@ def _sent_and_held(
         selector.register(connection, events)
     held = len(asked)
     until = time.monotonic() + HELD_S
-    while time.monotonic() < until and selector.get_map():
-        for key, ready in selector.select(0.2):
-            connection = key.fileobj  # type: ignore[assignment]
+    while time.monotonic() < until:
+        for key, ready in selector.select(0.2) if selector.get_map() else _nothing_for(0.2):
+            connection = cast(socket.socket, key.fileobj)
             try:
                 if ready & selectors.EVENT_WRITE and asked[connection]:
                     asked[connection] = asked[connection][connection.send(asked[connection][: 2**16]) :]
                 if not asked[connection] and key.events & selectors.EVENT_WRITE:
-                    left = key.events & ~selectors.EVENT_WRITE
-                    selector.modify(connection, left) if left else selector.unregister(connection)
-                if ready & selectors.EVENT_READ:
-                    said = connection.recv(2**16)
-                    if said.startswith(b"HTTP/1.1 "):
-                        statuses[connection.fileno()] = int(said[9:12])
-                    if not said:
-                        raise ConnectionResetError
+                    _no_longer_write(selector, key)
+                if ready & selectors.EVENT_READ and (status := _status(connection)):
+                    statuses[connection.fileno()] = status
             except BlockingIOError:
                 continue
             except OSError:
