@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from underfed_server.api.proxy import trusts
 from underfed_server.api.rate_limits import key_of
-from underfed_server.counters import Counters
+from underfed_server.counters import Counters, EndReason
 from underfed_server.errors import (
     HeadersTooLargeError,
     MalformedError,
@@ -32,7 +32,7 @@ HEADERS_S = 10.0
 BODY_S = 60.0
 """From then on until the body is complete: 4 MB at half a megabit a second."""
 
-STALLED_S = 60.0
+STALLED_S = 30.0
 """So long a client may leave unread what it asked for."""
 
 MOST_HEADERS_BYTES = 64 * 2**10
@@ -49,8 +49,6 @@ FILES_BESIDE = 256
 MOST_REFUSING = 64
 REFUSING_S = 1.0
 """A refused connection is kept so long, and not more of them: closed at once, its client would see no answer."""
-
-Reason = Literal["full", "one_address", "headers", "headers_size", "body", "body_size", "pipelined", "stalled"]
 
 
 def raise_file_limit() -> int:
@@ -98,7 +96,7 @@ class Connections:
     def _speaks_for_many(self, address: str) -> bool:
         return address.startswith(("127.", "::1")) or trusts(self._proxies, address)
 
-    def count(self, reason: Reason) -> None:
+    def count(self, reason: EndReason) -> None:
         self._counters.connections_ended.labels(reason).inc()
 
 
@@ -218,7 +216,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._all.count("stalled")
         self.transport.abort()
 
-    def _end(self, reason: Reason, refusal: RequestError) -> None:
+    def _end(self, reason: EndReason, refusal: RequestError) -> None:
         self._all.count(reason)
         self._refuse(refusal)
 
