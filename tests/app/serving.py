@@ -71,6 +71,12 @@ class Service:
         """Of an open service: the page, signed in as its owner."""
         return next(line.split()[1] for line in self.said.splitlines() if line.startswith("Owner"))
 
+    @property
+    def owner_token(self) -> str:
+        """Of an open service on a file."""
+        database = Path(self.said.splitlines()[-1].split(maxsplit=1)[1])
+        return (database.parent / OWNER_TOKEN_NAME).read_text().strip()
+
     def kill(self) -> None:
         """Also after it has ended: the pipe is closed."""
         self.process.kill()
