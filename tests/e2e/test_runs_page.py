@@ -155,6 +155,7 @@ def test_rows_stay_under_the_pointer_and_are_sorted_when_it_leaves(changing: tup
 
 
 def test_what_one_page_deletes_or_tags_changes_on_another(address: str, page: Page) -> None:
+    as_owner(page, address, OWNER)
     other = page.context.new_page()
     for opened in (page, other):
         opened.goto(address)
@@ -168,6 +169,7 @@ def test_what_one_page_deletes_or_tags_changes_on_another(address: str, page: Pa
 
 
 def test_a_tag_is_given_to_all_that_are_chosen_and_taken_back(address: str, page: Page) -> None:
+    as_owner(page, address, OWNER)
     page.goto(address)
     page.get_by_label("Select all runs").check()
     page.get_by_role("button", name="Tag", exact=True).click()
