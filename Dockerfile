@@ -16,7 +16,7 @@ COPY agent/ agent/
 COPY app/ app/
 COPY --from=page /source/app/underfed_server/static/ app/underfed_server/static/
 RUN python -m venv /opt/underfed \
- && UNDERFED_SKIP_FRONTEND=1 /opt/underfed/bin/pip install --no-cache-dir --constraint constraints.txt ".[postgresql]"
+ && UNDERFED_SKIP_FRONTEND=1 /opt/underfed/bin/pip install --no-cache-dir --constraint constraints.txt ".[postgresql,parquet]"
 
 FROM python:3.11-slim
 COPY --from=installed /opt/underfed /opt/underfed

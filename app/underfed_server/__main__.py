@@ -7,17 +7,20 @@ import gc
 import signal
 import socket
 import sys
+from asyncio import Protocol
 from collections.abc import Sequence
+from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
+from underfed_server.api.connections import BoundedProtocol, Connections, raise_file_limit
 from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import StartError, UnderfedError
 from underfed_server.logs import start_logging
 from underfed_server.main import Application, create_app
-from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
+from underfed_server.settings import DEFAULT_PORT, Network, Settings, read_settings
 from underfed_server.store.databases.database import name_of
 
 KEEP_ALIVE_S = 75
@@ -27,6 +30,8 @@ STOP_S = 1
 """For requests under way, of three that stopping may take. What is cut off was not acknowledged, and comes again."""
 
 BACKLOG = 2_048
+MOST_CONNECTIONS = 512
+"""Where nobody has raised the limit on open files."""
 
 
 class Interruption:
@@ -53,12 +58,25 @@ class Interruption:
 
 
 class Server(uvicorn.Server):
-    """Ends open event streams before it waits for connections to close: they never would by themselves."""
+    """Bounds each connection, and ends open event streams before it waits for connections to close: they never would by
+    themselves.
+    """
 
-    def __init__(self, application: Application, interruption: Interruption | None = None) -> None:
+    def __init__(
+        self,
+        application: Application,
+        interruption: Interruption | None = None,
+        *,
+        most_connections: int = MOST_CONNECTIONS,
+        proxies: tuple[Network, ...] = (),
+    ) -> None:
+        connections = Connections(most_connections, proxies, application.parts.counters)
         super().__init__(
             uvicorn.Config(
                 application,
+                http=cast(type[Protocol], partial(BoundedProtocol, connections)),
+                # Nothing here speaks it, and a connection that changed to it would be nobody's.
+                ws="none",
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=STOP_S,
                 server_header=False,
@@ -117,7 +135,8 @@ def run(settings: Settings, interruption: Interruption) -> None:
         application = create_app(settings, Diagnoser())
         collect_seldom()
         tell(settings, application, listening.getsockname()[1], database)
-        Server(application, interruption).run([listening])
+        room = raise_file_limit()
+        Server(application, interruption, most_connections=room, proxies=settings.proxy_addresses).run([listening])
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -155,7 +174,13 @@ def _why_not(settings: Settings, error: OSError) -> str:
 def tell(settings: Settings, application: Application, port: int, database: str) -> None:
     """Say where the page is and where data lie; a new token is shown here and nowhere else."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    print(f"Underfed  http://{host}:{port}", f"Data      {database}", sep="\n")
+    address = f"http://{host}:{port}"
+    print(f"Underfed  {address}")
+    if (secret := application.parts.access.new_link()) is not None:
+        print(f"Owner     {address}/#owner={secret}")
+        print("          It signs in once who may change, delete and make tokens; others on this machine may read.")
+        print("          A proxy in front needs --proxy-address: then everybody needs a token.")
+    print(f"Data      {database}")
     if application.new_token is not None:
         print(f"Token     {application.new_token}", "          It is shown this once. Agents and browsers", sep="\n")
         print("          need it: set UNDERFED_TOKEN to it where jobs run.")

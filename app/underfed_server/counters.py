@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from typing import Literal, get_args
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SIZES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+
+
+EndReason = Literal["full", "one_address", "headers", "headers_size", "body", "body_size", "pipelined", "stalled"]
+"""Of what a connection, or all together, had too much."""
 
 
 class Counters:
@@ -21,7 +27,22 @@ class Counters:
         self.refusals = self._counter(
             "refusals", "Requests refused or failed, by the code they were answered with", "code"
         )
+        self.connections = Gauge("underfed_connections", "Open connections", registry=self.registry)
+        self.connections_ended = self._counter(
+            "connections_ended", "Connections refused or ended by the service, by what there was too much of", "reason"
+        )
+        for reason in get_args(EndReason):
+            self.connections_ended.labels(reason)
         self.writer_failures = self._counter("writer_failures", "Transactions that were rolled back")
+        self.compaction_failures = self._counter(
+            "compaction_failures", "Streams that could not be compacted and were set aside for a while"
+        )
+        self.backup_failures = self._counter("backup_failures", "Scheduled back-ups that could not be made")
+        self.backup_at = Gauge(
+            "underfed_backup_timestamp_seconds",
+            "When the newest scheduled back-up was made; 0: none",
+            registry=self.registry,
+        )
         self.group_size = self._histogram("writer_group_size", "Writes committed together", buckets=SIZES)
         self.commit_seconds = self._histogram(
             "writer_commit_seconds", "From the begin of a transaction until it is on disk"

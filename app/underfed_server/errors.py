@@ -15,10 +15,12 @@
         ├── ForbiddenError       403 this token, host or page may not do that
         ├── NotFoundError        404
         ├── MethodNotAllowedError 405
+        ├── SlowRequestError     408 its headers or its body did not come in time
         ├── ConflictError        409 not in this state
         │   └── OutOfOrderError  409 an earlier window is missing
         ├── TooLargeError        413
         ├── UnsupportedMediaTypeError 415
+        ├── HeadersTooLargeError 431
         └── TryLaterError        503 the same request may succeed later
             └── TooManyRequestsError 429 more came than one token or address may send
 """
@@ -159,6 +161,20 @@ class TooLargeError(RequestError):
 
     status = 413
     code = "too_large"
+
+
+class SlowRequestError(RequestError):
+    """The request was not complete in time."""
+
+    status = 408
+    code = "request_timeout"
+
+
+class HeadersTooLargeError(RequestError):
+    """The headers are larger than the service reads."""
+
+    status = 431
+    code = "headers_too_large"
 
 
 class UnsupportedMediaTypeError(RequestError):

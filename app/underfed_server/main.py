@@ -20,13 +20,14 @@ from underfed_server.api.scheduler import Judge, JudgementScheduler
 from underfed_server.api.traffic import Traffic
 from underfed_server.counters import Counters
 from underfed_server.errors import RequestError
-from underfed_server.ingest.asgi import Receive, Scope, Send, refuse
+from underfed_server.ingest.asgi import BodyBudget, Receive, Scope, Send, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 from underfed_server.store.upkeep.retention import Retention
+from underfed_server.store.upkeep.scheduled_backups import ScheduledBackups
 
 
 class Background(Protocol):
@@ -40,14 +41,16 @@ class Background(Protocol):
 class Application:
     """The ASGI application. Open it with :func:`create_app`; it closes itself at the end of its lifespan."""
 
-    def __init__(self, parts: Parts, gate: Gate, background: Sequence[Background], *, new_token: str | None) -> None:
+    def __init__(
+        self, parts: Parts, gate: Gate, budget: BodyBudget, background: Sequence[Background], *, new_token: str | None
+    ) -> None:
         """``background`` runs until :meth:`close`."""
         self.parts = parts
         self._background = background
         self.new_token = new_token
         """A token that was made just now, to be shown once."""
         self._gate = gate
-        self._ingest = Ingest(parts.store.submit)
+        self._ingest = Ingest(parts.store.submit, budget)
         self._api = build(parts)
         self._traffic = Traffic(self._serve, parts.counters)
 
@@ -102,7 +105,7 @@ def create_app(
     store = Store(settings.database_url, counters=counters)
     try:
         access, new_token = open_access(store, settings)
-        events = Events()
+        events = Events(store.changed_since)
         scheduler = JudgementScheduler(store, events, judge, counters)
         limits = RateLimits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
@@ -123,8 +126,11 @@ def create_app(
         ]
         if store.is_shared:
             background.insert(0, Follower(store, events, scheduler.touch))
-        gate = Gate(access, limits, Proxy(settings))
-        application = Application(parts, gate, background, new_token=new_token)
+        if settings.backups is not None and store.database.path is not None:
+            background.append(ScheduledBackups(store.database.path, settings.backups, counters))
+        budget = BodyBudget()
+        gate = Gate(access, limits, Proxy(settings), budget)
+        application = Application(parts, gate, budget, background, new_token=new_token)
     except BaseException:
         store.close()
         raise

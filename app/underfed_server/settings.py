@@ -19,6 +19,12 @@ from underfed_server.model import Scope
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7077
 DATABASE_NAME = "underfed.db"
+BACKUPS_NAME = "backups"
+BACKUPS_KEPT = 7
+OWNER_TOKEN_NAME = "owner-token"
+LEAST_TOKEN = 16
+"""Characters of a token that somebody chose: of letters and digits that is more than anybody tries."""
+
 REQUESTS_PER_S = 5_000.0
 """What one token or address may send: the posts of some thousand ranks that share it."""
 
@@ -31,6 +37,16 @@ BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "Ti
 _SCOPES_OF_PEOPLE: Mapping[str, Scope] = {"view": "view", "admin": "admin"}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """Copies of an SQLite file, made by the service itself."""
+
+    every_s: float
+    directory: Path
+    keep: int
+    """The newest so many; older ones are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +71,10 @@ class Settings:
     requests_per_s: float = REQUESTS_PER_S
     """Infinite: no limit; the next one too."""
     bytes_per_s: float = BYTES_PER_S
+    owner_token_path: Path | None = None
+    """Where an open service keeps the token of its owner; ``None``: nobody is, and nothing can be changed."""
+    backups: Backups | None = None
+    """``None``: none are made."""
     log_format: LogFormat | None = None
     """``None``: text on a terminal, else JSON."""
     log_level: LogLevel = "warning"
@@ -72,6 +92,11 @@ def data_dir(environ: Mapping[str, str] | None = None) -> Path:
         return Path(chosen).expanduser().absolute()
     home = environ.get("XDG_DATA_HOME")
     return (Path(home) if home else Path("~/.local/share").expanduser()).absolute() / "underfed"
+
+
+def owner_token_path(environ: Mapping[str, str] | None = None) -> Path:
+    """One for all open services with this data directory: commands of the same user find it here."""
+    return data_dir(environ) / OWNER_TOKEN_NAME
 
 
 def database_url_of(given: str | None, environ: Mapping[str, str]) -> str:
@@ -93,10 +118,12 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         database_url=database_url_of(arguments.db, environ),
         token=_token(environ.get("UNDERFED_TOKEN")),
         **_proxy(arguments, environ),
-        retain_us=_age_us(arguments.retain or environ.get("UNDERFED_RETAIN")),
+        retain_us=_age_us("--retain", arguments.retain or environ.get("UNDERFED_RETAIN")),
         max_bytes=_size_bytes(arguments.max_size or environ.get("UNDERFED_MAX_SIZE")),
         requests_per_s=_limit("--requests-per-s", arguments.requests_per_s),
         bytes_per_s=_limit("--bytes-per-s", arguments.bytes_per_s),
+        owner_token_path=owner_token_path(environ),
+        backups=_backups(arguments, environ),
         log_format=arguments.log_format,
         log_level=arguments.log_level,
     )
@@ -112,6 +139,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--max-size", metavar="SIZE", help="a project may take so much, as in 20GB: its oldest single steps give way"
+    )
+    parser.add_argument(
+        "--backup-every", metavar="AGE", help="copy the SQLite file so often, as in 12h or 1d (default: never)"
+    )
+    parser.add_argument("--backup-dir", metavar="DIR", help="where to (default: backups in the data directory)")
+    parser.add_argument(
+        "--backup-keep", metavar="N", type=int, default=BACKUPS_KEPT, help="keep the newest N (default: %(default)s)"
     )
     _add_proxy(parser)
     said = "from one token, or from one address where none is asked for; 0: no limit (default: %(default)s)"
@@ -154,12 +188,27 @@ def _proxy(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dict[st
     }
 
 
-def _age_us(text: str | None) -> int | None:
+def _backups(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Backups | None:
+    every = _age_us("--backup-every", arguments.backup_every or environ.get("UNDERFED_BACKUP_EVERY"))
+    if every is None:
+        return None
+    if not database_url_of(arguments.db, environ).startswith("sqlite"):
+        raise SettingsError(
+            "--backup-every is for SQLite; PostgreSQL makes its own back-ups: docs/operations.md says how"
+        )
+    if arguments.backup_keep < 1:
+        raise SettingsError(f"--backup-keep must be 1 or more, not {arguments.backup_keep}")
+    chosen = arguments.backup_dir or environ.get("UNDERFED_BACKUP_DIR")
+    directory = Path(chosen).expanduser().absolute() if chosen else data_dir(environ) / BACKUPS_NAME
+    return Backups(every / 1e6, directory, arguments.backup_keep)
+
+
+def _age_us(name: str, text: str | None) -> int | None:
     if not text:
         return None
     said = re.fullmatch(r"(\d+)\s*(h|d|w)", text.strip())
     if said is None or not int(said[1]):
-        raise SettingsError(f"--retain must be a number of hours, days or weeks such as 12h, 30d or 8w, not {text!r}")
+        raise SettingsError(f"{name} must be a number of hours, days or weeks such as 12h, 30d or 8w, not {text!r}")
     return int(said[1]) * HOURS[said[2]] * HOUR_US
 
 
@@ -214,6 +263,11 @@ def _token(token: str | None) -> str | None:
     # It travels in an HTTP header, where anything else cannot be sent by an agent.
     if not (token.isascii() and token.isprintable()) or any(character.isspace() for character in token):
         raise SettingsError("UNDERFED_TOKEN must be printable ASCII without spaces")
+    if len(token) < LEAST_TOKEN:
+        raise SettingsError(
+            f"UNDERFED_TOKEN must have at least {LEAST_TOKEN} characters, or it can be guessed; "
+            "one is made by: openssl rand -hex 24"
+        )
     return token
 
 

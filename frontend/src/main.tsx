@@ -8,14 +8,15 @@ import { App } from './app'
 import { repaint, TOKENS } from './charts/palette'
 import { followAddress } from './router'
 import { listenForShortcuts } from './shortcuts'
-import { asked, readService } from './store/connection'
+import { asked, openAsOwner, readService } from './store/connection'
 import { followTheme, registerColours } from './theme'
 import { beatWithEvents } from './ui/frame/beat'
 
 registerColours(TOKENS)
 followTheme(repaint)
+const opened = openAsOwner()
 followAddress()
 beatWithEvents()
 listenForShortcuts()
-void asked(readService())
+void asked(opened.then(readService))
 render(<App />, document.body)

@@ -15,7 +15,7 @@ from tests.fakes.service import PATIENCE_S, wait_until
 from underfed_server.__main__ import Server, listen
 from underfed_server.main import Application, create_app
 from underfed_server.model import Diagnosis
-from underfed_server.settings import Settings
+from underfed_server.settings import OWNER_TOKEN_NAME, Settings
 from underfed_server.terminal.client import Client, RefusedError
 
 START_S = 30.0
@@ -36,8 +36,19 @@ def serving(application: Application, settings: Settings) -> Iterator[str]:
         listening.close()
 
 
+OWNER = "the-token-of-the-owner-of-a-made-service"
+"""Of every open service that is opened in a test's own process."""
+
+AS_OWNER = {"Authorization": f"Bearer {OWNER}"}
+
+
 def settings_for(directory: Path, *, host: str = "127.0.0.1", token: str | None = None) -> Settings:
-    return Settings(host=host, port=0, database_url=f"sqlite:///{directory / 'underfed.db'}", token=token)
+    owner = directory / OWNER_TOKEN_NAME
+    if not owner.exists():
+        owner.touch(0o600)
+        owner.write_text(OWNER)
+    database_url = f"sqlite:///{directory / 'underfed.db'}"
+    return Settings(host=host, port=0, database_url=database_url, token=token, owner_token_path=owner)
 
 
 def application_in(
@@ -54,6 +65,17 @@ class Service:
     process: subprocess.Popen[str]
     address: str
     said: str
+
+    @property
+    def owner_link(self) -> str:
+        """Of an open service: the page, signed in as its owner."""
+        return next(line.split()[1] for line in self.said.splitlines() if line.startswith("Owner"))
+
+    @property
+    def owner_token(self) -> str:
+        """Of an open service on a file."""
+        database = Path(self.said.splitlines()[-1].split(maxsplit=1)[1])
+        return (database.parent / OWNER_TOKEN_NAME).read_text().strip()
 
     def kill(self) -> None:
         """Also after it has ended: the pipe is closed."""
@@ -73,18 +95,25 @@ def started(process: subprocess.Popen[str]) -> Service:
     assert process.stdout is not None
     first = process.stdout.readline()
     assert first.startswith("Underfed"), first + process.stdout.read()
-    said = first + process.stdout.readline()
+    said = first
+    while not said.splitlines()[-1].startswith("Data"):
+        said += process.stdout.readline()
     return Service(process, first.split()[1], said)
 
 
 def launch(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
-    """The process, with what it says on one pipe; ``database``: a file, a URL, or ``None``: the default."""
+    """The process, with what it says on one pipe; ``database``: a file, a URL, or ``None``: the default.
+
+    Beside a file lies the token of its owner.
+    """
     command = [sys.executable, "-m", "underfed_server", "--port", str(port)]
     url = f"sqlite:///{database}" if isinstance(database, Path) else database
     command += [] if url is None else ["--db", url]
     return subprocess.Popen(
         [*command, *arguments],
-        env=clean_environment(**environment),
+        env=clean_environment(
+            **({"UNDERFED_DIR": str(database.parent)} if isinstance(database, Path) else {}) | environment
+        ),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -53,8 +53,8 @@ def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(token: str
 
 
 def test_a_token_is_never_shown() -> None:
-    settings = read_settings([], {"UNDERFED_TOKEN": "s3cret"})
-    assert settings.token == "s3cret"
+    settings = read_settings([], {"UNDERFED_TOKEN": "s3cret-of-the-team"})
+    assert settings.token == "s3cret-of-the-team"
     assert "s3cret" not in repr(settings)
 
 

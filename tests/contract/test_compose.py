@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib.metadata import metadata, requires
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from starlette.testclient import TestClient
 from tests.app.made_windows import made_stream
 from tests.app.serving import application_in
 from tests.app.store.posting import post
+from underfed_server.api import connections
 from underfed_server.api.exposition import RUN_GAUGES
 from underfed_server.api.openapi import description
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
@@ -135,9 +137,9 @@ def test_the_image_is_built_from_existing_files_and_runs_unprivileged() -> None:
         for name in line.split():
             assert any(name.startswith(top.split("/")[0]) for top in allowed), name
     extras = re.findall(r"^(\w+) = \[$", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    installed = re.search(r'"\.\[(\w+)\]"', DOCKERFILE)
+    installed = re.search(r'"\.\[([\w,]+)\]"', DOCKERFILE)
     assert installed is not None
-    assert installed[1] in extras
+    assert set(installed[1].split(",")) <= set(extras)
     assert re.search(r"^USER 10001:10001$", DOCKERFILE, re.MULTILINE)
     command = json.loads(re.findall(r"^CMD (.*)$", DOCKERFILE, re.MULTILINE)[-1])
     assert read_settings(command, {}).host == "0.0.0.0"
@@ -149,6 +151,32 @@ def test_the_unit_for_systemd_starts_with_settings_that_there_are() -> None:
     assert started is not None
     assert read_settings(started[1].split(), {}).log_level == "info"
     assert set(re.findall(r"^Environment=(\w+)=", unit, re.MULTILINE)) <= read_variables()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_each_service_has_a_memory_limit(name: str) -> None:
+    assert bytes_of(OURS[name]["mem_limit"]) <= 2 * 2**30
+    assert OURS[name]["ulimits"]["nofile"] == connections.MOST_FILES
+
+
+def test_the_unit_has_the_same_memory_limit_and_lets_the_service_open_files() -> None:
+    unit = dict(re.findall(r"^(\w+)=(.*)$", (DEPLOY / "systemd" / "underfed.service").read_text(), re.MULTILINE))
+    assert {bytes_of(service["mem_limit"]) for service in OURS.values()} == {bytes_of(unit["MemoryMax"])}
+    assert bytes_of(unit["MemoryHigh"]) < bytes_of(unit["MemoryMax"])
+    assert int(unit["LimitNOFILE"]) == connections.MOST_FILES
+
+
+def bytes_of(size: str) -> int:
+    return int(size[:-1]) * {"M": 2**20, "G": 2**30}[size[-1].upper()]
+
+
+def test_the_image_has_what_every_format_of_an_export_and_every_database_needs() -> None:
+    installed = re.search(r'pip install .*"\.\[([\w,]+)\]"', DOCKERFILE)
+    assert installed is not None
+    extras = set(installed[1].split(","))
+    needed = [re.match(r"([\w-]+).*extra == .(\w+).", each) for each in requires("underfed") or []]
+    assert {"pyarrow", "psycopg"} <= {found[1] for found in needed if found is not None and found[2] in extras}
+    assert extras == set(metadata("underfed").get_all("Provides-Extra") or []) - {"server", "demo", "dev", "bench"}
 
 
 @pytest.fixture(scope="module")

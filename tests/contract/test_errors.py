@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_window
-from tests.app.serving import application_in
+from tests.app.serving import AS_OWNER, application_in
 from underfed_server import errors
 from underfed_server.errors import OutOfOrderError, RequestError, TryLaterError, written
 from underfed_server.main import Application
@@ -52,7 +52,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Applicatio
 def test_a_failure_is_one_object_with_a_code_and_a_sentence(
     application: Application, method: str, path: str, sent: dict[str, Any], status: int, code: str
 ) -> None:
-    response = TestClient(application, base_url="http://localhost").request(method, path, **sent)
+    response = TestClient(application, base_url="http://localhost", headers=AS_OWNER).request(method, path, **sent)
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/json"
     body = response.json()

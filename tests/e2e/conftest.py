@@ -100,6 +100,11 @@ def browser() -> Iterator[Browser]:
         yield launched
 
 
+def as_owner(page: Page, address: str, token: str) -> None:
+    """Sign the page's browser in as who may change runs."""
+    assert page.request.post(f"{address}/api/v1/session", data={"token": token}).ok
+
+
 def settle(page: Page) -> None:
     """Wait until what was asked for is drawn."""
     page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")

@@ -73,7 +73,8 @@ def send(service: Service, window: dict[str, object]) -> None:
 
 
 def ask(service: Service, path: str, body: bytes, method: str) -> None:
-    request = Request(f"{service.address}{path}", body, {"Content-Type": "application/json"}, method=method)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {service.owner_token}"}
+    request = Request(f"{service.address}{path}", body, headers, method=method)
     with urlopen(request, timeout=20) as answer:
         assert answer.status == 200
 

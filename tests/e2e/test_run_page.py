@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.app.serving import Service
-from tests.e2e.conftest import settle
+from tests.e2e.conftest import as_owner, settle
 
 SILENT_MS = 60_000
 STARVED, STRAGGLING = "vit-b16-in1k-aug2", "detr-coco-ddp"
@@ -210,6 +210,7 @@ def test_a_drag_over_the_host_is_one_over_the_run(page: Page, gallery: Service) 
 
 
 def test_name_tags_and_notes_are_edited_on_the_page(page: Page, gallery: Service) -> None:
+    as_owner(page, gallery.address, gallery.owner_token)
     open_run(page, gallery, "yolo-x-coco-mosaic")
     page.get_by_role("button", name="Edit").click()
     page.get_by_role("textbox", name="Name").fill("yolo, with long samples")

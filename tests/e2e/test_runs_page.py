@@ -14,8 +14,9 @@ from playwright.sync_api import Page, expect
 
 from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_window
-from tests.app.serving import application_in, serving, settings_for
+from tests.app.serving import OWNER, application_in, serving, settings_for
 from tests.app.store.posting import post
+from tests.e2e.conftest import as_owner
 from underfed_server.store.store import Store
 
 ENDED = {"end": {"status": "finished"}}
@@ -39,6 +40,7 @@ def rows(page: Page) -> list[str]:
 
 
 def test_selected_runs_are_deleted_and_brought_back(address: str, page: Page) -> None:
+    as_owner(page, address, OWNER)
     page.goto(address)
     for name in ("alpha", "beta"):
         page.get_by_label(f"Select {name}").check()
@@ -53,6 +55,7 @@ def test_selected_runs_are_deleted_and_brought_back(address: str, page: Page) ->
 
 
 def test_a_run_is_archived_on_its_own_page_and_found_again(address: str, page: Page) -> None:
+    as_owner(page, address, OWNER)
     page.goto(f"{address}/runs/beta")
     page.get_by_role("button", name="Archive").click()
     expect(page.get_by_role("button", name="Unarchive")).to_be_visible()
@@ -66,6 +69,7 @@ def test_a_run_is_archived_on_its_own_page_and_found_again(address: str, page: P
 
 
 def test_a_running_run_can_be_archived_but_not_deleted(address: str, page: Page) -> None:
+    as_owner(page, address, OWNER)
     page.goto(f"{address}/runs/going")
     expect(page.get_by_role("button", name="Archive")).to_be_visible()
     expect(page.get_by_role("button", name="Delete")).to_have_count(0)
@@ -151,6 +155,7 @@ def test_rows_stay_under_the_pointer_and_are_sorted_when_it_leaves(changing: tup
 
 
 def test_what_one_page_deletes_or_tags_changes_on_another(address: str, page: Page) -> None:
+    as_owner(page, address, OWNER)
     other = page.context.new_page()
     for opened in (page, other):
         opened.goto(address)
@@ -164,6 +169,7 @@ def test_what_one_page_deletes_or_tags_changes_on_another(address: str, page: Pa
 
 
 def test_a_tag_is_given_to_all_that_are_chosen_and_taken_back(address: str, page: Page) -> None:
+    as_owner(page, address, OWNER)
     page.goto(address)
     page.get_by_label("Select all runs").check()
     page.get_by_role("button", name="Tag", exact=True).click()
@@ -240,6 +246,7 @@ def test_the_list_is_saved_as_csv(address: str, page: Page) -> None:
 
 
 def test_runs_are_chosen_with_a_finger_on_a_phone(address: str, phone: Page) -> None:
+    as_owner(phone, address, OWNER)
     phone.goto(address)
     cells = phone.locator("tbody .tick")
     expect(cells).to_have_count(4)

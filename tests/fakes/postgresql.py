@@ -11,11 +11,13 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import URL, make_url
 
@@ -135,8 +137,7 @@ class Cluster:
     def start(self) -> None:
         """On return it takes connections."""
         self._launch()
-        ready = [str(self._programs / "pg_isready"), "-h", str(self._place), "-q"]
-        while subprocess.run(ready, check=False).returncode:
+        while not self._is_ready():
             # After a kill its children keep its shared memory for a moment; until then a new server exits at once.
             if self._process is not None and self._process.poll() is not None:
                 self._launch()
@@ -145,6 +146,14 @@ class Cluster:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    def _is_ready(self) -> bool:
+        try:
+            psycopg.connect(host=str(self._place), user="postgres", dbname="postgres").close()
+        except psycopg.OperationalError:
+            time.sleep(0.02)
+            return False
+        return True
 
     def _launch(self) -> None:
         place = str(self._place)
@@ -163,11 +172,13 @@ def _prepared(url: URL) -> Iterator[Server]:
 
 
 def programs() -> Path:
-    """Where PostgreSQL's own programs lie: of several versions, the newest.
+    """Where PostgreSQL's programs lie: as ``UNDERFED_TEST_POSTGRESQL_PROGRAMS`` says, else of those here the newest.
 
     Raises:
         RuntimeError: there are none.
     """
+    if given := os.environ.get("UNDERFED_TEST_POSTGRESQL_PROGRAMS"):
+        return Path(given)
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     on_path = shutil.which("initdb")
     if not found and on_path is None:

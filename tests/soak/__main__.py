@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.soak import debian
+from tests.soak import debian, postgresql
 from tests.soak.interpreters import OLDEST_TORCH, interpreters, torches, try_on
 from tests.soak.trying import LONGEST_S, ROOT, Outcome
 
@@ -27,8 +27,8 @@ def on_other_pythons() -> dict[str, Outcome]:
 def main() -> int:
     suite = [sys.executable, "-m", "pytest", "--soak", "--timeout", str(LONGEST_S)]
     code = subprocess.run(suite, cwd=ROOT, check=False).returncode
-    outcomes = on_other_pythons()
-    print("\nThe agent's tests on other Pythons and PyTorches")
+    outcomes = on_other_pythons() | {f"PostgreSQL {major}": postgresql.try_on(major) for major in postgresql.VERSIONS}
+    print("\nThe agent's tests on other Pythons and PyTorches, the store's on every PostgreSQL")
     for name, outcome in outcomes.items():
         print(f"{name}: {outcome.said}")
     return 1 if code or any(outcome.is_red for outcome in outcomes.values()) else 0

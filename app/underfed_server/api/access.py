@@ -1,4 +1,4 @@
-"""Who may do what: everybody on this machine, or holders of a token or a session, or users signed in by a proxy.
+"""Who may do what: whoever is on this machine, holders of a token or a session, or users signed in by a proxy.
 
 Several service processes may share the tables, which are authoritative; this copy is at most a second old.
 """
@@ -10,14 +10,16 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from starlette.requests import cookie_parser
 
+from underfed_server.api import owner_token
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
-from underfed_server.ingest.permission import ALL, EVERYTHING, Permission
+from underfed_server.ingest.permission import ALL, OPEN, Permission
 from underfed_server.model import TokenMade
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
@@ -29,24 +31,39 @@ SESSION_LENGTH = timedelta(days=30)
 POLL_S = 0.5
 """A token that is revoked anywhere is refused everywhere within a second."""
 
+PROXY_SAYS = timedelta(seconds=60)
+"""So long a proxy's word on who is signed in counts. It is given with each request, and never that somebody signed out:
+an event stream ends then, and the page asks for another through the proxy.
+"""
+
 CLOSING_S = 5.0
 NOTED_APART_S = 60.0
 LOOKED_UP_APART_S = 0.1
 """Unknown secrets are looked up in the tables at most this often: anybody can send them."""
 
 
+class Credentials(NamedTuple):
+    """Digests of the secrets that a request carries. By digest: the time of a look-up reveals nothing of the secret."""
+
+    bearer: bytes | None
+    cookie: bytes | None
+
+
 class Access:
     """Starts with :meth:`start`, ends with :meth:`close`. Any thread may ask."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, owner: str | None = None) -> None:
+        """``owner``: the token of an open service's owner."""
         self._store = store
         self.is_open = is_open(settings)
-        """Nobody is asked for a token."""
+        """Nobody is asked for a token, unless to change something."""
         self._proxy_scopes = frozenset(settings.proxy_scopes)
         self._own = {}
-        if settings.token is not None:
-            digest = access_tokens.digest_of(settings.token)
+        for token in filter(None, (settings.token, owner)):
+            digest = access_tokens.digest_of(token)
             self._own[digest] = Permission(ALL, token_id=access_tokens.id_of(digest))
+        self._link: bytes | None = None
+        self._owner_id = None if owner is None else access_tokens.id_of(access_tokens.digest_of(owner))
         self._lock = threading.Lock()
         self._used: dict[str, datetime] = {}
         self._listeners: list[Callable[[], None]] = []
@@ -67,22 +84,29 @@ class Access:
 
     # --- who asks ---------------------------------------------------------------------------------
 
-    def known(self, headers: Headers, user: str | None = None) -> Permission | None:
-        """What the sender of these headers may do; ``None``: the sender is not known. Costs a hash and a look-up.
-
-        ``user``: as the proxy says; a token in the headers takes precedence.
-        """
-        if self.is_open:
-            return EVERYTHING
-        # By digest: the time of a look-up reveals nothing about the secret.
-        for secret, among in ((_bearer(headers), self._known.tokens), (_cookie(headers), self._known.sessions)):
-            permission = among.get(access_tokens.digest_of(secret)) if secret else None
+    def of_secret(self, credentials: Credentials) -> Permission | None:
+        """What the bearer of these may do; ``None``: none of them is known."""
+        among = self._known
+        for digest, permissions in ((credentials.bearer, among.tokens), (credentials.cookie, among.sessions)):
+            permission = None if digest is None else permissions.get(digest)
             if permission is not None and not self._is_over(permission):
                 return permission
-        return None if user is None else Permission(self._proxy_scopes, user=user)
+        return None
 
-    def look_up(self, headers: Headers, user: str | None = None) -> Permission | None:
-        """As :meth:`known`, but from the tables as they are now: another process may have created the token or session.
+    def knows(self, digest: bytes) -> bool:
+        """Whether it is that of a token or a session."""
+        return digest in self._known.tokens or digest in self._known.sessions
+
+    def permission(self, found: Permission | None, user: str | None) -> Permission | None:
+        """What a request may do whose secret permits ``found``; ``None``: nothing. ``user``: as the proxy says."""
+        if self.is_open:
+            return found if found is not None and found.has("admin") else OPEN
+        if found is not None or user is None:
+            return found
+        return Permission(self._proxy_scopes, user=user, expires_at=self._store.now() + PROXY_SAYS)
+
+    def look_up(self, credentials: Credentials) -> Permission | None:
+        """As :meth:`of_secret`, but from the tables as they are now: another process may have created it.
 
         Raises:
             TryLaterError: the tables cannot be read.
@@ -91,12 +115,12 @@ class Access:
             self.refresh(after_s=LOOKED_UP_APART_S)
         except DBAPIError as error:
             raise TryLaterError("the database cannot be asked for this token") from error
-        return self.known(headers, user)
+        return self.of_secret(credentials)
 
     def is_live(self, permission: Permission) -> bool:
         """Whether it was not revoked, signed out or expired since."""
         if permission.token_id is None:
-            return True
+            return not self._is_over(permission)
         has_session = permission.session is None or permission.session in self._known.sessions
         return has_session and permission.token_id in self._token_ids and not self._is_over(permission)
 
@@ -116,8 +140,8 @@ class Access:
             UnauthorisedError: the token is not known.
             ForbiddenError: the token may not read.
         """
-        bearer = {b"authorization": b"Bearer " + token.encode("utf-8", "replace")}
-        permission = self.known(bearer) or self.look_up(bearer)
+        bearer = Credentials(access_tokens.digest_of(token), None)
+        permission = self._of_link(bearer) or self.of_secret(bearer) or self.look_up(bearer)
         if permission is None or permission.token_id is None:
             raise UnauthorisedError("this token is not known here", field="token")
         try:
@@ -132,9 +156,26 @@ class Access:
         return session
 
     def sign_out(self, headers: Headers) -> None:
-        secret = _cookie(headers)
-        if secret:
-            self.write(lambda connection: access_tokens.drop_session(connection, access_tokens.digest_of(secret)))
+        digest = credentials_of(headers).cookie
+        if digest is not None:
+            self.write(lambda connection: access_tokens.drop_session(connection, digest))
+
+    def new_link(self) -> str | None:
+        """A secret with which a browser signs in as the owner of an open service, once; ``None``: there is no owner.
+
+        Where it is printed others may read it later; the token itself is in no log and in no list of processes.
+        """
+        if self._owner_id is None:
+            return None
+        secret = secrets.token_urlsafe(32)
+        self._link = access_tokens.digest_of(secret)
+        return secret
+
+    def _of_link(self, credentials: Credentials) -> Permission | None:
+        if self._link is None or credentials.bearer != self._link:
+            return None
+        self._link = None
+        return Permission(ALL, token_id=self._owner_id)
 
     # --- the tables -------------------------------------------------------------------------------
 
@@ -163,14 +204,12 @@ class Access:
         self._listeners.append(heard)
 
     def start(self) -> None:
-        if not self.is_open:
-            self._thread.start()
+        self._thread.start()
 
     def close(self) -> None:
         """Call it before the store is closed: it writes when tokens were last used."""
         self._thread.close()
-        if not self.is_open:
-            self._note_uses()
+        self._note_uses()
 
     def _follow(self) -> float:
         """When reading fails, the last known tokens and sessions hold until the tables can be read again."""
@@ -187,7 +226,7 @@ class Access:
 
 
 def is_open(settings: Settings) -> bool:
-    """Only on a loopback address and not behind a proxy: then every client is on this machine."""
+    """Only on a loopback address and not behind a proxy that the settings name: others are refused by their headers."""
     return settings.token is None and settings.is_loopback and not settings.proxy_addresses
 
 
@@ -199,15 +238,20 @@ def open_access(store: Store, settings: Settings) -> tuple[Access, str | None]:
         if not access_tokens.can_administer(connection, store.now()):
             made.append(access_tokens.make_token(connection, name="first start", now=store.now()))
 
-    if settings.token is None and not is_open(settings):
+    owner = None
+    if is_open(settings):
+        owner = None if settings.owner_token_path is None else owner_token.read_or_make(settings.owner_token_path)
+    elif settings.token is None:
         store.write(make_first)
-    return Access(store, settings), made[-1].token if made else None
+    return Access(store, settings, owner), made[-1].token if made else None
 
 
-def _bearer(headers: Headers) -> str:
+def credentials_of(headers: Headers) -> Credentials:
     scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    cookie = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE, "")
+    return Credentials(_digest(bearer), _digest(cookie))
 
 
-def _cookie(headers: Headers) -> str:
-    return cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE, "")
+def _digest(secret: str) -> bytes | None:
+    return access_tokens.digest_of(secret) if secret else None

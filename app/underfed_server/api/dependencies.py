@@ -13,6 +13,7 @@ from pydantic import AwareDatetime, BeforeValidator
 
 from underfed_server.api.access import Access
 from underfed_server.api.event_streams import Events
+from underfed_server.api.gate import ASKS
 from underfed_server.api.rate_limits import RateLimits
 from underfed_server.api.scheduler import JudgementScheduler
 from underfed_server.counters import Counters
@@ -71,7 +72,7 @@ def require_access(request: Request) -> None:
         ForbiddenError: it lacks the scope. NotFoundError: it does not open the named project, or that of a named run.
     """
     if request.scope[PERMISSION] is None:
-        raise UnauthorisedError("this service asks for an access token (UNDERFED_TOKEN)")
+        raise UnauthorisedError(ASKS)
     permission = permission_of(request)
     permission.require("view" if request.method in READS else "admin")
     if permission.project is not None:

@@ -1,14 +1,17 @@
-"""Server-sent events: changes of runs, sent to every open page over one stream each."""
+"""Server-sent events: changes of runs, read and written once, and sent to every open page over one stream each."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from underfed_server.errors import TooManyRequestsError
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.databases.tables import MICROSECOND, UNIX_EPOCH
 
@@ -21,8 +24,18 @@ OVERLAP = timedelta(seconds=2)
 
 SET_BACK = timedelta(days=1)
 
-Recall = Callable[[], Awaitable[Sequence[RunSummary]]]
-"""Reads the runs of which a client may have missed an event."""
+MOST_STREAMS = 2_000
+MOST_OF_A_CLIENT = 100
+"""An address, behind which an office may sit; a page has one stream."""
+
+MOST_OF_A_TOKEN = 500
+"""All browsers that signed in with it, or all pages of a user that a proxy names."""
+
+MOST_AT_ONCE = 50
+"""Events that are one piece of a stream: what its client does not read yet is not written yet."""
+
+Read = Callable[[datetime], Sequence[RunSummary]]
+"""Reads the runs that changed since, of which clients may have missed an event."""
 
 
 class Watching(NamedTuple):
@@ -41,6 +54,34 @@ def topic_of(run_id: str) -> str:
     return f"run:{run_id}"
 
 
+class _Event:
+    """Written once for each topic, however many streams send it."""
+
+    __slots__ = ("_changed", "_written", "deleted", "diagnosis_changed", "number", "run")
+
+    def __init__(self, number: int, run: RunSummary, *, diagnosis_changed: bool, deleted: bool = False) -> None:
+        self.number = number
+        self.run = run
+        self.diagnosis_changed = diagnosis_changed
+        self.deleted = deleted
+        self._written: dict[str, str] = {}
+        self._changed: _Event | None = None
+
+    def written(self, topic: str) -> str:
+        if topic not in self._written:
+            event = RunEvent(topic=topic, run=self.run, diagnosis_changed=self.diagnosis_changed, deleted=self.deleted)
+            self._written[topic] = f"id: {self.number}\ndata: {event.model_dump_json(by_alias=True)}\n\n"
+        return self._written[topic]
+
+    def changed(self) -> _Event:
+        """The same, saying that the diagnosis changed."""
+        if self.diagnosis_changed:
+            return self
+        if self._changed is None:
+            self._changed = _Event(self.number, self.run, diagnosis_changed=True, deleted=self.deleted)
+        return self._changed
+
+
 class _Watcher:
     """One open stream. Of each run it holds only the newest event not yet sent, so it never falls behind."""
 
@@ -48,56 +89,106 @@ class _Watcher:
         self.topics = topics
         self.may = may
         self.loop = asyncio.get_running_loop()
-        self.pending: dict[str, tuple[int, RunEvent]] = {}
+        self.pending: dict[str, _Event] = {}
         self.wake = asyncio.Event()
 
-    def put(self, number: int, event: RunEvent) -> None:
+    def put(self, event: _Event) -> None:
         """Called on the stream's own event loop."""
         run_id = event.run.run_id
         before = self.pending.pop(run_id, None)
-        if before is not None and before[1].diagnosis_changed:
-            event = event.model_copy(update={"diagnosis_changed": True})
-        self.pending[run_id] = (number, event)
+        self.pending[run_id] = event.changed() if before is not None and before.diagnosis_changed else event
         self.wake.set()
 
-    def recall(self, run: RunSummary) -> None:
-        """Send the state of ``run``, unless a newer event of it waits."""
-        if self.watches(run) and run.run_id not in self.pending:
-            self.put(time.time_ns() // 1_000, RunEvent(topic=topic_of(run.run_id), run=run, diagnosis_changed=True))
+    def recall(self, event: _Event) -> None:
+        """Send the state of a run, unless a newer event of it waits."""
+        if self.watches(event.run) and event.run.run_id not in self.pending:
+            self.put(event)
 
     def watches(self, run: RunSummary) -> bool:
         return self.may.see(run.project) and (ALL_RUNS in self.topics or topic_of(run.run_id) in self.topics)
 
-    def take(self) -> list[tuple[int, RunEvent]]:
-        """One event for each topic that a run's event belongs to."""
-        pending, self.pending = self.pending, {}
-        self.wake.clear()
-        return [
-            (number, event.model_copy(update={"topic": topic}))
-            for run_id, (number, event) in pending.items()
-            for topic in (ALL_RUNS, topic_of(run_id))
+    def take(self) -> str:
+        """Some of what waits, once for each topic that it belongs to; empty: nothing waits."""
+        taken = list(self.pending)[:MOST_AT_ONCE]
+        if len(taken) == len(self.pending):
+            self.wake.clear()
+        return "".join(
+            event.written(topic)
+            for event in [self.pending.pop(run_id) for run_id in taken]
+            for topic in (ALL_RUNS, topic_of(event.run.run_id))
             if topic in self.topics
-        ]
+        )
+
+
+class _SharedRead:
+    """Streams that resume at the same time wait for one read. On one event loop."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._reading = asyncio.Lock()
+        self._next: asyncio.Task[Sequence[_Event]] | None = None
+        self._since: datetime | None = None
+
+    async def since(self, since: datetime) -> Sequence[_Event]:
+        """The states of the runs that changed since then, or earlier where others ask for more."""
+        self._since = since if self._since is None else min(since, self._since)
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_task(self._read_next())
+        # One client that leaves must not end the read of the others.
+        return await asyncio.shield(self._next)
+
+    async def _read_next(self) -> Sequence[_Event]:
+        async with self._reading:
+            # Who asks from here on may miss what is read now, and waits for the next one.
+            since, self._since, self._next = self._since, None, None
+            assert since is not None
+            runs = await asyncio.to_thread(self._read, since)
+        return [_Event(time.time_ns() // 1_000, run, diagnosis_changed=True) for run in runs]
 
 
 class Events:
     """Published from any thread, watched on event loops."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Read = lambda since: ()) -> None:  # noqa: ARG005
+        self._missed = _SharedRead(read)
+        self._seats: Counter[str] = Counter()
         self._watchers: set[_Watcher] = set()
         self._lock = threading.Lock()
         self._last_number = 0
         self._is_closed = False
 
     def publish(self, run: RunSummary, *, diagnosis_changed: bool = False, deleted: bool = False) -> None:
-        topic = topic_of(run.run_id)
-        event = RunEvent(topic=topic, run=run, diagnosis_changed=diagnosis_changed, deleted=deleted)
         with self._lock:
             # Numbers are Unix microseconds: a client may present one after the service was restarted.
             self._last_number = max(self._last_number + 1, time.time_ns() // 1_000)
+            event = _Event(self._last_number, run, diagnosis_changed=diagnosis_changed, deleted=deleted)
             watchers = [watcher for watcher in self._watchers if watcher.watches(run)]
             for watcher in watchers:
-                watcher.loop.call_soon_threadsafe(watcher.put, self._last_number, event)
+                watcher.loop.call_soon_threadsafe(watcher.put, event)
+
+    @contextmanager
+    def seat(self, client: str, token: str) -> Iterator[None]:
+        """For as long as a stream is open. On one event loop.
+
+        Raises:
+            TooManyRequestsError: this client, its token or all together have as many as they may.
+        """
+        for key, most, whose in (
+            ("", MOST_STREAMS, "this service has"),
+            (f"client {client}", MOST_OF_A_CLIENT, "this client has"),
+            (f"token {token}", MOST_OF_A_TOKEN, "the pages of this token have"),
+        ):
+            if self._seats[key] >= most:
+                raise TooManyRequestsError(f"{whose} {most} event streams open, which is the most", retry_after_s=15)
+        keys = ("", f"client {client}", f"token {token}")
+        self._seats.update(keys)
+        try:
+            yield
+        finally:
+            self._seats.subtract(keys)
+            for key in keys:
+                if not self._seats[key]:
+                    del self._seats[key]
 
     @property
     def open_streams(self) -> int:
@@ -115,10 +206,10 @@ class Events:
                 watcher.loop.call_soon_threadsafe(watcher.wake.set)
 
     async def watch(
-        self, topics: Sequence[str], recall: Recall | None = None, may: Watching = EVERYBODY
+        self, topics: Sequence[str], since: datetime | None = None, may: Watching = EVERYBODY
     ) -> AsyncIterator[str]:
-        """The stream's text, until the client goes, may no longer watch, or the service stops. ``recall`` reads the
-        runs that are sent first.
+        """The stream's text, until the client goes, may no longer watch, or the service stops. What changed ``since``
+        is sent first.
         """
         watcher = _Watcher(topics, may)
         with self._lock:
@@ -127,11 +218,11 @@ class Events:
             # Sent at once: the browser's `open` fires with the first bytes that a proxy lets through.
             yield ": open\n\n"
             # Read once the stream is registered: no event is lost between the missed ones and the new ones.
-            for run in await recall() if recall else ():
-                watcher.recall(run)
+            for event in await self._missed.since(since) if since is not None else ():
+                watcher.recall(event)
             while not self._is_closed and may.go_on():
-                for number, event in watcher.take():
-                    yield f"id: {number}\ndata: {event.model_dump_json(by_alias=True)}\n\n"
+                if text := watcher.take():
+                    yield text
                 if not await _woken(watcher.wake, HEARTBEAT_S):
                     yield ": still here\n\n"
         finally:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep
 from underfed_server.api.event_streams import ALL_RUNS, Watching, since_of
-from underfed_server.errors import InvalidError
+from underfed_server.api.failures import answer
+from underfed_server.api.gate import address_of, key_of_caller
+from underfed_server.errors import InvalidError, TooManyRequestsError
 from underfed_server.model import RunEvent
 
 router = APIRouter(tags=["events"], dependencies=ALLOWED)
@@ -24,9 +28,22 @@ _TOPIC = re.compile(rf"{ALL_RUNS}|run:[A-Za-z0-9_-]{{1,64}}")
 class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
+    def __init__(self, text: AsyncIterator[str], seat: AbstractContextManager[None], headers: dict[str, str]) -> None:
+        super().__init__(text, headers=headers)
+        self._seat = seat
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The seat is taken here, where it is certain to be given back."""
+        try:
+            with self._seat:
+                await super().__call__(scope, receive, send)
+        except TooManyRequestsError as error:
+            await answer(error.status, error.detail(), error.headers)(scope, receive, send)
+
 
 @router.get("/events", responses={200: {"model": RunEvent}})
 async def events(
+    request: Request,
     parts: PartsDep,
     permission: PermissionDep,
     topic: Annotated[list[str], Query(description="`runs`, or `run:RUN_ID`", max_length=MOST_TOPICS)],
@@ -37,8 +54,8 @@ async def events(
         if not _TOPIC.fullmatch(each):
             raise InvalidError(f"topic: {each!r} is neither `runs` nor `run:RUN_ID`", field="topic")
     since = since_of(last_event_id, parts.store.now()) if last_event_id else None
-    recall = None if since is None else partial(run_in_threadpool, parts.store.changed_since, since)
     # nginx would hold events back until its buffer is full.
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     may = Watching(see=permission.opens, go_on=partial(parts.access.is_live, permission))
-    return EventStream(parts.events.watch(topic, recall, may), headers=headers)
+    seat = parts.events.seat(address_of(request.scope), key_of_caller(request.scope, permission))
+    return EventStream(parts.events.watch(topic, since, may), seat, headers)

@@ -69,8 +69,9 @@ class Exposition:
         )
         waiting, waiting_bytes = self.parts.store.waiting
         yield _gauge("writer_queue_length", "Writes that wait for the writing thread", waiting)
-        yield _gauge("writer_queue_bytes", "Bytes of the windows that wait for the writing thread", waiting_bytes)
+        yield _gauge("writer_queue_bytes", "Memory that the windows among them take, at most", waiting_bytes)
         yield _gauge("event_streams", "Open event streams: one per open page", self.parts.events.open_streams)
+        yield _gauge("streams_set_aside", "Streams that could not be compacted", self.parts.store.aside)
         yield from _store(gauges, len(running))
         yield from _runs(running)
 
@@ -83,6 +84,7 @@ def _store(gauges: StoreGauges, told: int) -> Iterator[Metric]:
     untold = max(0, gauges.runs_by_status["running"] - told)
     yield _gauge("runs_left_out", f"Running runs without series here: there are more than {MOST_RUNS}", untold)
     yield _gauge("database_bytes", "Size of the database on disk", gauges.database_bytes)
+    yield _gauge("journal_bytes", "Of it, SQLite's write-ahead log", gauges.journal_bytes)
     yield _gauge("hot_streams", "Streams with windows that wait to be compacted", gauges.hot_streams)
     yield _gauge("hot_windows", "Windows that wait to be compacted", gauges.hot_windows)
 

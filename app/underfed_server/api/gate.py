@@ -5,20 +5,47 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from underfed_server.api.access import Access
-from underfed_server.api.headers import WRITES, require_json, require_local_name, require_same_site, require_text
+from underfed_server.api.access import Access, credentials_of
+from underfed_server.api.guesses import Guesses
+from underfed_server.api.headers import (
+    WRITES,
+    require_json,
+    require_local_name,
+    require_not_forwarded,
+    require_same_site,
+    require_text,
+)
 from underfed_server.api.proxy import Proxy
 from underfed_server.api.rate_limits import RateLimits, key_of
-from underfed_server.ingest.asgi import PERMISSION, Message, Receive, Scope, length_of, read_body, require_size
+from underfed_server.errors import UnauthorisedError
+from underfed_server.ingest.asgi import (
+    PERMISSION,
+    BodyBudget,
+    Headers,
+    Message,
+    Receive,
+    Scope,
+    length_of,
+    read_body,
+    require_size,
+)
 from underfed_server.ingest.endpoint import MOST_BYTES
 from underfed_server.ingest.permission import Permission
 
+SIGN_IN = "/api/v1/session"
+"""The one address that takes a body from who has no token."""
+
+MOST_SIGN_IN_BYTES = 8_192
+ASKS = "this service asks for an access token (UNDERFED_TOKEN)"
+
 
 class Gate:
-    def __init__(self, access: Access, limits: RateLimits, proxy: Proxy) -> None:
+    def __init__(self, access: Access, limits: RateLimits, proxy: Proxy, budget: BodyBudget) -> None:
         self._access = access
         self._limits = limits
         self._proxy = proxy
+        self._budget = budget
+        self._guesses = Guesses(limits.guesses)
 
     async def admit(self, scope: Scope, receive: Receive, *, is_ingest: bool) -> Receive:
         """Put the caller's permission into ``scope``, and return the ``receive`` through which the body is read.
@@ -30,27 +57,46 @@ class Gate:
         headers = dict(scope["headers"])
         user = self._proxy.seen(scope, headers)
         if self._access.is_open:
+            require_not_forwarded(headers)
             require_local_name(headers)
         require_text(scope)
         if not is_ingest:
             require_json(scope["method"], headers)
             require_same_site(scope["method"], headers)
-        permission = await self._known(headers, user)
+        permission = await self._permission(scope, headers, user)
         scope[PERMISSION] = permission
-        key = _key(scope, permission)
+        key = key_of_caller(scope, permission)
         self._limits.take(key, length_of(headers))
         if b"transfer-encoding" in headers:
             receive = _counted(receive, lambda size: self._limits.take_bytes(key, size))
-        if is_ingest or scope["method"] not in WRITES:
+        if is_ingest or scope["method"] not in WRITES or not _has_body(headers):
             return receive
-        require_size(length_of(headers), MOST_BYTES)
-        return _held(await read_body(receive, MOST_BYTES), receive)
+        most = MOST_BYTES
+        if scope["path"] == SIGN_IN:
+            most = MOST_SIGN_IN_BYTES
+        elif permission is None:
+            raise UnauthorisedError(ASKS)
+        else:
+            permission.require("admin")
+        require_size(length_of(headers), most)
+        return _held(await read_body(receive, most, self._budget), receive)
 
-    async def _known(self, headers: dict[bytes, bytes], user: str | None) -> Permission | None:
-        permission = self._access.known(headers, user)
-        if permission is None and (b"authorization" in headers or b"cookie" in headers):
+    async def _permission(self, scope: Scope, headers: Headers, user: str | None) -> Permission | None:
+        """Raises:
+        TooManyRequestsError: this client has tried too many tokens.
+        """
+        credentials = credentials_of(headers)
+        digests = [digest for digest in credentials if digest is not None]
+        address = address_of(scope)
+        for digest in digests:
+            self._guesses.require(address, digest)
+        found = self._access.of_secret(credentials)
+        if found is None and digests and not self._access.is_open:
             # In a thread: it reads the database, and no other request must wait for that.
-            permission = await asyncio.to_thread(self._access.look_up, headers, user)
+            found = await asyncio.to_thread(self._access.look_up, credentials)
+        for digest in digests:
+            self._guesses.note(address, digest, is_right=self._access.knows(digest))
+        permission = self._access.permission(found, user)
         if permission is not None:
             self._access.note_use(permission)
         return permission
@@ -62,7 +108,12 @@ def address_of(scope: Scope) -> str:
     return key_of(client[0] if client else "")
 
 
-def _key(scope: Scope, permission: Permission | None) -> str:
+def _has_body(headers: Headers) -> bool:
+    return length_of(headers) > 0 or b"transfer-encoding" in headers
+
+
+def key_of_caller(scope: Scope, permission: Permission | None) -> str:
+    """The token, the user that a proxy names, or the address."""
     if permission is None or (permission.token_id is None and permission.user is None):
         return address_of(scope)
     return f"user {permission.user}" if permission.token_id is None else permission.token_id

@@ -45,6 +45,26 @@ def require_local_name(headers: Headers) -> None:
         )
 
 
+FORWARDING = re.compile(
+    rb"forwarded|x-forwarded-.*|x-real-ip|via|x-client-ip|x-cluster-client-ip|true-client-ip|.*-connecting-ip"
+)
+
+
+def require_not_forwarded(headers: Headers) -> None:
+    """An open service is for whoever is on its machine; a proxy would open it to whoever reaches the proxy.
+
+    Raises:
+        ForbiddenError: the request came through a proxy.
+    """
+    for name in headers:
+        if name[:1] in b"fvxtc" and FORWARDING.fullmatch(name):
+            raise ForbiddenError(
+                f"this service is open to its own machine only, and {name.decode('latin-1')} says that a proxy passed "
+                "this request on; start it with --proxy-address, and everybody needs a token",
+                field=name.decode("latin-1"),
+            )
+
+
 def require_json(method: str, headers: Headers) -> None:
     """A browser sends another site's form without a preflight request, but not its JSON.
 

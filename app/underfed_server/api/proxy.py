@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -33,9 +34,12 @@ class Proxy:
         return self._user(headers)
 
     def _client(self, headers: Headers) -> str | None:
-        """The last address of ``X-Forwarded-For`` that is no proxy of ours: anybody can write what stands before it."""
+        """The last address of ``X-Forwarded-For`` that is no proxy of ours: anybody can write what stands before it.
+
+        ``None``: there is none; the proxy itself is then the client, for each word that is no address would be another.
+        """
         named = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
-        others = (address for each in reversed(named) if (address := each.strip()))
+        others = (address for each in reversed(named) if (address := _without_port(each.strip())))
         return next((address for address in others if not trusts(self._networks, address)), None)
 
     def _user(self, headers: Headers) -> str | None:
@@ -44,6 +48,17 @@ class Proxy:
             return None
         name = headers.get(self._user_header, b"").decode("utf-8", "replace").strip()
         return name if name and name.isprintable() and len(name) <= LONGEST_NAME else None
+
+
+def _without_port(text: str) -> str | None:
+    """``198.51.100.7:4711``, ``[2001:db8::7]:4711`` and ``2001:db8::7`` without what differs with each connection."""
+    quoted = text.strip('"')
+    bracketed = re.fullmatch(r"\[(.+)\](:\d+)?", quoted)
+    address = bracketed[1] if bracketed else quoted.partition(":")[0] if quoted.count(":") == 1 else quoted
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return None
 
 
 def _last(headers: Headers, name: bytes) -> bytes:

@@ -55,7 +55,9 @@ class RateLimits:
         self._requests = Rate(requests_per_s, clock=clock)
         self._bytes = Rate(bytes_per_s, clock=clock)
         self.sign_ins = Rate(SIGN_INS_PER_S, SIGN_INS_BURST_S, clock)
-        """Wrong tokens, by address."""
+        """Wrong tokens with which somebody tried to sign in, by address."""
+        self.guesses = Rate(SIGN_INS_PER_S, SIGN_INS_BURST_S, clock)
+        """Wrong tokens and cookies of any other request, likewise."""
 
     def take(self, key: str, size: int) -> None:
         """One request of ``size`` bytes.

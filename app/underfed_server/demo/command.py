@@ -92,6 +92,9 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     with running(_service_command(setup, arguments.port), {}, directory / "service.log") as service:
         _wait_until_up(setup, service)
         console.print(f"Page      [bold]{client.url}[/bold]")
+        if (link := owner_link(directory / "service.log")) is not None:
+            console.print(f"Owner     {link}", soft_wrap=True)
+            console.print("          The page by this link, once, may also archive, tag and delete runs.")
         if not (arguments.no_browser or arguments.once):
             webbrowser.open(client.url)
         _train_twice(setup)
@@ -99,6 +102,12 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
             console.print(f"\nThe service keeps running at [bold]{client.url}[/bold]; Ctrl-C ends it.")
             service.wait()
     return 0
+
+
+def owner_link(log: Path) -> str | None:
+    """The link that the service printed last; ``None``: everybody needs a token."""
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("Underfed ", "Owner "))]
+    return lines[-1].split()[1] if lines and lines[-1].startswith("Owner ") else None
 
 
 def _train_twice(setup: Setup) -> None:

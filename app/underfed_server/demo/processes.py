@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,8 @@ def running(command: Sequence[str], environment: Mapping[str, str], output: Path
     In a session of its own, so that a Ctrl-C reaches the demo alone, which then ends its processes in order.
     """
     before = _own_children()
-    with output.open("ab") as log:
+    # A service prints into it how its owner signs in.
+    with open(output, "ab", opener=partial(os.open, mode=0o600)) as log:
         try:
             yield subprocess.Popen(
                 command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
-from underfed_server.errors import RequestError, TooLargeError, written
+from underfed_server.errors import RequestError, TooLargeError, TryLaterError, written
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -15,6 +15,9 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = Mapping[bytes, bytes]
 """Headers by name in lower case, as the server passes them; of repeated ones the last."""
 
+
+MOST_BODIES_BYTES = 64 * 2**20
+"""Sixteen of the largest windows, or forty thousand usual ones."""
 
 PERMISSION = "underfed.permission"
 """Key of a request's scope under which its sender's permission is; ``None`` there: the sender is not known."""
@@ -26,23 +29,47 @@ def length_of(headers: Headers) -> int:
     return int(told) if told.isdigit() else 0
 
 
-async def read_body(receive: Receive, most_bytes: int) -> bytes:
+class BodyBudget:
+    """Bytes of all bodies together that are being received. On one event loop."""
+
+    def __init__(self, most_bytes: int = MOST_BODIES_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self.taken_bytes = 0
+
+    def take(self, size: int) -> None:
+        """Raises:
+        TryLaterError: too much is being received already; nothing was taken.
+        """
+        if self.taken_bytes + size > self._most_bytes:
+            raise TryLaterError("more is being received than this service holds at once", retry_after_s=2)
+        self.taken_bytes += size
+
+    def give_back(self, size: int) -> None:
+        self.taken_bytes -= size
+
+
+async def read_body(receive: Receive, most_bytes: int, budget: BodyBudget) -> bytes:
     """Raises:
     TooLargeError: more than ``most_bytes`` arrived; no more than that is kept.
+    TryLaterError: the ``budget`` is used up by bodies of others.
     ConnectionResetError: the client went away before the body was complete.
     """
     parts: list[bytes] = []
     size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionResetError
-        part = message.get("body", b"")
-        size += len(part)
-        require_size(size, most_bytes)
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
+    try:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ConnectionResetError
+            part = message.get("body", b"")
+            require_size(size + len(part), most_bytes)
+            budget.take(len(part))
+            size += len(part)
+            parts.append(part)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+    finally:
+        budget.give_back(size)
 
 
 def require_size(size: int, most_bytes: int) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from underfed_server.errors import InvalidError, MalformedError, UnknownVersionError
 from underfed_server.ingest.wire import (
     MOST_BATCHES,
+    MOST_SAMPLES,
     MOST_STEPS,
     VERSION,
     GpuSamples,
@@ -111,6 +112,8 @@ def check(window: Window) -> None:
         raise _refused("batches", f"more than {MOST_BATCHES} batches in a window")
     for place, samples in _samples(window):
         _check_lengths(place, samples, len(samples.at_us))
+    if sum(len(samples.at_us) for _, samples in _samples(window)) > MOST_SAMPLES:
+        raise _refused("samples", f"more than {MOST_SAMPLES} samples in a window")
 
 
 def _check_order(window: Window) -> None:

@@ -20,6 +20,7 @@ from underfed_server.errors import (
 )
 from underfed_server.ingest.asgi import (
     PERMISSION,
+    BodyBudget,
     Headers,
     Receive,
     Scope,
@@ -31,7 +32,7 @@ from underfed_server.ingest.asgi import (
     require_size,
 )
 from underfed_server.ingest.decode import decode
-from underfed_server.ingest.inflate import inflate, require_known
+from underfed_server.ingest.inflate import inflate, most_decoded_bytes, require_known
 from underfed_server.ingest.permission import Permission
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.token_project import within
@@ -47,9 +48,10 @@ _encode = msgspec.json.Encoder().encode
 class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
-    def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]]) -> None:
+    def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]], budget: BodyBudget) -> None:
         """The sender's permission is in the request's scope."""
         self._submit = submit
+        self._budget = budget
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -68,11 +70,13 @@ class Ingest:
         headers: Headers = dict(scope["headers"])
         project = _permitted(scope[PERMISSION]).project
         encoding = _checked(headers)
-        body = await read_body(receive, MOST_BYTES)
-        window = _window(body, encoding)
+        body = await read_body(receive, MOST_BYTES, self._budget)
+        inflated = inflate(body, encoding)
+        window = _window(inflated)
         if project is not None:
             window = within(window, project)
-        outcome = await asyncio.wrap_future(self._submit(PostedWindow(window, encoding, body, project)))
+        posted = PostedWindow(window, encoding, body, project, decoded_bytes=most_decoded_bytes(inflated))
+        outcome = await asyncio.wrap_future(self._submit(posted))
         if isinstance(outcome, RequestError):
             raise outcome
         return outcome
@@ -89,9 +93,9 @@ def _permitted(permission: Permission | None) -> Permission:
     return permission
 
 
-def _window(body: bytes, encoding: str) -> Window:
+def _window(inflated: bytes) -> Window:
     try:
-        return decode(inflate(body, encoding))
+        return decode(inflated)
     except InvalidError as error:
         # The agent knows one status for a window that is refused for good, whatever is wrong with it.
         raise _InvalidWindowError(error.message, field=error.field) from error

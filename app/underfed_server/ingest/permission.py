@@ -37,6 +37,12 @@ class Permission:
         """Raises:
         ForbiddenError: it does not have the scope.
         """
+        if not self.has(scope) and self is OPEN:
+            raise ForbiddenError(
+                "only the owner of this service may change something: open the link that `underfed serve` printed, or "
+                "sign in with the token in the file `owner-token` of its data directory",
+                field=scope,
+            )
         if not self.has(scope):
             has = " and ".join(sorted(self.scopes)) or "none"
             raise ForbiddenError(f"the scope {scope!r} is needed to {_FOR[scope]}; this token has {has}", field=scope)
@@ -45,5 +51,7 @@ class Permission:
         return self.project is None or self.project == project
 
 
-EVERYTHING = Permission(ALL)
+OPEN = Permission(frozenset({"ingest", "view"}))
+"""Of whoever is on the machine of a service that asks nobody for a token."""
+
 NOTHING = Permission(frozenset())

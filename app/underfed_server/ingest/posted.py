@@ -18,6 +18,13 @@ class PostedWindow:
     body: bytes
     project: str | None = None
     """The only project that its run may belong to; ``None``: any."""
+    decoded_bytes: int = 0
+    """What the decoded window takes in memory, at most."""
+
+    @property
+    def held_bytes(self) -> int:
+        """What it takes while it waits."""
+        return len(self.body) + self.decoded_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ LONGEST_US = 2**32 - 2
 MOST_STEPS = 4_096
 MOST_BATCHES = 16_384
 MOST_ENTRIES = 10_000
+MOST_SAMPLES = 16_384
+"""Of all processes, hosts, workers and GPUs together; each is sampled about once a window."""
 
 Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Duration = Annotated[int, Meta(ge=0, le=LONGEST_US)]
@@ -36,21 +38,24 @@ Value = Union[bool, Annotated[int, Meta(ge=-LARGEST, le=LARGEST)], float, Text, 
 Reasons = Annotated[dict[Name, Text], Meta(max_length=MOST_ENTRIES)]
 Texts = Annotated[list[Text], Meta(max_length=MOST_ENTRIES)]
 
-Counts = list[Count]
-Durations = list[Duration]
-OptionalDurations = list[Duration | None]
-OptionalCounts = list[Count | None]
-COLUMNS: Mapping[ValueKind, Any] = {
-    "index": OptionalCounts,
-    "instant": OptionalCounts,
-    "duration": OptionalDurations,
-    "count": OptionalCounts,
-    "amount": list[Amount | None],
-    "fraction": list[Fraction | None],
-    "flag": list[bool | None],
-    "total": OptionalCounts,
+VALUES: Mapping[ValueKind, Any] = {
+    "index": Count,
+    "instant": Count,
+    "duration": Duration,
+    "count": Count,
+    "amount": Amount,
+    "fraction": Fraction,
+    "flag": bool,
+    "total": Count,
 }
-"""Column type by the type of its items."""
+"""Type of a column's values by their kind."""
+
+MOST_ROWS: Mapping[str, int] = {"steps": MOST_STEPS, "batches": MOST_BATCHES}
+"""Of a lane in a window; of those that are not named, the limit on samples."""
+
+OfSteps = Meta(max_length=MOST_STEPS)
+OfBatches = Meta(max_length=MOST_BATCHES)
+OfSamples = Meta(max_length=MOST_SAMPLES)
 
 LIMITED: Mapping[Any, Any] = {int: Count, float: Amount, str: Text, list[str]: Texts}
 """Wire type of a fact by its type in the API."""
@@ -74,7 +79,13 @@ P = TypeVar("P", bound=Part)
 
 def with_columns(lane_kind: str) -> Callable[[type[P]], type[P]]:
     """Add the columns of a lane that the class does not name itself: each may be null, or left out."""
-    return _with({name: COLUMNS[each.kind] for name, each in RECORDED[lane_kind].items() if each.is_sent})
+    limit = Meta(max_length=MOST_ROWS.get(lane_kind, MOST_SAMPLES))
+    declared = {name: VALUES[each.kind] for name, each in RECORDED[lane_kind].items() if each.is_sent}
+    return _with({name: _limited(value, limit) for name, value in declared.items()})
+
+
+def _limited(value: Any, limit: Meta) -> Any:
+    return Annotated[list[value | None], limit]
 
 
 def with_facts(shape: type[model.Model], *, leave_out: Collection[str] = ()) -> Callable[[type[P]], type[P]]:
@@ -169,17 +180,17 @@ class Steps(Rows, frozen=True, kw_only=True):
     first_step_index: Count
     first_batch_index: Count
     start_us: Count
-    step_us: OptionalDurations
-    data_wait_us: Durations
+    step_us: Annotated[list[Duration | None], OfSteps]
+    data_wait_us: Annotated[list[Duration], OfSteps]
 
 
 @with_columns("batches")
 class Batches(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     epoch_index: Count
-    batch_index: Counts
-    start_us: Counts
-    load_us: Durations
+    batch_index: Annotated[list[Count], OfBatches]
+    start_us: Annotated[list[Count], OfBatches]
+    load_us: Annotated[list[Duration], OfBatches]
 
 
 @with_facts(model.EpochInfo)
@@ -203,7 +214,7 @@ class Worker(Part, frozen=True, kw_only=True):
 class WorkerSamples(Rows, frozen=True, kw_only=True):
     loader: LoaderName
     worker: Count
-    at_us: Counts = []
+    at_us: Annotated[list[Count], OfSamples] = []
 
 
 @with_facts(model.StoragePlace, leave_out=("hostname",))
@@ -218,18 +229,18 @@ class Storage(Part, frozen=True, kw_only=True):
 
 @with_columns("process")
 class ProcessSamples(Rows, frozen=True, kw_only=True):
-    at_us: Counts = []
+    at_us: Annotated[list[Count], OfSamples] = []
 
 
 @with_columns("host")
 class HostSamples(Rows, frozen=True, kw_only=True):
-    at_us: Counts = []
+    at_us: Annotated[list[Count], OfSamples] = []
 
 
 @with_columns("gpu")
 class GpuSamples(Rows, frozen=True, kw_only=True):
     gpu_index: Count
-    at_us: Counts = []
+    at_us: Annotated[list[Count], OfSamples] = []
 
 
 class Losses(Part, frozen=True, kw_only=True):

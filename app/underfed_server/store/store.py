@@ -115,8 +115,9 @@ class Store:
         self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(
-            self.database.writing, self._appender, self._tell, counters or Counters(), is_shared=is_shared
-        )
+            self.database.writing, self._appender, self._tell, counters or Counters(),
+            is_shared=is_shared, file=self.database.path,
+        )  # fmt: skip
         try:
             if self.database.path is not None:
                 require_size(self.database.writing, self.database.path)
@@ -173,8 +174,13 @@ class Store:
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """Writes that wait, and the bytes of the windows among them."""
+        """Writes that wait, and the bytes that the windows among them take in memory, at most."""
         return self._writer.waiting
+
+    @property
+    def aside(self) -> int:
+        """Streams that could not be compacted."""
+        return self._writer.aside
 
     def gauges(self, most_runs: int, project: str | None = None) -> tuple[list[RunGauges], StoreGauges]:
         """The newest running runs and how much there is of everything, for monitoring; of one project, if named."""

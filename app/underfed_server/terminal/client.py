@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
+from underfed_server.api.owner_token import is_listened_to_by_this_user, read
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Comparison, Diagnosis, Run, RunsPage, RunSummary, TokenList, TokenMade, WorkersPage
+from underfed_server.settings import owner_token_path
 
 DEFAULT_URL = "http://127.0.0.1:7077"
 TIMEOUT_S = 10.0
@@ -132,7 +134,14 @@ def client_from_environment() -> Client:
     url = os.environ.get("UNDERFED_URL", DEFAULT_URL).rstrip("/")
     if not url.startswith(("http://", "https://")):
         raise ServiceUnreachableError(f"UNDERFED_URL must begin with http:// or https://, not {url!r}")
-    return Client(url, os.environ.get("UNDERFED_TOKEN"))
+    return Client(url, os.environ.get("UNDERFED_TOKEN") or owner_token_for(url))
+
+
+def owner_token_for(url: str) -> str | None:
+    """The token of this user's own open service, where that is what listens at ``url``; ``None``: it is not."""
+    parts = urlsplit(url)
+    is_here = parts.hostname in ("127.0.0.1", "localhost", "::1")
+    return read(owner_token_path()) if is_here and is_listened_to_by_this_user(parts.port or 80) else None
 
 
 def _message(error: HTTPError) -> str:

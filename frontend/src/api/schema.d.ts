@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 741dd751a39724bdd4761ebb8ba844c336e058ffeafd6ff1477c823bf4fed7eb. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 9e3f778110d52c2c07b08932c8c1628739516ea12b37526f9aa29754c3218e1f. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -325,7 +325,7 @@ export interface paths {
          * Sign In
          * @description Exchange an access token for a cookie that scripts cannot read and other sites cannot use.
          *
-         *     Where no token is asked for there is nothing to sign in to, and no cookie.
+         *     A service that asks for no token to read takes that of its owner, and the secret of the link that it printed.
          */
         post: operations["sign_in_api_v1_session_post"];
         /**

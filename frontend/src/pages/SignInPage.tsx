@@ -1,7 +1,7 @@
 /** The service asks for a token; with it the browser gets a cookie and goes on where it was. */
 import { useSignal } from '@preact/signals'
 import { signIn } from '../api/client'
-import { asked, readService, retryNow } from '../store/connection'
+import { asked, askForOwner, readService, retryNow, service } from '../store/connection'
 import { signInPage } from '../text/frame'
 import { Button } from '../ui/parts/Button'
 import { refusalOf } from '../ui/parts/Dialog'
@@ -11,6 +11,7 @@ import './SignInPage.css'
 export function SignInPage() {
   const token = useSignal('')
   const refusal = useSignal<string | null>(null)
+  const isOpen = service.value?.token_required === false
   usePage(signInPage.title, {})
 
   async function submit(event: Event): Promise<void> {
@@ -27,7 +28,7 @@ export function SignInPage() {
   return (
     <form class="empty sign-in" onSubmit={event => void submit(event)}>
       <h1>{signInPage.title}</h1>
-      <p>{signInPage.lead}</p>
+      <p>{isOpen ? signInPage.leadOfOwner : signInPage.lead}</p>
       <label class="quiet">
         {signInPage.label}
         <input
@@ -47,6 +48,7 @@ export function SignInPage() {
       <Button type="submit" kind="primary">
         {signInPage.button}
       </Button>
+      {isOpen && <Button onClick={() => askForOwner(false)}>{signInPage.cancel}</Button>}
     </form>
   )
 }

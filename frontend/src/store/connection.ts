@@ -1,9 +1,11 @@
 /** Whether the service answers, who it is, and the tab's one live stream: they last as long as the tab. */
 import { signal } from '@preact/signals'
-import { get, NoAnswer, ServiceError, signOut } from '../api/client'
+import { get, NoAnswer, ServiceError, signIn, signOut } from '../api/client'
 import { joinCrowd } from '../api/crowd'
 import { type Link, openLive } from '../api/live'
 import type { ServiceInfo } from '../api/schema'
+import { signInPage } from '../text/frame'
+import { show } from './notice'
 
 export const link = signal<Link>('connecting')
 /** `Date.now()` of the next try while the service is gone. */
@@ -43,6 +45,26 @@ export async function readService(): Promise<boolean> {
   service.value = info
   signInNeeded.value = info.token_required && !info.signed_in
   return !signInNeeded.value
+}
+
+/** Where reading needs no token: asks for the owner's, with which one may change. */
+export function askForOwner(isAsked: boolean): void {
+  signInNeeded.value = isAsked
+}
+
+const OWNER_LINK = '#owner='
+
+/** Signs in with the link that the service printed. Its secret leaves the address before anything else sees it. */
+export async function openAsOwner(): Promise<void> {
+  if (!location.hash.startsWith(OWNER_LINK)) return
+  const secret = location.hash.slice(OWNER_LINK.length)
+  history.replaceState(history.state, '', location.pathname + location.search)
+  try {
+    await signIn(secret)
+  } catch (error) {
+    if (!(error instanceof ServiceError || error instanceof NoAnswer)) throw error
+    show(signInPage.linkRefused(error.message))
+  }
 }
 
 /** Ends this browser's session: the page asks for a token again. */

@@ -8,6 +8,7 @@ export const frame = {
   shortcuts: 'Keyboard shortcuts',
   search: 'Search',
   signOut: 'Sign out',
+  signIn: 'Sign in to change runs',
   skipToContent: 'Skip to content',
 }
 
@@ -48,8 +49,13 @@ export const keys = {
 export const signInPage = {
   title: 'Sign in',
   lead: 'This service requires an access token. Its operator creates one: underfed token create --name … --scope view',
+  /** Where whoever is on the machine may read. */
+  leadOfOwner:
+    'Only the owner of this service may change runs: open the link that `underfed serve` printed, or enter the token in the file owner-token of its data directory.',
   label: 'Access token',
   button: 'Sign in',
+  cancel: 'Only read',
+  linkRefused: (why: string) => `This link signs in once, and did not: ${why}`,
 }
 
 export const missing = {

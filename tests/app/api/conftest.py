@@ -6,6 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_stream
+from tests.app.serving import AS_OWNER
 from tests.app.store.posting import post
 from underfed_server.main import Application
 from underfed_server.store.store import Store
@@ -25,7 +26,8 @@ def store(application: Application) -> Store:
 
 @pytest.fixture
 def client(application: Application) -> TestClient:
-    return TestClient(application, base_url="http://127.0.0.1:7077")
+    """The owner's, where the service is open."""
+    return TestClient(application, base_url="http://127.0.0.1:7077", headers=AS_OWNER)
 
 
 @pytest.fixture

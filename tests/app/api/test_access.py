@@ -31,7 +31,7 @@ def client(application: Application) -> TestClient:
     return TestClient(application, base_url=ORIGIN)
 
 
-def test_on_a_local_address_nobody_is_asked(tmp_path: Path) -> None:
+def test_on_a_local_address_nobody_is_asked_to_read(tmp_path: Path) -> None:
     application = application_in(tmp_path)
     client = TestClient(application, base_url="http://127.0.0.1:7077")
     assert application.new_token is None
@@ -40,7 +40,7 @@ def test_on_a_local_address_nobody_is_asked(tmp_path: Path) -> None:
     assert (info["token_required"], info["signed_in"]) == (False, True)
     assert info["url"] == "http://127.0.0.1:7077"
     signed_in = client.post("/api/v1/session", json={"token": "anything"})
-    assert signed_in.status_code == 204
+    assert signed_in.status_code == 401
     assert "set-cookie" not in signed_in.headers
     application.close()
 

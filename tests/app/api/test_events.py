@@ -18,7 +18,7 @@ import pytest
 from tests.app.event_stream import Stream
 from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window
-from tests.app.serving import poll, serving, settings_for
+from tests.app.serving import AS_OWNER, poll, serving, settings_for
 from tests.app.store.posting import post
 from underfed_server.api import event_streams, scheduler
 from underfed_server.main import Application, create_app
@@ -72,7 +72,7 @@ def a_run() -> RunSummary:
 
 def ask(address: str, method: str, path: str) -> None:
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
-    connection.request(method, path, "{}", {"Content-Type": "application/json"})
+    connection.request(method, path, "{}", {"Content-Type": "application/json", **AS_OWNER})
     assert connection.getresponse().status < 300
     connection.close()
 
@@ -227,7 +227,8 @@ def test_a_change_by_a_person_is_an_event_too(application: Application, address:
 def edit(address: str, changes: dict[str, Any]) -> None:
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
     body = json.dumps(changes)
-    connection.request("PATCH", "/api/v1/runs/run-1", body=body, headers={"Content-Type": "application/json"})
+    said = {"Content-Type": "application/json", **AS_OWNER}
+    connection.request("PATCH", "/api/v1/runs/run-1", body=body, headers=said)
     assert connection.getresponse().status == 200
     connection.close()
 

@@ -50,7 +50,12 @@ def running(directory: Path, *arguments: str, process: Mapping[str, Any] | None 
 
 def start(database: Path, *arguments: str, **process: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "underfed_server", "--port", "0", "--db", f"sqlite:///{database}", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **{"env": clean_environment(), **process})
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        **{"env": clean_environment(UNDERFED_DIR=str(database.parent)), **process},
+    )
 
 
 def refused(database: Path, *arguments: str, **process: Any) -> str:

@@ -119,7 +119,7 @@ def test_an_unknown_token_cannot_be_looked_up_either(application: Application, m
         raise OperationalError("SELECT", {}, sqlite3.OperationalError("disk I/O error"))
 
     # Before any route: the client is not identified yet.
-    monkeypatch.setattr(application.parts.access, "known", fail)
+    monkeypatch.setattr(application.parts.access, "of_secret", fail)
     client = TestClient(application, base_url="http://127.0.0.1:7077")
     for answer in (
         client.get("/api/v1/runs"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,12 +16,12 @@ from underfed_server.store.store import Store
 
 @pytest.mark.soak
 @pytest.mark.timeout(300)
-def test_every_step_is_there_once_and_in_order_after_many_kills_of_the_database() -> None:
+def test_every_step_is_there_once_and_in_order_after_many_kills_of_the_database(tmp_path: Path) -> None:
     ranks, windows, kills = 4, 150, 3
     # As a real one, with everything on disk before it is acknowledged.
     with Cluster() as cluster:
         url = cluster.url.render_as_string(hide_password=False)
-        services = [start_service(url) for _ in range(2)]
+        services = [start_service(url, UNDERFED_DIR=str(tmp_path)) for _ in range(2)]
         ports = [urlsplit(service.address).port or 0 for service in services]
         agents = [PostingAgent(ports, rank, windows) for rank in range(ranks)]
         for agent in agents:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,12 +54,13 @@ def own_services(own_database: str) -> Iterator[list[Service]]:
 
 @contextmanager
 def two_on(database: str) -> Iterator[list[Service]]:
-    running = [start_service(database) for _ in range(2)]
-    try:
-        yield running
-    finally:
-        for service in running:
-            service.kill()
+    with TemporaryDirectory() as directory:
+        running = [start_service(database, UNDERFED_DIR=directory) for _ in range(2)]
+        try:
+            yield running
+        finally:
+            for service in running:
+                service.kill()
 
 
 def post(service: Service, window: dict[str, Any]) -> tuple[int, Any]:
@@ -225,7 +227,12 @@ def test_a_run_that_is_deleted_at_one_service_leaves_the_pages_of_all(services: 
     post(services[0], made_window(0, run_id="gone", end={"status": "finished"}))
     watching = [Stream(service.address, "topic=run:gone") for service in services]
     connection = http.client.HTTPConnection(urlsplit(services[0].address).netloc, timeout=20)
-    connection.request("DELETE", "/api/v1/runs/gone", headers=JSON)
+    link = json.dumps({"token": services[0].owner_link.partition("=")[2]})
+    connection.request("POST", "/api/v1/session", link, JSON)
+    signed_in = connection.getresponse()
+    signed_in.read()
+    cookie = str(signed_in.headers["Set-Cookie"]).partition(";")[0]
+    connection.request("DELETE", "/api/v1/runs/gone", headers={**JSON, "Cookie": cookie})
     assert connection.getresponse().status == 204
     for each in watching:
         while not each.event()[1].deleted:

@@ -23,6 +23,14 @@ from underfed_server.store.databases.trouble import CORRUPTED, trouble_of
 
 READERS = 8
 BUSY_TIMEOUT_MS = 10_000
+JOURNAL_KEPT_BYTES = 16 * 2**20
+MOST_JOURNAL_BYTES = 128 * 2**20
+"""From here on the writer waits for readers to end, so that the log begins anew: where one reader follows the other
+without a gap it would grow for ever.
+"""
+
+CHECKPOINT_WAITS_MS = 1_000
+"""Readers have a second: posts wait meanwhile, and it is tried again."""
 
 # WAL: readers never wait for the writer. FULL: what was acknowledged survives a power loss (own study: NORMAL lost
 # 36 acknowledged posts in four simulated ones, FULL none; with group commit it costs one fsync a group).
@@ -33,6 +41,8 @@ WRITER_PRAGMAS = (
     "synchronous=FULL",
     f"busy_timeout={BUSY_TIMEOUT_MS}",
     "temp_store=MEMORY",
+    # What a long transaction or a copy made it grow to is given back to the disk.
+    f"journal_size_limit={JOURNAL_KEPT_BYTES}",
 )
 # SQLite before 3.51.3 can corrupt a WAL database when two connections checkpoint at once
 # (sqlite.org/wal.html#walresetbug): readers never do.
@@ -98,6 +108,38 @@ def open_writer(database: Path) -> Engine:
     engine = create_engine(_url(database), hide_parameters=True, poolclass=StaticPool)
     _prepare(engine, WRITER_PRAGMAS, begin="BEGIN IMMEDIATE")
     return engine
+
+
+def journal_of(database: Path) -> Path:
+    return database.with_name(f"{database.name}-wal")
+
+
+def journal_bytes(database: Path) -> int:
+    try:
+        return journal_of(database).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def bound_journal(writer: Engine, database: Path) -> bool:
+    """Move the whole log into the file and cut it, if it is too long. ``False``: readers kept it from being cut.
+
+    Only on the writer's thread, between two transactions.
+    """
+    if journal_bytes(database) <= MOST_JOURNAL_BYTES:
+        return True
+    pooled = writer.raw_connection()
+    try:
+        connection = pooled.driver_connection
+        assert isinstance(connection, sqlite3.Connection)
+        connection.execute(f"PRAGMA busy_timeout={CHECKPOINT_WAITS_MS}")
+        try:
+            is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+        return not is_busy
+    finally:
+        pooled.close()
 
 
 def open_readers(database: Path) -> Engine:

@@ -42,6 +42,9 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "step_us": tables.run.c.step_us,
     "started_at": type_coerce(tables.run.c.started_at, BigInteger),
 }
+MOST_CHANGED = 1_000
+"""A client that missed the changes of more runs than these has to read the list anew."""
+
 MOST_LOOKED_UP = 1_000
 """Most runs that are read in the order of an index: for more, reading all and sorting them is quicker."""
 
@@ -124,10 +127,11 @@ def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[A
 
 
 def changed_since(connection: Connection, now: datetime, since: datetime) -> list[RunSummary]:
-    """Runs with a window or a judgement since then, the oldest change first."""
+    """Runs with a window or a judgement since then, the oldest change first; of too many the newest."""
     run = tables.run.c
-    statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None)).order_by(run.changed_at)
-    return summaries(connection, connection.execute(statement).mappings().all(), now)
+    statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None))
+    newest = statement.order_by(run.changed_at.desc()).limit(MOST_CHANGED)
+    return summaries(connection, connection.execute(newest).mappings().all()[::-1], now)
 
 
 def read_changes(connection: Connection, since: datetime) -> list[RunChange]:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, func, select, text
 
 from underfed_server.model import Status
 from underfed_server.store.databases import tables
+from underfed_server.store.databases.sqlite import journal_bytes, journal_of
 from underfed_server.store.runs.status import count_by_status, status_column
 
 
@@ -39,6 +40,8 @@ class StoreGauges:
     """Streams with windows that wait for compaction."""
     hot_windows: int
     database_bytes: int
+    journal_bytes: int
+    """Of them, SQLite's write-ahead log."""
 
 
 def read_running(connection: Connection, limit: int, project: str | None, now: datetime) -> list[RunGauges]:
@@ -59,12 +62,13 @@ def read_store(connection: Connection, database: Path | None, project: str | Non
     waiting = select(func.count(), func.coalesce(func.sum(stream.hot_windows), 0)).where(stream.hot_windows > 0)
     hot_streams, hot_windows = connection.execute(waiting).one()
     counts = count_by_status(connection, now, tables.run.c.deleted_at.is_(None), tables.of_project(project))
-    return StoreGauges(counts, hot_streams, int(hot_windows), _bytes_of(connection, database))
+    journal = 0 if database is None else journal_bytes(database)
+    return StoreGauges(counts, hot_streams, int(hot_windows), _bytes_of(connection, database), journal)
 
 
 def _bytes_of(connection: Connection, database: Path | None) -> int:
     """Size of the database on disk, its write-ahead log included."""
     if database is None:
         return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
-    files = (database, database.with_name(f"{database.name}-wal"))
+    files = (database, journal_of(database))
     return sum(file.stat().st_size for file in files if file.exists())

@@ -20,6 +20,9 @@ DUE_ROWS = 4_096
 DUE_WINDOWS = 600
 """Ten minutes: a slow job's windows must not accumulate, since every reader decodes them."""
 
+ASIDE_S = 3_600.0
+"""A stream that could not be compacted is tried again after so long; its windows are kept as they came."""
+
 QUIET_S = 600.0
 """A stream that has sent nothing for this long is not expected to fill its chunk."""
 
@@ -37,6 +40,16 @@ class CompactionQueue:
     def __init__(self) -> None:
         self._queue: dict[StreamKey, _Waiting] = {}
         self._due: dict[StreamKey, None] = {}
+        self._aside: dict[StreamKey, float] = {}
+
+    @property
+    def aside(self) -> int:
+        """Streams that could not be compacted."""
+        return len(self._aside)
+
+    def set_aside(self, key: StreamKey) -> None:
+        """It is not due before :data:`ASIDE_S` are over, whatever arrives."""
+        self._aside[key] = time.monotonic() + ASIDE_S
 
     def recall(self, connection: Connection) -> None:
         """Find windows left by an earlier service process, or by one that shared the database and has ended."""
@@ -50,7 +63,7 @@ class CompactionQueue:
     def note(self, key: StreamKey, rows: int, windows: int, *, has_ended: bool) -> None:
         """Set a stream's number of hot rows and windows."""
         self._queue[key] = _Waiting(rows, windows, time.monotonic())
-        if has_ended or rows >= DUE_ROWS or windows >= DUE_WINDOWS:
+        if (has_ended or rows >= DUE_ROWS or windows >= DUE_WINDOWS) and not self._is_aside(key):
             self._due[key] = None
 
     @property
@@ -61,15 +74,23 @@ class CompactionQueue:
         """A stream to compact now; its count restarts at 0."""
         if look_for_quiet:
             since = time.monotonic() - QUIET_S
-            self._due |= {key: None for key, waiting in self._queue.items() if waiting.touched_at < since}
+            quiet = [key for key, waiting in self._queue.items() if waiting.touched_at < since]
+            self._due |= {key: None for key in quiet if not self._is_aside(key)}
         key = next(iter(self._due), None)
         if key is not None:
             self._drop(key)
+            self._aside.pop(key, None)
         return key
+
+    def _is_aside(self, key: StreamKey) -> bool:
+        return self._aside.get(key, 0.0) > time.monotonic()
 
     def forget(self, run_id: str) -> None:
         for key in [key for key in self._queue if key.run_id == run_id]:
             self._drop(key)
+
+        for key in [key for key in self._aside if key.run_id == run_id]:
+            del self._aside[key]
 
     def _drop(self, key: StreamKey) -> None:
         self._queue.pop(key, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, select
@@ -38,12 +38,12 @@ def belongs_to(table: Table, key: StreamKey) -> ColumnElement[bool]:
     return and_(table.c.run_id == key.run_id, table.c.rank == key.rank, table.c.incarnation == key.incarnation)
 
 
-def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> list[Window]:
-    """The windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on."""
+def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> Iterator[Window]:
+    """The windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on; decoded one by one."""
     hot = tables.hot.c
     statement = select(hot.encoding, hot.body).where(belongs_to(tables.hot, key), hot.window_index > after)
     rows = connection.execute(statement.order_by(hot.window_index))
-    return [decode_known(inflate(body, encoding)) for encoding, body in rows]
+    return (decode_known(inflate(body, encoding)) for encoding, body in rows)
 
 
 # Built once: building a statement costs more than running it.
@@ -85,7 +85,7 @@ class Tails:
                 self._kept.popitem(last=False)
 
 
-def _extended(tail: Tail, windows: list[Window], first: int, last: int) -> Tail:
+def _extended(tail: Tail, windows: Iterable[Window], first: int, last: int) -> Tail:
     lanes = dict(tail.lanes)
     for lane, columns in lanes_of(windows).items():
         lanes[lane] = joined([lanes[lane], columns]) if lane in lanes else columns

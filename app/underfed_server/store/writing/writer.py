@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, insert
@@ -20,8 +21,9 @@ from underfed_server.counters import Counters
 from underfed_server.errors import OutOfOrderError, RequestError, TryLaterError
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.store.databases import tables
+from underfed_server.store.databases.sqlite import bound_journal
 from underfed_server.store.databases.trouble import TroubleLog, trouble_of
-from underfed_server.store.writing.compact import CompactionQueue, compact
+from underfed_server.store.writing.compact import ASIDE_S, CompactionQueue, compact
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.windows import Appender, stream_of
 
@@ -32,7 +34,9 @@ T = TypeVar("T")
 MOST_WAITING = 2_000
 """Windows that may wait: a second of the writer's work. More would wait longer than an agent does."""
 
-MOST_WAITING_BYTES = 64 * 2**20
+MOST_WAITING_BYTES = 128 * 2**20
+"""Decoded: what is posted may be a thousandth of what it takes in memory."""
+
 GROUP = 500
 """Windows committed together. One fsync serves them all; a larger group only makes its first one wait longer."""
 
@@ -40,6 +44,9 @@ IDLE_S = 1.0
 CLOSING_S = 30.0
 RECALL_S = 60.0
 """How often streams that another process left are looked for, where several share a database."""
+
+JOURNAL_S = 5.0
+"""How often SQLite's log is looked at."""
 
 PROVEN_S = 10.0
 """How long a successful write counts as proof for health checks, which then need not write themselves."""
@@ -74,12 +81,15 @@ class Writer:
         counters: Counters,
         *,
         is_shared: bool,
+        file: Path | None = None,
     ) -> None:
         """``on_stored`` is called on the writer's thread with the runs that have new windows; it must not block.
 
-        ``is_shared``: other processes write to the same database.
+        ``is_shared``: other processes write to the same database. ``file``: SQLite's.
         """
         self._engine = engine
+        self._file = file
+        self._journal_at = 0.0
         self._is_shared = is_shared
         self._recall_at = math.inf
         self._appender = appender
@@ -111,7 +121,7 @@ class Writer:
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES:
                 raise TryLaterError("more windows arrive than can be written", retry_after_s=2)
             self._waiting.append(post)
-            self._waiting_bytes += len(posted.body)
+            self._waiting_bytes += posted.held_bytes
             self._changed.notify()
         return post.done
 
@@ -142,8 +152,13 @@ class Writer:
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """Writes that wait, and the bytes of the windows among them."""
+        """Writes that wait, and the bytes that the windows among them take in memory, at most."""
         return len(self._waiting), self._waiting_bytes
+
+    @property
+    def aside(self) -> int:
+        """Streams that could not be compacted."""
+        return self._queue.aside
 
     def check(self) -> None:
         """Raises:
@@ -182,6 +197,9 @@ class Writer:
                 self._compact(self._queue.next_due(look_for_quiet=not group))
                 if time.monotonic() >= self._recall_at:
                     self._recall()
+                if self._file is not None and time.monotonic() >= self._journal_at:
+                    bound_journal(self._engine, self._file)
+                    self._journal_at = time.monotonic() + JOURNAL_S
             except Exception as error:
                 # After any error, posts and readers must not wait for a thread that has ended.
                 if trouble_of(error) is None:
@@ -197,7 +215,7 @@ class Writer:
             if not self._waiting and self._is_closing:
                 return None
             group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
-            self._waiting_bytes -= sum(len(each.posted.body) for each in group if isinstance(each, _Post))
+            self._waiting_bytes -= sum(each.posted.held_bytes for each in group if isinstance(each, _Post))
             return group
 
     def _commit(self, group: Sequence[_Post | _Call]) -> None:
@@ -295,8 +313,21 @@ class Writer:
     def _compact(self, key: StreamKey | None) -> None:
         if key is None:
             return
-        self._begun(lambda connection: compact(connection, key))
+        try:
+            self._begun(lambda connection: compact(connection, key))
+        except Exception as error:
+            self._set_aside(key, error)
+            return
         self._appender.states.note_compacted(key)
+
+    def _set_aside(self, key: StreamKey, error: Exception) -> None:
+        """One stream that cannot be compacted keeps no other from it: what it holds stays as it came, and readable."""
+        trouble = self._trouble_log.note(error)
+        self._queue.set_aside(key)
+        self._counters.compaction_failures.inc()
+        what = "run %s, rank %d, incarnation %d could not be compacted and is set aside for %d minutes: %s"
+        minutes = ASIDE_S / 60
+        log.error(what, *key, minutes, trouble or error, exc_info=None if trouble else error)
 
     def _recall(self) -> None:
         with self._engine.begin() as connection:

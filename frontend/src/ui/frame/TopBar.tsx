@@ -2,10 +2,10 @@
 import { useComputed } from '@preact/signals'
 import { route } from '../../router'
 import { now } from '../../store/clock'
-import { lastHeardAt, leave, link, service } from '../../store/connection'
+import { askForOwner, lastHeardAt, leave, link, service } from '../../store/connection'
 import { isFiltered, parseFilter } from '../../store/filter'
 import type { RunsStore } from '../../store/runs'
-import { frame, link as say } from '../../text/frame'
+import { frame, link as say, signInPage } from '../../text/frame'
 import { text } from '../../text/shared'
 import { Button } from '../parts/Button'
 import { searchRuns } from '../parts/page'
@@ -54,10 +54,19 @@ function LinkState() {
   return <span class={`link-state with-glyph wide-only ${link.value}`}>{words}</span>
 }
 
-/** The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token. */
+/**
+ * The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token; or,
+ * where anybody may read, a sign-in button for who may change.
+ */
 function WhoAsks() {
   const info = service.value
-  if (!info?.token_required || !info.signed_in) return null
+  if (!info?.signed_in) return null
+  if (!info.token_required && !info.scopes.includes('admin'))
+    return (
+      <Button kind="plain wide-only" title={signInPage.leadOfOwner} onClick={() => askForOwner(true)}>
+        {frame.signIn}
+      </Button>
+    )
   if (info.user !== null) return <span class="link-state with-glyph wide-only">{info.user}</span>
   return (
     <Button kind="plain wide-only" onClick={() => void leave()}>

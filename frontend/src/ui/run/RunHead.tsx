@@ -14,6 +14,7 @@ import { StatusGlyph } from '../parts/Glyph'
 import { Menu } from '../parts/Menu'
 import { onDemand } from '../parts/onDemand'
 import { useRuns } from '../parts/stores'
+import { WhyNotChange } from '../parts/WhyNotChange'
 import './RunHead.css'
 
 const EditDialog = onDemand(async () => (await import('./EditDialog')).EditDialog)
@@ -73,7 +74,7 @@ export function RunHead({ run }: { run: Run }) {
           {comparing.with} <kbd>c</kbd>
         </Button>
         {run.no_loader === null && <ExportMenu run={run} />}
-        {mayChange.value && <Actions run={run} />}
+        {mayChange.value ? <Actions run={run} /> : <WhyNotChange />}
       </span>
       {run.notes && <p class="notes quiet">{run.notes}</p>}
     </div>

@@ -3,7 +3,6 @@ import type { Signal } from '@preact/signals'
 import type { RunSummary } from '../../api/schema'
 import { formatAgeCell, formatTags } from '../../format'
 import { runHref, withQuery } from '../../router'
-import { mayChange } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
 import { ageS } from '../parts/age'
 import { isNarrow } from '../parts/media'
@@ -50,14 +49,12 @@ function Tick({ run }: { run: RunSummary }) {
   const { selection } = useRuns()
   return (
     <td class="tick screen-only">
-      {mayChange.value && (
-        <input
-          type="checkbox"
-          aria-label={selecting.select(run.name)}
-          checked={selection.has(run.run_id)}
-          onClick={event => selection.tick(run.run_id, event.currentTarget.checked, event.shiftKey)}
-        />
-      )}
+      <input
+        type="checkbox"
+        aria-label={selecting.select(run.name)}
+        checked={selection.has(run.run_id)}
+        onClick={event => selection.tick(run.run_id, event.currentTarget.checked, event.shiftKey)}
+      />
     </td>
   )
 }

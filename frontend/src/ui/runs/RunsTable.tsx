@@ -1,7 +1,6 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { navigate, withQuery } from '../../router'
-import { mayChange } from '../../store/actions'
 import { COLUMN_IDS, type ColumnId, chosen } from '../../store/chosen'
 import type { RunsFilter } from '../../store/filter'
 import { keyOf, nextSort, type SortKey } from '../../store/order'
@@ -105,7 +104,6 @@ function leastPx(columns: readonly Column[]): number {
 
 function TickAll({ ids }: { ids: readonly string[] }) {
   const { selection } = useRuns()
-  if (!mayChange.value) return <td class="tick screen-only" />
   return (
     <th scope="col" class="tick screen-only">
       <input

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import { navigate } from '../../router'
 import { bind } from '../../shortcuts'
-import { archive, remove, unarchive } from '../../store/actions'
+import { archive, mayChange, remove, unarchive } from '../../store/actions'
 import { compareHref, MOST_COMPARED } from '../../store/compareHref'
 import type { RunsFilter } from '../../store/filter'
 import type { RunsStore } from '../../store/runs'
@@ -12,6 +12,7 @@ import { actions, comparing } from '../../text/shared'
 import { Button } from '../parts/Button'
 import { onDemand } from '../parts/onDemand'
 import { useRuns } from '../parts/stores'
+import { WhyNotChange } from '../parts/WhyNotChange'
 import './SelectionBar.css'
 
 const TagDialog = onDemand(async () => (await import('./TagDialog')).TagDialog)
@@ -43,12 +44,18 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
         {comparing.selected} <kbd class="wide-only">c</kbd>
       </Button>
       {whyNot && <span class="detail">{whyNot}</span>}
-      <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
-      {listed.length > 0 && <Button onClick={() => void archive(runs, listed)}>{actions.archive}</Button>}
-      {archived.length > 0 && (
-        <Button onClick={() => void unarchive(runs, archived)}>{actions.unarchive}</Button>
+      {mayChange.value ? (
+        <>
+          <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
+          {listed.length > 0 && <Button onClick={() => void archive(runs, listed)}>{actions.archive}</Button>}
+          {archived.length > 0 && (
+            <Button onClick={() => void unarchive(runs, archived)}>{actions.unarchive}</Button>
+          )}
+          <Button onClick={() => void remove(runs, ids)}>{actions.delete}</Button>
+        </>
+      ) : (
+        <WhyNotChange />
       )}
-      <Button onClick={() => void remove(runs, ids)}>{actions.delete}</Button>
       <Button kind="plain" onClick={selection.clear}>
         {say.clear} <kbd class="wide-only">Esc</kbd>
       </Button>

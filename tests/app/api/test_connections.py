@@ -1,0 +1,257 @@
+"""What a connection may take before anything is known of who is at its other end, over real sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.app.made_windows import made_window, posted
+from tests.app.operations.asking import ask, scraped
+from tests.app.serving import application_in, poll, settings_for
+from underfed_server.__main__ import Server, listen
+from underfed_server.api import connections
+from underfed_server.main import Application
+
+TOKEN = "the-token-of-an-attacked-service"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+MOST = 8
+SOON_S = 0.2
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Application:
+    return application_in(tmp_path, token=TOKEN)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not come is not waited for."""
+    for name in ("HEADERS_S", "BODY_S", "STALLED_S"):
+        monkeypatch.setattr(connections, name, SOON_S)
+
+
+@pytest.fixture
+def address(application: Application, tmp_path: Path) -> Iterator[str]:
+    """Of a service that may have eight connections."""
+    with served(application, tmp_path) as place:
+        yield place
+
+
+@contextmanager
+def served(application: Application, directory: Path) -> Iterator[str]:
+    listening = listen(settings_for(directory, token=TOKEN))
+    # Connections have it too: what is not read is soon noticed.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+    server = Server(application, most_connections=MOST)
+    thread = Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def connected(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port), timeout=30)
+
+
+def everything(connection: socket.socket) -> bytes:
+    """Until the service closes the connection."""
+    parts = []
+    try:
+        while part := connection.recv(2**16):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def refusal(answer: bytes) -> tuple[int, str]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-type: application/json" in head
+    return int(head.split()[1]), json.loads(body)["error"]["code"]
+
+
+def ended(application: Application, reason: str) -> float:
+    return application.parts.counters.connections_ended.labels(reason)._value.get()
+
+
+HEAD = b"POST /api/v1/ingest HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+PERMITTED = HEAD + f"Authorization: Bearer {TOKEN}\r\n".encode()
+
+SLOW = [
+    ("headers", b""),
+    ("headers", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: b"),
+    ("headers", b"GET / HTTP/1.1\r\n"),
+    ("body", PERMITTED + b"Content-Length: 100\r\n\r\n{"),
+    ("body", PERMITTED + b"Content-Length: 100\r\n\r\n"),
+    ("body", PERMITTED + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{"),
+]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("part", "sent"), SLOW)
+def test_what_is_never_complete_is_ended_with_a_reason(
+    application: Application, address: str, part: str, sent: bytes
+) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(sent)
+        assert refusal(everything(connection)) == (408, "request_timeout")
+    assert ended(application, part) == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_line_ends_between_requests_do_not_keep_a_connection(application: Application, address: str) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(2**16).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"\r\n")
+        assert everything(connection).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_body_that_never_ends_is_ended_also_after_its_refusal(application: Application, address: str) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(HEAD + b"Content-Length: 4000000\r\n\r\n" + b"x" * 100)
+        assert everything(connection).startswith(b"HTTP/1.1 401"), "and no second answer"
+    assert ended(application, "body") == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_answer_that_is_not_read_is_not_kept(application: Application, address: str) -> None:
+    with closing(socket.socket()) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.connect((urlsplit(address).hostname, urlsplit(address).port))
+        connection.sendall(
+            f"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+        )
+        poll(lambda: ended(application, "stalled") > 0)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-A: " + b"b" * 300_000,
+        b"GET /" + b"a" * 300_000,
+        b"GET / HTTP/1.1\r\n" + b"X-A: b\r\n" * 40_000,
+    ],
+)
+def test_headers_have_a_limit(application: Application, address: str, sent: bytes) -> None:
+    with closing(connected(address)) as connection:
+        with suppress(OSError):
+            connection.sendall(sent)
+        everything(connection)
+    assert ended(application, "headers_size") == 1
+
+
+def test_a_body_that_nobody_reads_has_a_limit_too(
+    application: Application, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_MESSAGE_BYTES", 100_000)
+    with closing(connected(address)) as connection:
+        with suppress(OSError):
+            connection.sendall(HEAD + b"Content-Length: 4000000\r\n\r\n" + b"x" * 1_000_000)
+        everything(connection)
+    assert ended(application, "body_size") == 1
+
+
+def test_requests_sent_ahead_have_a_limit(application: Application, address: str) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 5_000)
+        everything(connection)
+    assert ended(application, "pipelined") == 1
+    assert ask(address, "/healthz").status == 200
+
+
+UNREAD = [
+    ("PATCH", "/api/v1/runs/x", 401),
+    ("POST", "/api/v1/tokens", 401),
+    ("PUT", "/api/v1/projects/x/retention", 401),
+    ("POST", "/api/v1/ingest", 401),
+    ("POST", "/api/v1/session", 413),
+    ("POST", "/nothing", 401),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "status"), UNREAD)
+@pytest.mark.parametrize("length", ["Content-Length: 4000000", "Transfer-Encoding: chunked"])
+def test_who_has_no_token_is_refused_before_the_body_comes(
+    address: str, method: str, path: str, status: int, length: str
+) -> None:
+    with closing(connected(address)) as connection:
+        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{length}\r\n\r\n"
+        connection.sendall(head.encode())
+        if path.endswith("session") and "chunked" in length:
+            connection.sendall(b"4000\r\n" + b"x" * 0x4000)
+        assert connection.recv(2**16).startswith(f"HTTP/1.1 {status}".encode())
+
+
+def test_a_service_that_is_full_says_so_and_recovers(application: Application, address: str) -> None:
+    held = [connected(address) for _ in range(MOST)]
+    poll(lambda: application.parts.counters.connections._value.get() == MOST)
+    with closing(connected(address)) as connection:
+        assert refusal(everything(connection)) == (503, "unavailable")
+    assert ended(application, "full") == 1
+    for each in held:
+        each.close()
+    poll(lambda: application.parts.counters.connections._value.get() == 0)
+    assert scraped(address, BEARER)["underfed_connections"] == {(): 1.0}
+
+
+def test_one_address_of_the_network_has_no_more_than_half() -> None:
+    from underfed_server.counters import Counters
+    from underfed_server.settings import read_settings
+
+    told = read_settings(["--proxy-address", "10.0.0.0/8"], {})
+    counted = connections.Connections(10, told.proxy_addresses, Counters())
+    assert [counted.admit("192.0.2.1") is None for _ in range(6)] == [True] * 5 + [False]
+    assert counted.admit("192.0.2.2") is None
+    counted.release("192.0.2.1")
+    assert counted.admit("192.0.2.1") is None
+    for address in ("127.0.0.1", "10.0.0.1"):
+        speaking = connections.Connections(10, told.proxy_addresses, Counters())
+        assert [speaking.admit(address) is None for _ in range(11)] == [True] * 10 + [False]
+
+
+def test_a_change_of_protocol_is_not_made(address: str) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(
+            b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        assert b" 101 " not in connection.recv(2**16).partition(b"\r\n")[0]
+
+
+def test_bodies_together_have_a_limit(application: Application, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = application._ingest._budget
+    monkeypatch.setattr(budget, "_most_bytes", 100_000)
+    with closing(connected(address)) as first:
+        first.sendall(PERMITTED + b"Content-Length: 90002\r\n\r\n" + b'"' + b"x" * 90_000)
+        poll(lambda: budget.taken_bytes == 90_001)
+        large = posted(made_window(0, note="x" * 20_000))
+        refused = ask(address, "/api/v1/ingest", large, BEARER)
+        assert (refused.status, refused.code) == (503, "unavailable")
+        assert refused.headers["retry-after"]
+        assert ask(address, "/api/v1/ingest", posted(made_window(0)), BEARER).status == 200
+    poll(lambda: budget.taken_bytes == 0)
+    assert ask(address, "/api/v1/ingest", large, BEARER).status == 200
+
+
+@pytest.mark.parametrize("limit", [1_024, 4_096, connections.resource.RLIM_INFINITY])
+def test_the_usual_limit_on_open_files_is_raised(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(connections.resource, "getrlimit", lambda _: (256, limit))
+    monkeypatch.setattr(connections.resource, "setrlimit", lambda _, limits: asked.append(limits))
+    room = connections.raise_file_limit()
+    assert asked == [(min(limit, 65_536) if limit > 0 else 65_536, limit)]
+    assert asked[0][0] // 2 <= room < asked[0][0]

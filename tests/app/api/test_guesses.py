@@ -1,0 +1,131 @@
+"""Tokens are tried no faster through any request than at the sign-in, and agents with a right one go on beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.api.test_rate_limits import FakeClock
+from tests.app.api.visitors import ORIGIN, ROOT, bearer
+from tests.app.made_windows import made_window
+from tests.app.serving import settings_for
+from underfed_server.api import guesses
+from underfed_server.api.access import COOKIE
+from underfed_server.api.guesses import Guesses
+from underfed_server.api.rate_limits import Rate
+from underfed_server.errors import SettingsError
+from underfed_server.main import Application, create_app
+from underfed_server.settings import LEAST_TOKEN, read_settings
+
+AT_ONCE = 11
+"""Wrong ones before the first is not looked at."""
+
+WAYS = {
+    "list": ("GET", "/api/v1/runs", "Authorization", "Bearer {}"),
+    "windows": ("POST", "/api/v1/ingest", "Authorization", "Bearer {}"),
+    "metrics": ("GET", "/metrics", "Authorization", "bearer {}"),
+    "the service": ("GET", "/api/v1/service", "Authorization", "Bearer {}"),
+    "change": ("DELETE", "/api/v1/runs/x", "Authorization", "Bearer {}"),
+    "events": ("GET", "/api/v1/events?topic=runs", "Authorization", "Bearer {}"),
+    "the page": ("GET", "/", "Authorization", "Bearer {}"),
+    "cookies": ("GET", "/api/v1/runs", "Cookie", COOKIE + "={}"),
+}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def application(tmp_path: Path, clock: FakeClock) -> Iterator[Application]:
+    settings = replace(settings_for(tmp_path, token=ROOT), requests_per_s=1e6)
+    opened = create_app(settings, clock=clock)
+    yield opened
+    opened.close()
+
+
+def client(application: Application, address: str) -> TestClient:
+    return TestClient(application, base_url=ORIGIN, client=(address, 1))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_wrong_secrets_are_tried_ever_slower_by_any_request(
+    application: Application, clock: FakeClock, way: str
+) -> None:
+    method, path, header, text = WAYS[way]
+    guesser = client(application, "10.0.0.1")
+    statuses = [
+        guesser.request(method, path, headers={header: text.format(f"guess-{number}")}).status_code
+        for number in range(AT_ONCE + 5)
+    ]
+    assert 429 not in statuses[:AT_ONCE]
+    assert statuses[AT_ONCE:] == [429] * 5
+    clock.now += 5.0
+    again = [guesser.request(method, path, headers={header: text.format(f"more-{number}")}) for number in range(2)]
+    assert [answer.status_code == 429 for answer in again] == [False, True]
+
+
+def test_a_right_token_that_was_never_used_from_there_waits_too(application: Application, clock: FakeClock) -> None:
+    agent, guesser, colleague = (client(application, address) for address in ("10.0.0.1", "10.0.0.1", "10.0.0.2"))
+    made = agent.post("/api/v1/tokens", headers=bearer(ROOT), json={"name": "x", "scopes": ["view"]}).json()["token"]
+    for number in range(AT_ONCE):
+        guesser.get("/api/v1/runs", headers=bearer(f"guess-{number}"))
+    assert guesser.get("/api/v1/runs", headers=bearer(made)).status_code == 429, "whether it is right is not told"
+    assert agent.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200, "agents behind the address go on"
+    assert colleague.get("/api/v1/runs", headers=bearer(made)).status_code == 200
+    clock.now += 5.0
+    assert guesser.get("/api/v1/runs", headers=bearer(made)).status_code == 200
+
+
+def test_an_agent_with_an_outdated_token_is_no_guesser(application: Application) -> None:
+    outdated, new = (client(application, "10.0.0.1") for _ in range(2))
+    for _ in range(5 * AT_ONCE):
+        refused = outdated.post("/api/v1/ingest", headers=bearer("the-token-of-last-year"), json=made_window(0))
+        assert refused.status_code == 401
+    assert new.post("/api/v1/ingest", headers=bearer(ROOT), json=made_window(0)).status_code == 200
+
+
+def test_a_right_cookie_beside_them_does_not_hide_wrong_tokens(application: Application) -> None:
+    browser = client(application, "10.0.0.1")
+    assert browser.post("/api/v1/session", json={"token": ROOT}).status_code == 204
+    statuses = [
+        browser.get("/api/v1/runs", headers=bearer(f"guess-{number}")).status_code for number in range(AT_ONCE + 1)
+    ]
+    assert statuses == [200] * AT_ONCE + [429]
+
+
+def test_what_is_remembered_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guesses, "MOST_REMEMBERED", 100)
+    kept = Guesses(Rate(1e9))
+    for number in range(1_000):
+        for is_right in (True, False):
+            kept.note(f"address {number}", b"%d" % number, is_right=is_right)
+    assert (len(kept._wrong), len(kept._right)) == (100, 100)
+
+
+@pytest.mark.parametrize("token", ["a", "x" * (LEAST_TOKEN - 1)])
+def test_a_token_that_can_be_guessed_is_refused_at_the_start(token: str) -> None:
+    with pytest.raises(SettingsError, match=rf"at least {LEAST_TOKEN} characters.*openssl rand"):
+        read_settings([], {"UNDERFED_TOKEN": token})
+    assert read_settings([], {"UNDERFED_TOKEN": "x" * LEAST_TOKEN}).token is not None
+
+
+@pytest.mark.parametrize("forwarded", ["198.51.100.7:4711", "[2001:db8::7]:4711", '"198.51.100.7"', "unknown", ""])
+def test_behind_a_proxy_a_client_is_one_whatever_port_it_comes_from(tmp_path: Path, forwarded: str) -> None:
+    """One key for each real client, and the proxy's own where it names none."""
+    told = read_settings(["--proxy-address", "10.0.0.0/8"], {})
+    opened = create_app(replace(settings_for(tmp_path, token=ROOT), proxy_addresses=told.proxy_addresses))
+    statuses = []
+    for number in range(AT_ONCE + 1):
+        named = forwarded.replace("4711", str(5_000 + number)).replace("unknown", f"unknown-{number}")
+        headers = {"X-Forwarded-For": named, **bearer(f"guess-{number}")}
+        statuses.append(client(opened, "10.2.3.4").get("/api/v1/runs", headers=headers).status_code)
+    assert statuses[-1] == 429
+    other = {"X-Forwarded-For": "198.51.100.8", **bearer("guess")}
+    assert client(opened, "10.2.3.4").get("/api/v1/runs", headers=other).status_code == 401
+    opened.close()
