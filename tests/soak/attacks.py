@@ -169,7 +169,7 @@ def _at_once(service: Attacked, body: bytes, agents: int, times: int) -> str:
 
 def _counted(works: list[Callable[[], tuple[int, bytes]]]) -> str:
     answers: list[tuple[int, bytes]] = []
-    threads = [threading.Thread(target=lambda work=work: answers.append(work())) for work in works]  # type: ignore[misc]
+    threads = [threading.Thread(target=lambda work=work: answers.append(work())) for work in works]
     for each in threads:
         each.start()
     for each in threads:
@@ -222,7 +222,8 @@ def streams(service: Attacked) -> str:
 
 def guesses(service: Attacked) -> str:
     """Wrong tokens over one connection, for ten seconds."""
-    ends, statuses = time.monotonic() + 10, []
+    ends = time.monotonic() + 10
+    statuses: list[int] = []
     with closing(HTTPConnection("127.0.0.1", service.port, timeout=LONGEST_S)) as connection:
         while time.monotonic() < ends:
             connection.request("GET", "/api/v1/runs", headers={"Authorization": f"Bearer guess-{len(statuses)}"})
@@ -240,29 +241,6 @@ def _fill(service: Attacked, runs: int) -> None:
             answer = connection.getresponse()
             answer.read()
             assert answer.status == 200
-
-
-def _nothing_for(seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
-    time.sleep(seconds)
-    return []
-
-
-def _no_longer_write(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
-    left = key.events & ~selectors.EVENT_WRITE
-    if left:
-        selector.modify(key.fileobj, left)
-    else:
-        selector.unregister(key.fileobj)
-
-
-def _status(connection: socket.socket) -> int | None:
-    """Raises:
-    ConnectionResetError: the service has ended it.
-    """
-    said = connection.recv(2**16)
-    if not said:
-        raise ConnectionResetError
-    return int(said[9:12]) if said.startswith(b"HTTP/1.1 ") else None
 
 
 def _nothing_for(seconds: float) -> list[tuple[selectors.SelectorKey, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -17,7 +18,9 @@ from tests.app.operations.asking import ask, scraped
 from tests.app.serving import application_in, poll, settings_for
 from underfed_server.__main__ import Server, listen
 from underfed_server.api import connections
+from underfed_server.counters import Counters
 from underfed_server.main import Application
+from underfed_server.settings import read_settings
 
 TOKEN = "the-token-of-an-attacked-service"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -83,7 +86,7 @@ def refusal(answer: bytes) -> tuple[int, str]:
 
 
 def ended(application: Application, reason: str) -> float:
-    return application.parts.counters.connections_ended.labels(reason)._value.get()
+    return float(application.parts.counters.connections_ended.labels(reason)._value.get())
 
 
 HEAD = b"POST /api/v1/ingest HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -209,9 +212,6 @@ def test_a_service_that_is_full_says_so_and_recovers(application: Application, a
 
 
 def test_one_address_of_the_network_has_no_more_than_half() -> None:
-    from underfed_server.counters import Counters
-    from underfed_server.settings import read_settings
-
     told = read_settings(["--proxy-address", "10.0.0.0/8"], {})
     counted = connections.Connections(10, told.proxy_addresses, Counters())
     assert [counted.admit("192.0.2.1") is None for _ in range(6)] == [True] * 5 + [False]
@@ -247,11 +247,11 @@ def test_bodies_together_have_a_limit(application: Application, address: str, mo
     assert ask(address, "/api/v1/ingest", large, BEARER).status == 200
 
 
-@pytest.mark.parametrize("limit", [1_024, 4_096, connections.resource.RLIM_INFINITY])
+@pytest.mark.parametrize("limit", [1_024, 4_096, resource.RLIM_INFINITY])
 def test_the_usual_limit_on_open_files_is_raised(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(connections.resource, "getrlimit", lambda _: (256, limit))
-    monkeypatch.setattr(connections.resource, "setrlimit", lambda _, limits: asked.append(limits))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, limit))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
     room = connections.raise_file_limit()
     assert asked == [(min(limit, 65_536) if limit > 0 else 65_536, limit)]
     assert asked[0][0] // 2 <= room < asked[0][0]

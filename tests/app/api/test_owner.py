@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -55,7 +57,8 @@ def test_anybody_on_the_machine_reads_and_sends_windows(anybody: TestClient) -> 
 def test_every_change_takes_the_owners_token(anybody: TestClient, path: str, method: str) -> None:
     """All that the API's description names, so that what is added later is among them."""
     address = path.replace("{", "").replace("}", "")
-    for body in ({}, {"content": b"{}", "headers": JSON}):
+    bodies: list[dict[str, Any]] = [{}, {"content": b"{}", "headers": JSON}]
+    for body in bodies:
         refused = anybody.request(method, address, **body)
         assert refused.status_code == 403, refused.text
         assert "the owner of this service" in refused.json()["error"]["message"]
@@ -153,7 +156,7 @@ def test_the_token_goes_to_nobody_else(service: Service, monkeypatch: pytest.Mon
     port = service.address.rpartition(":")[2]
     for url in (f"http://192.0.2.1:{port}", f"http://underfed.example:{port}", f"http://127.0.0.1:{free_port()}"):
         assert owner_token_for(url) is None
-    monkeypatch.setattr(owner_token.os, "getuid", lambda: 12_345)
+    monkeypatch.setattr(os, "getuid", lambda: 12_345)
     assert owner_token_for(service.address) is None, "what listens there is another user's"
 
 

@@ -6,8 +6,10 @@ import asyncio
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +22,9 @@ from underfed_server.api import event_streams
 from underfed_server.api.access import PROXY_SAYS
 from underfed_server.api.event_streams import Events
 from underfed_server.errors import TooManyRequestsError
-from underfed_server.main import Application
+from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
+from underfed_server.settings import read_settings
 from underfed_server.store.runs import listing
 from underfed_server.store.store import Store
 
@@ -49,7 +52,7 @@ def test_streams_that_resume_at_once_share_one_read() -> None:
         streams = [events.watch(["runs"], NOW - timedelta(seconds=number)) for number in range(500)]
         for each in streams:
             assert await anext(each) == ": open\n\n"
-        texts = [asyncio.create_task(anext(each)) for each in streams]
+        texts = [asyncio.ensure_future(anext(each)) for each in streams]
         await asyncio.sleep(0)
         read.may_end.set()
         told = await asyncio.gather(*texts)
@@ -68,10 +71,10 @@ def test_who_comes_while_it_is_read_waits_for_the_next_one_and_a_leaver_ends_nob
         first, leaver, *later = (events.watch(["runs"], NOW) for _ in range(20))
         for each in (first, leaver, *later):
             await anext(each)
-        reading = [asyncio.create_task(anext(each)) for each in (first, leaver)]
+        reading = [asyncio.ensure_future(anext(each)) for each in (first, leaver)]
         while not read.since:
             await asyncio.sleep(0.001)
-        waiting = [asyncio.create_task(anext(each)) for each in later]
+        waiting = [asyncio.ensure_future(anext(each)) for each in later]
         await asyncio.sleep(0)
         reading[1].cancel()
         read.may_end.set()
@@ -84,9 +87,14 @@ def test_who_comes_while_it_is_read_waits_for_the_next_one_and_a_leaver_ends_nob
 
 
 def test_an_event_is_written_once_for_all_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = []
+    written: list[str] = []
     dump = RunEvent.model_dump_json
-    monkeypatch.setattr(RunEvent, "model_dump_json", lambda event, **how: written.append(1) or dump(event, **how))
+
+    def noted(event: RunEvent, **how: Any) -> str:
+        written.append(dump(event, **how))
+        return written[-1]
+
+    monkeypatch.setattr(RunEvent, "model_dump_json", noted)
 
     async def tell() -> None:
         events = Events()
@@ -175,11 +183,6 @@ def test_one_stream_too_many_is_refused_in_the_usual_shape(
 
 def test_a_proxys_word_ends_a_stream_when_it_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says who is signed in with each request, and never that somebody signed out."""
-    from dataclasses import replace
-
-    from underfed_server.main import create_app
-    from underfed_server.settings import read_settings
-
     told = read_settings(["--proxy-address", "127.0.0.1", "--proxy-user-header", "X-User"], {})
     settings = replace(
         settings_for(tmp_path, token="the-token-of-this-service"),

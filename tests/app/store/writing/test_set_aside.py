@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def ended(run_id: str, windows: int = 3) -> list[dict[str, Any]]:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Runs that compaction was tried for; that of ``broken`` fails each time."""
     runs: list[str] = []
-    compact = writing.compact
+    compact = compacting.compact
 
     def breaking(connection: Connection, key: StreamKey) -> None:
         runs.append(key.run_id)
@@ -64,7 +65,7 @@ def test_it_is_tried_again_after_a_while(database_url: str, tried: list[str], mo
     queue.note(key, compacting.DUE_ROWS, 1, has_ended=True)
     assert not queue.are_due
     assert queue.next_due(look_for_quiet=True) is None
-    monkeypatch.setattr(compacting.time, "monotonic", lambda: 1e9)
+    monkeypatch.setattr(time, "monotonic", lambda: 1e9)
     queue.note(key, compacting.DUE_ROWS, 1, has_ended=False)
     assert queue.next_due(look_for_quiet=False) == key
     assert queue.aside == 0
