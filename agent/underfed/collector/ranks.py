@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from underfed.collector.rank_stream import RankStream
+from underfed.collector.reading.ends import SeenEnd
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
-from underfed.exchange.facts import End
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
 
@@ -57,9 +57,25 @@ class Ranks:
         """Those whose last window is in the spool."""
         return [stream for stream in self._streams.values() if stream.has_ended]
 
+    @property
+    def left(self) -> list[RankStream]:
+        """Those whose records are all in the spool: the process has ended, or is on its way."""
+        return [stream for stream in self._streams.values() if stream.has_left]
+
     def have_ended(self) -> bool:
         """All, except those that were abandoned."""
         return not self._active()
+
+    def have_left(self) -> bool:
+        return all(stream.has_left for stream in self._active())
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait at most so long for a process that is on its way out. Returns whether it has ended."""
+        leaving = next((stream for stream in self._active() if stream.has_left), None)
+        if leaving is not None:
+            return leaving.wait_for_exit(timeout_s)
+        time.sleep(timeout_s)
+        return False
 
     def is_one_waiting(self) -> bool:
         """Whether a rank marked its end since the last tick."""
@@ -73,7 +89,10 @@ class Ranks:
             self._window_due = time.monotonic() + WINDOW_S
             self._seconds += 1
             self._discover()
-        streams = self._active()
+        for stream in [stream for stream in self._active() if stream.has_left]:
+            if (seen := self._try(stream, stream.seen_end)) is not None:
+                self._try(stream, partial(self._close_window, stream, seen))
+        streams = [stream for stream in self._active() if not stream.has_left]
         self._end_marks = [str(stream.end_mark) for stream in streams]
         # Checked before the rings are marked, so that everything written before the end is read.
         # A process that is gone without an end mark waits for nothing: it is noticed at the next window.
@@ -133,7 +152,7 @@ class Ranks:
             with self._pace.measuring():
                 self._try(next_stream, next_stream.sample_costly)
 
-    def _close_window(self, stream: RankStream, end: End | None) -> None:
+    def _close_window(self, stream: RankStream, end: SeenEnd | None) -> None:
         stream.close_window(self._host.part(stream.origin), end)
 
     def _active(self) -> list[RankStream]:

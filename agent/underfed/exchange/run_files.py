@@ -2,7 +2,7 @@
 
 ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
-    rank-RANK-INCARNATION/         run.json  end.json  drained.json  failures.log
+    rank-RANK-INCARNATION/         run.json  end.json  status.json  drained.json  failures.log
         loader-N.json              facts of a loader
         loader-N.steps             its step ring
         loader-N.I.W.batches       the ring of worker W of the loader's Ith iterator
@@ -31,6 +31,9 @@ ENOUGH_BYTES = 8 << 20
 
 SHARED_MEMORY = Path("/dev/shm")
 RUN, END, DRAINED, FAILURES = "run.json", "end.json", "drained.json", "failures.log"
+STATUS = "status.json"
+"""Exit status of the process, from a launcher that is its parent."""
+
 LOG = "collector.log"
 NEWEST = "newest"
 

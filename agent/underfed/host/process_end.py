@@ -1,10 +1,12 @@
-"""How a training process ended that could not record it itself: read from the kernel, not from its parent."""
+"""How a process ended, read from the kernel and not from its parent."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import select
 import struct
+import time
 from contextlib import suppress
 
 from underfed.host import procfs
@@ -35,6 +37,15 @@ class ProcessEnd:
         # /proc has the status until the parent collects it; afterwards only the pidfd does.
         status = procfs.exit_status(self._pid, self._start_ticks)
         return status if status is not None else self._collected()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end, at most so long. Returns whether it has ended: its parent may not have the status yet."""
+        if self._file is None:
+            time.sleep(timeout_s)
+            return False
+        watched = select.poll()
+        watched.register(self._file, select.POLLIN)
+        return bool(watched.poll(timeout_s * 1000))
 
     def close(self) -> None:
         if self._file is not None:

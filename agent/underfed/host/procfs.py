@@ -96,12 +96,10 @@ def exit_status(pid: int, started_ticks: int | None) -> int | None:
         return None
 
 
-def describe_exit(status: int | None) -> str:
-    """Why a process that did not mark its end is gone, as far as is known."""
-    if status is None:
-        return "the process ended without marking its end: killed, or out of memory"
+def describe_exit(status: int) -> str:
+    """An exit status as in ``subprocess``."""
     if status >= 0:
-        return f"the process ended without marking its end, exit code {status}"
+        return f"exit code {status}"
     try:
         return f"killed by {signal.Signals(-status).name}"
     except ValueError:

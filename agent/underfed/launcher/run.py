@@ -7,13 +7,16 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from underfed.errors import ConfigError, RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, is_disabled, read_config
+from underfed.exchange.facts import Origin, read_facts
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
+from underfed.host.files import write_atomically
 from underfed.launcher.command import StartedCommand, name_of
 from underfed.launcher.options import make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
@@ -74,7 +77,11 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     calibrate_once(config.data_directory)
     command = StartedCommand(list(words), wall_clock(), now_ns())
     try:
-        status = run_command(words, {**environ, **variables_below(environ, directory)})
+        status = run_command(
+            words,
+            {**environ, **variables_below(environ, directory)},
+            lambda pid, status: tell_status(config.data_directory, directory, pid, status),
+        )
         if directory.exists():
             # Imported here: it takes a tenth of a second, by which the command would start later.
             from underfed.launcher.command_end import report_end
@@ -83,6 +90,18 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return status
+
+
+def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> None:
+    """Put the status where the collector of the command's own recording finds it: before Linux 6.15 the kernel tells it
+    to a parent alone. Raises nothing."""
+    roots = [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
+    for run_id in launch.read_reports(launches).get(launch.RECORDING, []):
+        for directory in (each for root in roots for each in run_files.rank_directories(root / run_id)):
+            with suppress(OSError, ValueError, KeyError):
+                origin = read_facts(directory / run_files.RUN, Origin)
+                if (origin.pid, origin.start_ticks) == (pid, procfs.start_ticks(pid)):
+                    write_atomically(directory / run_files.STATUS, str(status))
 
 
 def make_launch_directory(config: Config) -> Path:

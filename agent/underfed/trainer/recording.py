@@ -21,7 +21,7 @@ from typing import Any
 from underfed.errors import RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, Value
-from underfed.exchange.facts import End, LoaderFacts, Replayed, RunFacts, write_facts
+from underfed.exchange.facts import End, Leaving, LoaderFacts, Replayed, RunFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
@@ -31,7 +31,7 @@ from underfed.trainer.device.versions import with_versions
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
-from underfed.trainer.process_facts import how_it_ended, make_origin, make_run_facts
+from underfed.trainer.process_facts import leaving, make_origin, make_run_facts
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
@@ -65,9 +65,9 @@ class Recording:
         start_collector(self.directory.parent, self.guard)
         # A child of multiprocessing ends without atexit, but runs these.
         if parent_process() is not None:
-            util.Finalize(None, self.end_as_seen, exitpriority=0)
+            util.Finalize(None, self.leave, exitpriority=0)
         else:
-            atexit.register(self.end_as_seen)
+            atexit.register(self.leave)
 
     def watch(self, loader: Any, name: str | None, site: str, facts: ReadFacts) -> WatchedLoader | None:
         """Record this loader from its next iterator on; ``None``: the run has too many already."""
@@ -112,16 +112,16 @@ class Recording:
 
         self._report(with_versions(self.facts, torch))
 
-    def end_as_seen(self) -> None:
-        """At the end of the process."""
-        self.end(how_it_ended())
+    def leave(self) -> None:
+        """At the end of the process. Its exit status is the kernel's to tell, once it has one."""
+        self.end(leaving())
 
-    def end(self, end: End) -> None:
+    def end(self, end: End | Leaving) -> None:
         """Mark the end, and wait at most ``DRAIN_S`` until the collector has read the records."""
         if self.has_ended or os.getpid() != self.pid:
             return
         self.has_ended = True
-        atexit.unregister(self.end_as_seen)
+        atexit.unregister(self.leave)
         try:
             for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):
