@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.errors import ConfigError
+from underfed.host.signal_handlers import let_through
 
 Value = str | int | float | bool | None
 
@@ -98,7 +99,8 @@ def data_directory(environ: Mapping[str, str]) -> Path:
         if named:
             return Path(named).expanduser().absolute()
         return (Path(home) if home else Path.home() / ".local" / "share").absolute() / "underfed"
-    except RuntimeError:  # a container's user with neither a home nor a name
+    except RuntimeError as error:  # a container's user with neither a home nor a name
+        let_through(error)
         return Path(environ.get("TMPDIR") or "/tmp") / f"underfed-{os.getuid()}"
 
 

@@ -24,6 +24,7 @@ from underfed.exchange.rank_variables import (
     read_placement,
 )
 from underfed.host import procfs
+from underfed.host.signal_handlers import let_through
 
 SLUG_LENGTH = 40
 
@@ -132,5 +133,6 @@ def _joined_world() -> tuple[int, int] | None:
         if distributed is None or not distributed.is_available() or not distributed.is_initialized():
             return None
         return int(distributed.get_rank()), int(distributed.get_world_size())
-    except (AttributeError, RuntimeError, ValueError):
+    except (AttributeError, RuntimeError, ValueError) as error:
+        let_through(error)
         return None  # only half imported, or being destroyed

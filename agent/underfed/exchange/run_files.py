@@ -15,13 +15,13 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.errors import RunDirectoryError
 from underfed.host.files import write_atomically
 from underfed.host.mounts import holding, read_mounts
+from underfed.host.signal_handlers import let_through, passing
 
 AMPLE_BYTES = 128 << 20
 """With this much of /dev/shm free, our megabyte per rank does not matter to the DataLoader that shares it."""
@@ -106,6 +106,7 @@ def make_private(directory: Path) -> Path:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.lstat()
     except OSError as error:
+        let_through(error)
         raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise RunDirectoryError(f"{directory} is not a private directory of user {os.getuid()}")
@@ -128,6 +129,7 @@ def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path
         try:
             directory.mkdir(mode=0o700)
         except OSError as error:
+            let_through(error)
             if is_last:
                 raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
         else:
@@ -140,10 +142,11 @@ def next_incarnation(owner: Path, now_ms: int) -> int:
     path = owner / NEWEST
     try:
         newest = int(path.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        let_through(error)
         newest = 0
     incarnation = max(now_ms, newest + 1)
-    with suppress(OSError):
+    with passing(OSError):
         write_atomically(path, str(incarnation))
     return incarnation
 

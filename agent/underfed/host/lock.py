@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from underfed.errors import SpoolLockedError
+from underfed.host.signal_handlers import let_through
 
 LOCK = "lock"
 """The file that is locked, in its directory."""
@@ -24,7 +25,8 @@ def held(directory: Path) -> Iterator[bool]:
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            let_through(error)
             yield False
         else:
             yield True

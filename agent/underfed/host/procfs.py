@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from underfed.host.files import read_text
+from underfed.host.signal_handlers import let_through
 
 PROC = Path("/proc")
 ONE_READ_BYTES = 4096
@@ -49,7 +50,8 @@ def pid_namespace() -> str | None:
     """Pids of another namespace (another container) name other processes than here."""
     try:
         return str((PROC / "self/ns/pid").readlink())
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
 
 
@@ -69,7 +71,8 @@ def environment(pid: int) -> dict[str, str] | None:
     """The variables that it was started with, without those that it set itself. Another user's are hidden."""
     try:
         content = (PROC / str(pid) / "environ").read_bytes()
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
     pairs = (os.fsdecode(each).partition("=") for each in content.split(b"\0"))
     return {name: value for name, equals, value in pairs if equals}
@@ -148,7 +151,8 @@ def open_files(pid: int) -> int | None:
     try:
         # Linux 6.2 and newer gives the number as the directory's size.
         return directory.stat().st_size or len(list(directory.iterdir()))
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
 
 
@@ -193,7 +197,8 @@ def _read_once(path: str) -> str | None:
             return os.read(file, ONE_READ_BYTES).decode(errors="replace")
         finally:
             os.close(file)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
 
 

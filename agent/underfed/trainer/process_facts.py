@@ -15,6 +15,7 @@ from underfed.exchange.facts import Leaving, Origin, RunFacts
 from underfed.exchange.rank import Rank
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
+from underfed.host.signal_handlers import let_through
 
 TEXT_LENGTH = 2000
 """Most characters of a word of the command line, and of an exit reason."""
@@ -91,5 +92,6 @@ def is_interactive() -> bool:
 def user_name() -> str | None:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):
+    except (KeyError, OSError) as error:
+        let_through(error)
         return None  # a container's user without a name

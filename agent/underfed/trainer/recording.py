@@ -26,6 +26,7 @@ from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
 from underfed.host.lock import is_held
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
@@ -102,6 +103,10 @@ class Recording:
         reasons = {f"set:{name}": reason for name, reason in refused.items()}
         others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
         self._report(replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons}))
+
+    def report_lacks(self, reasons: Mapping[str, str]) -> None:
+        """What cannot be measured of any loader, or only otherwise than usual."""
+        self._report(replace(self.facts, not_measured={**self.facts.not_measured, **reasons}))
 
     def report_replay(self, result: Replayed) -> None:
         self._report(replace(self.facts, replay=result))
@@ -182,6 +187,7 @@ def open_recording(config: Config) -> Recording:
     try:
         recording = Recording(config, rank, run_id, directory, "run" if os.environ.get(launch.LAUNCH) else "watch")
     except OSError as error:
+        let_through(error)
         shutil.rmtree(directory, ignore_errors=True)
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
@@ -204,5 +210,6 @@ def say(line: str) -> None:
     """Print one line to stderr. A closed stderr is no reason to fail."""
     try:
         print(f"underfed: {line}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError) as error:
+        let_through(error)
         return

@@ -11,6 +11,7 @@ from underfed.exchange import ring_format, run_files
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED, head, pack_request
 from underfed.host.clock import now_ns
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.batch import measure_batch
 from underfed.trainer.device.device_clock import DeviceClock
 from underfed.trainer.hooks.watched_loader import WatchedLoader
@@ -65,7 +66,8 @@ def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
 
 
 def stop_recording(iterator: Any, where: str, error: Exception) -> None:
-    """Stop recording this iterator; the training goes on."""
+    """Stop recording this iterator; the training goes on. What a signal handler raised does not stop it."""
+    let_through(error)
     session: Session | None = iterator.__dict__.pop(KEY, None)
     if session is not None:
         session.loader.guard.failed(where, error)

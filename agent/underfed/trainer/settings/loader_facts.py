@@ -13,6 +13,7 @@ from typing import Any
 
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import LoaderFacts
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.settings.loader_parts import attributes_of
 
 NESTED_DATASETS = 4
@@ -99,7 +100,8 @@ def _first_path(value: Any) -> str | None:
     path = Path(os.fsdecode(value))
     try:
         return str(path.absolute()) if len(path.parts) > 1 and path.exists() else None
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        let_through(error)
         return None
 
 
@@ -148,6 +150,7 @@ def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | 
     try:
         shards, why = shards_itself(loader)
     except Exception as error:
+        let_through(error)
         # The data set's classes may be of a kind that cannot be read.
         shards, why = None, f"{type(error).__name__}: {error}"[:REASON_LENGTH]
     if shards is None and why is not None:
@@ -165,6 +168,7 @@ def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> i
     try:
         length = measure()
     except Exception as error:
+        let_through(error)
         # The user's own __len__: what it raises is a fact about the data set, not a failure of ours.
         reasons[name] = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
         return None
