@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from underfed.collector.rank_stream import RankStream
@@ -36,12 +38,14 @@ READ_S = 2.0
 
 
 class Collector:
-    """``sender`` runs on a thread of its own, so that a slow service never delays the reading of the rings."""
+    """``sender`` runs on a thread of its own, so that a slow service never delays the reading of the rings, and so does
+    ``sweep``, which is called once."""
 
-    def __init__(self, ranks: Ranks, spool: Spool, sender: Sender) -> None:
+    def __init__(self, ranks: Ranks, spool: Spool, sender: Sender, sweep: Callable[[], None] = lambda: None) -> None:
         self._ranks = ranks
         self._spool = spool
         self._sender = sender
+        self._sweep = sweep
         self._reported_at: dict[str, float] = {}
         self._leave_at = float("inf")
 
@@ -54,6 +58,7 @@ class Collector:
         stop = threading.Event()
         sending = threading.Thread(target=self._sender.run, args=(stop,), daemon=True)
         sending.start()
+        threading.Thread(target=self._sweep_once, daemon=True).start()
         try:
             self._serve(linger_s)
             for stream in self._ranks.ended:
@@ -62,6 +67,13 @@ class Collector:
             stop.set()
             self._spool.wake()
             sending.join(TICK_S)
+
+    def _sweep_once(self) -> None:
+        try:
+            self._sweep()
+        except Exception:
+            with suppress(OSError):  # the log may lie on a full disk too
+                traceback.print_exc(file=sys.stderr)
 
     def _serve(self, linger_s: float) -> None:
         deadline = None

@@ -26,6 +26,18 @@ ENTRIES = 200
 """More tags or config entries than this are a mistake; all of them are sent with every run."""
 
 
+SPOOL_MB, SPOOL_DAYS = 2000, 30
+"""What all runs of a user may keep on a disk until a service takes it: 220 hours of one rank at 9 MB an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolLimits:
+    """Of all spools in a data directory together."""
+
+    bytes: int = SPOOL_MB * 10**6
+    age_s: float = SPOOL_DAYS * 86_400.0
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One run's options. The token is not among them: it stays in the environment, never in a file."""
@@ -53,6 +65,8 @@ def read_config(
         ConfigError: naming the argument or variable.
     """
 
+    read_spool_limits(environ)
+
     def chosen(what: str, given: object) -> str | None:
         variable = f"UNDERFED_{what.upper()}"
         return check_text(what, given) or check_text(variable, environ.get(variable))
@@ -66,6 +80,27 @@ def read_config(
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
     )
+
+
+def read_spool_limits(environ: Mapping[str, str]) -> SpoolLimits:
+    """``UNDERFED_SPOOL_MB`` and ``UNDERFED_SPOOL_DAYS``.
+
+    Raises:
+        ConfigError: one is no number above 0.
+    """
+
+    def number(variable: str, default: float) -> float:
+        text = environ.get(variable) or str(default)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 < value < LARGEST:
+            raise ConfigError(f"{variable}: {text!r} is not a number above 0")
+        return value
+
+    megabytes, days = number("UNDERFED_SPOOL_MB", SPOOL_MB), number("UNDERFED_SPOOL_DAYS", SPOOL_DAYS)
+    return SpoolLimits(round(megabytes * 1e6), days * 86_400.0)
 
 
 def read_url(environ: Mapping[str, str]) -> str:

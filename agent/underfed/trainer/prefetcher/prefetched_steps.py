@@ -108,7 +108,7 @@ class PrefetchedSteps:
         if session.qsize is None:
             return NOT_MEASURED
         given: int = self._iterator._num_yielded
-        return max(0, session.qsize() + session.arrived - given)
+        return max(0, session.qsize(self._iterator) + session.arrived - given)
 
     def _stop_recording(self, where: str, error: Exception) -> None:
         let_through(error)

@@ -14,7 +14,7 @@ from typing import Any
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import LoaderFacts
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.settings.loader_parts import attributes_of
+from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 NESTED_DATASETS = 4
 """Depth of ``Subset(Subset(…))`` to which a data set's transforms are looked for."""
@@ -22,6 +22,9 @@ NESTED_DATASETS = 4
 LISTED_TRANSFORMS = 32
 NAME_LENGTH, REASON_LENGTH = 100, 200
 PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
+KNOWN = ("torch", "torchdata", "accelerate", "lightning", "pytorch_lightning", "transformers")
+"""Packages whose samplers count without drawing random numbers."""
+
 NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
 NO_LENGTH = "an iterable data set is not asked for its length: torch would remember that and warn by it"
 
@@ -37,7 +40,7 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
     samples = batches = None
     if kind == "map":
         samples = _length(lambda: len(loader.dataset), "dataset_length", reasons)
-        batches = _length(lambda: len(loader), "batches_per_epoch", reasons)
+        batches = _batches(loader, reasons)
     else:
         reasons |= dict.fromkeys(("dataset_length", "batches_per_epoch"), NO_LENGTH)
     if not loader.num_workers:
@@ -162,6 +165,24 @@ def _dataset_kind(loader: Any) -> str:
     from torch.utils.data import IterableDataset
 
     return "iterable" if isinstance(loader.dataset, IterableDataset) else "map"
+
+
+def _batches(loader: Any, reasons: dict[str, str]) -> int | None:
+    """``len(loader)`` asks its samplers, and a program's own may draw random numbers to answer."""
+    for asked in (loader, *samplers_of(loader)):
+        if not _is_known(asked):
+            reason = f"{type(asked).__name__} is not asked for its length: it might draw random numbers"
+            reasons["batches_per_epoch"] = reason[:REASON_LENGTH]
+            return None
+    return _length(lambda: len(loader), "batches_per_epoch", reasons)
+
+
+def _is_known(counted: Any) -> bool:
+    """Whether its length is counted by a package that we know. A plain list of indices counts itself."""
+    kind = type(counted)
+    count = getattr(kind, "__len__", None)
+    module = getattr(count, "__module__", None) or kind.__module__
+    return module.partition(".")[0] in (*KNOWN, "builtins")
 
 
 def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> int | None:
