@@ -16,7 +16,7 @@ from underfed.collector.reading.ends import UNKNOWN_STATUS, end_of, end_while_le
 from underfed.exchange import run_files
 from underfed.exchange.facts import End, Leaving, write_facts
 from underfed.host import procfs
-from underfed.host.process_end import ProcessEnd
+from underfed.host.process_end import ProcessEnd, wait_for_one
 
 WORDS = Leaving("ValueError: the loss is not a number")
 
@@ -108,9 +108,9 @@ def test_a_parent_that_never_collects_hides_nothing() -> None:
     if child == 0:
         signal.pause()
     ending = ProcessEnd(child, procfs.start_ticks(child))
-    assert not ending.wait(0.0)
+    assert not wait_for_one([ending], 0.0)
     os.kill(child, signal.SIGKILL)
-    assert ending.wait(10.0)
+    assert wait_for_one([ending], 10.0)
     assert ending.status() == -signal.SIGKILL
     os.waitpid(child, 0)
     ending.close()

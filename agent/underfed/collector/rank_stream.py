@@ -27,7 +27,7 @@ from underfed.exchange.guard import count_failures
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
 from underfed.host.clock import now_ns, to_us
-from underfed.host.process_end import ProcessEnd
+from underfed.host.process_end import ProcessEnd, wait_for_one
 
 WAITING_S = 0.8
 """A training process waits a second for its last records to be read, and ends its workers after that."""
@@ -58,7 +58,8 @@ class RankStream:
         self._content = RankContent(self.origin.origin_ns, self._resume.loaders)
         is_running = self.is_running()
         self._is_ours = self._is_of_this_boot and self._is_of_this_namespace
-        self._process_end = ProcessEnd(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
+        self.process_end = ProcessEnd(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
+        """Where it can be seen from here."""
         self._facts = UnsentFacts(directory, is_run_sent=not is_running and self._resume.kept_index is not None)
         self._process = Columns()
         self._host = Columns()
@@ -101,18 +102,16 @@ class RankStream:
         if isinstance(mark, End):
             return SeenEnd(mark)
         if not is_running:
-            status = self._process_end.status() if self._process_end is not None else None
+            status = self.process_end.status() if self.process_end is not None else None
             return SeenEnd(end_of(status if status is not None else launchers_word(self.directory), mark))
         if mark is None or self.has_left:
             return None
         return SeenEnd(end_while_leaving(mark), is_last=not self._is_ours)
 
-    def wait_for_exit(self, timeout_s: float) -> bool:
-        """Wait at most so long for the end of its process. Returns whether that was seen."""
-        if self._process_end is not None:
-            return self._process_end.wait(timeout_s)
-        time.sleep(timeout_s)
-        return False
+    def is_due(self) -> bool:
+        """Whether its process has marked its end or is gone, which is not to wait for its next window."""
+        is_gone = self.process_end is not None and wait_for_one([self.process_end], 0.0)
+        return is_gone or self.end_mark.exists()
 
     def check_workers_at_end(self) -> None:
         """The recording has ended: a worker that is gone while the training process still waits for us has died.
@@ -199,8 +198,8 @@ class RankStream:
 
     def close(self) -> None:
         self._rings.close()
-        if self._process_end is not None:
-            self._process_end.close()
+        if self.process_end is not None:
+            self.process_end.close()
 
     def _is_waited_for(self) -> bool:
         try:

@@ -20,6 +20,7 @@ from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
+from underfed.host.process_end import wait_for_one
 
 Result = TypeVar("Result")
 
@@ -70,12 +71,8 @@ class Ranks:
         return all(stream.has_left for stream in self._active())
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait at most so long for a process that is on its way out. Returns whether it has ended."""
-        leaving = next((stream for stream in self._active() if stream.has_left), None)
-        if leaving is not None:
-            return leaving.wait_for_exit(timeout_s)
-        time.sleep(timeout_s)
-        return False
+        """Wait at most so long for the end of a process. Returns whether one has ended."""
+        return wait_for_one((each.process_end for each in self._active() if each.process_end is not None), timeout_s)
 
     def is_one_waiting(self) -> bool:
         """Whether a rank marked its end since the last tick."""
@@ -95,8 +92,7 @@ class Ranks:
         streams = [stream for stream in self._active() if not stream.has_left]
         self._end_marks = [str(stream.end_mark) for stream in streams]
         # Checked before the rings are marked, so that everything written before the end is read.
-        # A process that is gone without an end mark waits for nothing: it is noticed at the next window.
-        asked = [stream for stream in streams if is_due or stream.end_mark.exists()]
+        asked = [stream for stream in streams if is_due or self._try(stream, stream.is_due)]
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in asked}
         for stream in streams:
             if ends.get(stream.directory) is not None:

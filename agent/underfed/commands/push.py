@@ -9,14 +9,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from underfed.collector.leftovers import collect, own_runs
-from underfed.collector.spool.all_spools import TOO_MUCH, TOO_OLD, take_removed
+from underfed.collector.spool.all_spools import TOO_MUCH, TOO_OLD, is_stale, take_removed
 from underfed.collector.spool.sender import Outcome, Sender
 from underfed.collector.spool.spool import Spool
-from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spool_directory
+from underfed.collector.spool.spool_directory import SPOOL, claimed, host_of, leave, spool_directory
 from underfed.collector.spool.transport import HttpTransport
 from underfed.errors import ConfigError, SpoolLockedError
 from underfed.exchange import config, run_files
+from underfed.exchange.rank import slug
 from underfed.host.lock import locked
+from underfed.host.mounts import is_remote
 
 WHY = {
     TOO_MUCH: "more than UNDERFED_SPOOL_MB were kept, and these were the oldest",
@@ -37,7 +39,7 @@ def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
             print(f"{run_directory.name}: still runs, so its own collector reads its rings")
     for removed in take_removed(data_directory):
         print(f"{removed.run.partition('@')[0]}: {removed.windows} windows were removed unsent: {WHY[removed.reason]}")
-    spools = list(unsent_spools(environ, data_directory))
+    spools = [each for each in unsent_spools(environ, data_directory) if not is_written_elsewhere(each[0])]
     if not spools:
         print(f"There is nothing to send in {data_directory}.")
     return max((push_spool(*each, url, environ) for each in spools), default=0)
@@ -52,6 +54,15 @@ def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[
         run = runs.get(directory)
         if any(directory.glob("*.segment")) or (run is not None and any((run / SPOOL).glob("*.segment"))):
             yield directory, run
+
+
+def is_written_elsewhere(directory: Path) -> bool:
+    """Whether the spool may be in use on another host, whose lock does not show here. Prints so."""
+    host = host_of(directory)
+    if not directory.exists() or not is_remote(directory) or host == slug(platform.node()) or is_stale(directory):
+        return False
+    print(f"{directory.name.partition('@')[0]}: {host} wrote it within a day; push it from there")
+    return True
 
 
 def push_spool(directory: Path, run_directory: Path | None, url: str, environ: Mapping[str, str]) -> int:

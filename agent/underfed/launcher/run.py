@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,12 +18,14 @@ from underfed.exchange.facts import Origin, read_facts
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
 from underfed.host.files import write_atomically
+from underfed.host.lock import is_held
 from underfed.launcher.command import StartedCommand, name_of
 from underfed.launcher.options import make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
 from underfed.trainer.collector_process import package_paths
 
 USAGE = 2
+DRAIN_S, POLL_S = 1.0, 0.01
 LAUNCHES = "launch-"
 
 SITE = Path(__file__).with_name("site")
@@ -82,11 +85,14 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
             {**environ, **variables_below(environ, directory)},
             lambda pid, status: tell_status(config.data_directory, directory, pid, status),
         )
+        begun = launch.read_reports(directory).get(launch.RECORDING, [])
         if directory.exists():
             # Imported here: it takes a tenth of a second, by which the command would start later.
             from underfed.launcher.command_end import report_end
 
             report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
+        if os.getpid() == 1:
+            wait_until_served(config.data_directory, begun)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return status
@@ -104,6 +110,14 @@ def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> 
                     write_atomically(directory / run_files.STATUS, str(status))
 
 
+def wait_until_served(data_directory: Path, run_ids: Sequence[str]) -> None:
+    """A container ends with its first process, and its collectors with it: they are given time to send how it ended."""
+    roots = [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
+    deadline = time.monotonic() + DRAIN_S
+    while time.monotonic() < deadline and any(is_held(root / run_id) for root in roots for run_id in run_ids):
+        time.sleep(POLL_S)
+
+
 def make_launch_directory(config: Config) -> Path:
     """Create the directory for reports of the command's processes; a path that does not exist, if that fails."""
     name = f"{LAUNCHES}{os.getpid()}-{procfs.start_ticks(os.getpid()) or 0}"
@@ -111,7 +125,7 @@ def make_launch_directory(config: Config) -> Path:
     for root in run_files.find_roots(os.environ, config.data_directory):
         own = run_files.owner_directory(root)
         try:
-            remove_leftovers(run_files.make_private(own))
+            remove_leftovers(run_files.make_local(own))
             return lock_and_name(run_files.make_private(own / f".{name}"), own / name)
         except (RunDirectoryError, OSError) as error:
             reason = error

@@ -87,9 +87,8 @@ class AllSpools:
         for directory in self._directories():
             with suppress(OSError):
                 is_here = host_of(directory) == slug(platform.node())
-                changed_at = _changed_at(directory)
-                if (is_here or time.time() - changed_at > STALE_S) and not is_held(directory):
-                    ended.append((changed_at, directory))
+                if (is_here or is_stale(directory)) and not is_held(directory):
+                    ended.append((_changed_at(directory), directory))
         return [directory for _, directory in sorted(ended)]
 
     def _remove(self, directory: Path, reason: str) -> None:
@@ -112,6 +111,11 @@ def take_removed(data_directory: Path) -> list[Removed]:
         with suppress(ValueError, TypeError):
             found.append(Removed(*json.loads(line)))
     return found
+
+
+def is_stale(directory: Path) -> bool:
+    """Whether nothing was written there for so long that no other host can be writing it."""
+    return time.time() - _changed_at(directory) > STALE_S
 
 
 def size_of(directory: Path) -> int:

@@ -103,8 +103,8 @@ class Session:
     sampler_ns: int = 0
     """Sampler time that is in no record yet."""
     qsize: Callable[[Any], int] | None = None
-    """Batches that wait in the iterator's queues. It holds none of these: one holds the session, and a ring of references
-    would keep the batches in them after the iterator is gone."""
+    """Batches that wait in the iterator's queues. It must hold none of these: one holds the session, and a ring of
+    references would keep the batches in them after the iterator is gone."""
     in_order: bool = True
     is_map: bool = False
     arrived: int = 0
