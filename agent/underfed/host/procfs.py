@@ -67,6 +67,12 @@ def parent(pid: int) -> int | None:
     return int(fields[PARENT]) if fields else None
 
 
+def children(pid: int) -> list[int]:
+    """Pids of its children; empty where /proc does not show them."""
+    found = (int(path.name) for path in PROC.glob("[0-9]*"))
+    return [each for each in found if parent(each) == pid]
+
+
 def environment(pid: int) -> dict[str, str] | None:
     """The variables that it was started with, without those that it set itself. Another user's are hidden."""
     try:

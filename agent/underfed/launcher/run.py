@@ -25,7 +25,10 @@ from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, r
 from underfed.trainer.collector_process import package_paths
 
 USAGE = 2
-DRAIN_S, POLL_S = 1.0, 0.01
+
+DRAIN_S, STARTING_S, POLL_S = 1.0, 5.0, 0.01
+"""How long a collector is waited for that serves, and one that does not yet."""
+
 LAUNCHES = "launch-"
 
 SITE = Path(__file__).with_name("site")
@@ -111,11 +114,17 @@ def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> 
 
 
 def wait_until_served(data_directory: Path, run_ids: Sequence[str]) -> None:
-    """A container ends with its first process, and its collectors with it: they are given time to send how it ended."""
+    """A container ends with its first process, and its collectors with it: they are given time to send how it ended,
+    and one that is still starting as much more as that takes."""
     roots = [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
-    deadline = time.monotonic() + DRAIN_S
-    while time.monotonic() < deadline and any(is_held(root / run_id) for root in roots for run_id in run_ids):
+    now = time.monotonic()
+    deadline, latest = now + DRAIN_S, now + STARTING_S
+    runs = [root / run_id for root in roots for run_id in run_ids]
+    while now < min(deadline, latest) and (left := [run for run in runs if run.exists()]):
         time.sleep(POLL_S)
+        now = time.monotonic()
+        if not any(map(is_held, left)):
+            deadline = now + DRAIN_S
 
 
 def make_launch_directory(config: Config) -> Path:
