@@ -125,6 +125,34 @@ def test_torchruns_ranks_are_one_run_also_after_a_restart(
     assert len({window["incarnation"] for window in service.windows if window["rank"] == 1}) == 2
 
 
+EXITING = """
+import sys, time, underfed
+from torch.utils.data import DataLoader
+import os
+for _ in underfed.watch(DataLoader(range(4)), name="train"):
+    pass
+if os.environ["RANK"] == "1":
+    sys.exit(4)
+time.sleep(100)
+"""
+
+
+def test_torchruns_ranks_have_the_status_that_it_saw(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One exits with a code of its own, and torchrun then ends the other."""
+    script = tmp_path / "train.py"
+    script.write_text(EXITING)
+    launch = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--monitor-interval", "0.1")
+    failed = run_python(*launch, str(script))
+    assert failed.returncode == 1
+    assert "exitcode  : 4" in failed.stderr
+    wait_until(lambda: len(service.ends()) == 2, "both end")
+    ends = {window["rank"]: window["end"] for window in service.windows if "end" in window}
+    assert {rank: end["exit_code"] for rank, end in ends.items() if "exit_code" in end} in ({0: -15, 1: 4}, {})
+    assert ends[0]["status"] == "crashed"
+
+
 def origin(rank: int, directory: Path) -> Origin:
     own = os.getpid()
     return Origin("run", rank, 1, own, procfs.start_ticks(own), procfs.boot_id(), procfs.pid_namespace(), "host",

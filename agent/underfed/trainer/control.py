@@ -23,6 +23,7 @@ from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
 from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, STEP_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
+from underfed.trainer.hooks.uncompiled import leave_ours_uncompiled
 from underfed.trainer.recording import Recording, open_recording, say
 from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 
@@ -74,6 +75,7 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> An
     if not any(map(_is_dataloader, with_inner(loader))):
         if is_stand_in(loader):
             return loader
+        leave_ours_uncompiled()
         watched = stand_in(loader, recording.open_plain)
         reasons = dict.fromkeys(LOADING_FACTS, NO_DATALOADER)
         is_watched = recording.watch(watched, name, site, partial(iterable_facts, loader, not_measured=reasons))

@@ -48,7 +48,7 @@ def leave_ours_uncompiled() -> None:
     if mark is None:
         return
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == PACKAGE]:
-        for function in _functions(module):
+        for function in [each for each in _functions(module) if DISABLED not in vars(each)]:
             setattr(function, DISABLED, True)
             mark(function.__code__)
 
