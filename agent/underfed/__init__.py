@@ -10,8 +10,11 @@ no-op.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -32,6 +35,14 @@ class Run:
     url: str | None
 
 
+@cache
+def _records() -> bool:
+    """Whether this system can be recorded on. Where not, a line says so once."""
+    if sys.platform != "linux" and os.environ.get("UNDERFED_DISABLED", "") in ("", "0"):
+        print(f"underfed: nothing is recorded on {sys.platform}: the agent runs on Linux", file=sys.stderr)
+    return sys.platform == "linux"
+
+
 def watch(loader: Loader, name: str | None = None) -> Loader:
     """Measure how long training waits for this DataLoader, and why. Returns the same object, unchanged.
 
@@ -41,13 +52,16 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
     ``name`` distinguishes ``train`` from ``val``; without one loaders are ``loader-1``, ``loader-2`` …, and a name that
     is taken gets a number. Starts a run with defaults where ``init()`` did not. Only iterators created after this call
     are measured. Costs a few µs a step (``benchmarks/overhead``); where the training process loads its batches itself,
-    measuring how takes at most 0.2 % of the time. What goes wrong in it is counted and never raised.
+    measuring how takes at most 0.2 % of the time. What goes wrong in it is counted and never raised. On other systems
+    than Linux nothing is recorded, and a line says so.
 
     Raises:
         NotWatchableError: this is not iterable (a ``TypeError``).
         TorchMissingError: PyTorch cannot be imported (an ``ImportError``).
         ConfigError: ``name`` or an ``UNDERFED_`` variable cannot be used (a ``ValueError``).
     """
+    if not _records():
+        return loader
     from underfed.trainer import control
 
     watched: Loader = control.watch(loader, name)
@@ -95,6 +109,8 @@ def init(
     Raises:
         ConfigError: an argument or variable cannot be used, or a run has begun already.
     """
+    if not _records():
+        return Run(None, None)
     from underfed.trainer import control
 
     return control.init(project=project, name=name, tags=tags, config=config)
@@ -105,6 +121,8 @@ def finish() -> None:
 
     Waits at most one second until the collector has read what was recorded.
     """
+    if sys.platform != "linux":
+        return
     from underfed.trainer import control
 
     control.finish()

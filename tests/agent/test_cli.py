@@ -12,8 +12,9 @@ from torch.utils.data import DataLoader
 import underfed
 from tests.fakes.datasets import Numbers
 from tests.fakes.service import Service
+from underfed.collector.leftovers import collect
 from underfed.commands import cli
-from underfed.commands.push import collect, push_all
+from underfed.commands.push import push_all
 from underfed.exchange.facts import Origin
 from underfed.trainer import control
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler, Subset
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, Sampler, SequentialSampler, Subset
 
 from tests.fakes.datasets import Numbers, Stream, slow_collate
 from underfed.exchange.facts import LoaderFacts
@@ -64,6 +65,46 @@ def test_a_batch_sampler_tells_its_size_and_name() -> None:
     loader = DataLoader(Numbers(), batch_sampler=Buckets(SequentialSampler(range(24)), 5, drop_last=False))
     facts = facts_of(loader)
     assert (facts.settings["batch_size"], facts.sampler_type, facts.batches_per_epoch) == (5, "Buckets", 5)
+
+
+class Drawing(Sampler[int]):
+    """Its length is drawn anew each time, as where it drops samples at random."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        return 8 + int(torch.randint(8, ()))
+
+
+class DrawingBuckets(BatchSampler):
+    def __len__(self) -> int:
+        return 2 + int(torch.randint(8, ()))
+
+
+class Counted(DataLoader[Any]):
+    def __len__(self) -> int:
+        return int(torch.randint(8, ()))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: DataLoader(Numbers(), sampler=Drawing()),
+        lambda: DataLoader(Numbers(), batch_size=4, sampler=Drawing()),
+        lambda: DataLoader(Numbers(), batch_sampler=BatchSampler(Drawing(), 4, drop_last=False)),
+        lambda: DataLoader(Numbers(), batch_sampler=DrawingBuckets(SequentialSampler(range(24)), 4, drop_last=False)),
+        lambda: Counted(Numbers()),
+    ],
+)
+def test_a_sampler_that_may_draw_random_numbers_is_not_counted(make: Callable[[], DataLoader[Any]]) -> None:
+    """All that is drawn later would be drawn otherwise."""
+    loader = make()
+    before = torch.get_rng_state()
+    facts = facts_of(loader)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert facts.batches_per_epoch is None
+    assert "random" in facts.not_measured["batches_per_epoch"]
 
 
 def test_samplers_and_collate_functions_are_named() -> None:

@@ -39,7 +39,6 @@ def test_an_end_is_told_in_words() -> None:
     assert procfs.describe_exit(-9) == "killed by SIGKILL"
     assert procfs.describe_exit(-250) == "killed by signal 250"
     assert "exit code 3" in procfs.describe_exit(3)
-    assert "out of memory" in procfs.describe_exit(None)
 
 
 def test_a_name_with_brackets_does_not_confuse(tmp_path: Path) -> None:

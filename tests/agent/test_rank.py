@@ -256,6 +256,53 @@ if "LOCAL_RANK" not in os.environ:
     assert len({line["id"] for line in told}) == 1
 
 
+WORKER = f"""
+import os, sys
+rank, port, size = sys.argv[1:]
+os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE=size, LOCAL_WORLD_SIZE=size, NODE_RANK="0",
+                  MASTER_ADDR="10.0.0.1", MASTER_PORT=port)
+{TELL}"""
+
+STARTING_WORKERS = """
+import subprocess, sys
+ports = sys.argv[2].split(",")
+for port in ports:
+    workers = [subprocess.Popen([sys.executable, sys.argv[1], str(rank), port, "3"]) for rank in range(3)]
+    for worker in workers:
+        worker.wait()
+"""
+
+
+@pytest.mark.parametrize("variables", [{"RAY_JOB_ID": "01000000"}, {}])
+def test_ranks_that_were_told_within_a_process_started_for_any_task_are_one_run(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    """As Ray Train does it: its processes start without a rank, and are told one, and where to meet, when a training
+    begins. Another training of the same job meets elsewhere."""
+    worker = tmp_path / "worker.py"
+    worker.write_text(WORKER)
+    told = told_by(sys.executable, script(tmp_path, STARTING_WORKERS), str(worker), "4001,4002", **variables)
+    assert [line["rank"] for line in told] == [0, 0, 1, 1, 2, 2]
+    assert {line["launcher"] for line in told} == {"ray" if variables else "torch.distributed"}
+    ids = {line["id"] for line in told}
+    assert len(ids) == 2
+    assert all(sum(line["id"] == each for line in told) == 3 for each in ids)
+
+
+def test_ranks_of_ray_on_several_hosts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"RAY_JOB_ID": "02000000", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1",
+            "MASTER_PORT": "4001", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": "0"}  # fmt: skip
+    ranks = [
+        read_rank({**told, "RANK": str(rank), "LOCAL_RANK": str(rank % 2), "NODE_RANK": str(rank // 2),
+                   "SLURM_STEP_ID": str(rank // 2)}) for rank in range(4)
+    ]  # fmt: skip
+    assert {rank.launcher for rank in ranks} == {"ray"}
+    assert len({make_run_id("train", rank) for rank in ranks}) == 1
+    other = read_rank({**told, "MASTER_PORT": "4002", "RANK": "0", "LOCAL_RANK": "0", "NODE_RANK": "0"})
+    assert make_run_id("train", other) != make_run_id("train", ranks[0])
+    assert all(rank.why_apart is None for rank in ranks)
+
+
 def test_a_child_of_a_rank_is_not_that_rank(tmp_path: Path) -> None:
     parting = f"{TELL}\nimport multiprocessing\n"
     parting += f"child = multiprocessing.get_context('fork').Process(target=exec, args=({TELL!r}, {{}}))\n"

@@ -88,8 +88,10 @@ def test_ranks_that_torch_spawns_end_as_they_end(service: Service, tmp_path: Pat
     assert "rank 1 fails" in run_python(str(program)).stderr
     wait_until(lambda: len(service.ends()) == 2, "both end")
     ends = {window["rank"]: window["end"] for window in service.windows if "end" in window}
-    assert ends[0] == {"status": "finished"}
-    assert ends[1] == {"status": "crashed", "exit_reason": "ValueError: rank 1 fails", "exit_code": 1}
+    assert ends[0]["status"] == "finished"
+    assert ends[1]["status"] == "crashed"
+    assert ends[1]["exit_reason"].startswith("ValueError: rank 1 fails")
+    assert {rank: end.get("exit_code") for rank, end in ends.items()} in ({0: 0, 1: 1}, {0: None, 1: None})
     assert {rank: len(service.steps(rank=rank)) > 0 for rank in (0, 1)} == {0: True, 1: True}
 
 
@@ -127,13 +129,41 @@ def test_torchruns_ranks_are_one_run_also_after_a_restart(
         "0.1",
     )
     assert run_python(*launch, str(script)).returncode == 0
-    wait_until(lambda: service.ends().count({"status": "finished"}) >= 2, "both end well")
+    wait_until(lambda: [end["status"] for end in service.ends()].count("finished") >= 2, "both end well")
     assert len({window["run_id"] for window in service.windows}) == 1
     runs = [window["run"] for window in service.windows if "run" in window]
     told = {(run["rank"], run["restart_count"], run["launcher"], run["world_size"]) for run in runs}
     assert {each for each in told if each[1] == 1} == {(0, 1, "torchrun", 2), (1, 1, "torchrun", 2)}
     assert (1, 0, "torchrun", 2) in told
     assert len({window["incarnation"] for window in service.windows if window["rank"] == 1}) == 2
+
+
+EXITING = """
+import sys, time, underfed
+from torch.utils.data import DataLoader
+import os
+for _ in underfed.watch(DataLoader(range(4)), name="train"):
+    pass
+if os.environ["RANK"] == "1":
+    sys.exit(4)
+time.sleep(100)
+"""
+
+
+def test_torchruns_ranks_have_the_status_that_it_saw(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One exits with a code of its own, and torchrun then ends the other."""
+    script = tmp_path / "train.py"
+    script.write_text(EXITING)
+    launch = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--monitor-interval", "0.1")
+    failed = run_python(*launch, str(script))
+    assert failed.returncode == 1
+    assert "exitcode  : 4" in failed.stderr
+    wait_until(lambda: len(service.ends()) == 2, "both end")
+    ends = {window["rank"]: window["end"] for window in service.windows if "end" in window}
+    assert {rank: end["exit_code"] for rank, end in ends.items() if "exit_code" in end} in ({0: -15, 1: 4}, {})
+    assert ends[0]["status"] == "crashed"
 
 
 def origin(rank: int, directory: Path) -> Origin:

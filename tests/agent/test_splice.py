@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from underfed.trainer.splice import Around, AtCall, Spliced, splice
+from underfed.trainer.splice import Around, AtCall, Replaced, Spliced, splice, wrap
 
 AROUND = Around(("value",), "entered", "left", "stopped")
 
@@ -231,10 +231,136 @@ def test_a_closure_keeps_its_variables_or_is_left_alone() -> None:
     assert (found is None) == (calls.seen == [])
 
 
-def test_a_file_that_was_replaced_under_the_program_is_not_put_in(tmp_path: Path) -> None:
-    path = tmp_path / "replaced.py"
-    path.write_text("def made(value):\n    return value.first\n")
+BODY = """import os
+def made(value):
+    def inner(number):
+        return number + 1
+    try:
+        return inner(value), "text", os.sep.join(["a", "b"])
+    except ValueError:
+        return None
+"""
+
+
+def made_of(path: Path, source: str) -> Any:
     space: dict[str, Any] = {}
-    exec(compile(path.read_text(), str(path), "exec"), space)
-    path.write_text("def made(value):\n    return value.other\n")
-    assert splice(space["made"], AROUND, Calls()) is None
+    path.write_text(source)
+    exec(compile(source, str(path), "exec"), space)
+    return space["made"]
+
+
+def test_a_function_whose_file_is_its_own_is_spliced(tmp_path: Path, spliced: list[Spliced]) -> None:
+    made = made_of(tmp_path / "own.py", BODY)
+    expected = made(1)
+    calls = put(spliced, made, AROUND, Calls())
+    assert made(1) == expected
+    assert len(calls.seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("os.sep", "os.pathsep"),
+        ('"text"', '"test"'),
+        ("number + 1", "number - 1"),
+        ("number + 1", "number + 2"),
+        ("number + 1", "number + 1.0"),
+        ("ValueError", "TypeError"),
+        ("    try:", "\n    try:"),
+        ("inner(value), ", "inner( value), "),
+    ],
+)
+def test_a_file_that_was_replaced_under_the_program_is_not_put_in(tmp_path: Path, old: str, new: str) -> None:
+    """However little it differs: another instruction, another constant within a function within, another line."""
+    path = tmp_path / "replaced.py"
+    made = made_of(path, BODY)
+    path.write_text(BODY.replace(old, new))
+    code = made.__code__
+    assert splice(made, AROUND, Calls()) is None
+    assert made.__code__ is code
+
+
+# Where the source is not known, a function of ours goes around.
+
+
+class Sourceless:
+    exec("def method(self, value, *more, **named):\n    return helper(value), more, named", globals(), locals())
+    method: Any
+
+
+METHOD = Around(("self", "value"), "entered_pair", "left_pair", "stopped_pair")
+
+
+class WrappedCalls(PairCalls):
+    def left_pair(self, token: str, owner: Any, value: int, result: Any) -> Any:
+        self.seen.append(("left", token, value, result))
+        return result
+
+    def stopped_pair(self, token: str, owner: Any, value: int) -> None:
+        self.seen.append(("stopped", token, value, type(sys.exc_info()[1]).__name__))
+
+
+@pytest.fixture
+def wrapped() -> Iterator[tuple[type[Any], WrappedCalls]]:
+    calls = WrappedCalls()
+    original = vars(Sourceless)["method"]
+    assert splice(original, METHOD, calls) is None
+    change = wrap(Sourceless, "method", METHOD, calls)
+    assert change is not None
+    yield Sourceless, calls
+    change.undo()
+    assert vars(Sourceless)["method"] is original
+
+
+def test_what_cannot_be_spliced_is_wrapped(wrapped: tuple[type[Any], WrappedCalls]) -> None:
+    kind, calls = wrapped
+    assert kind().method(2, 3, a=4) == (4, (3,), {"a": 4})
+    assert kind().method(value=2) == (4, (), {})
+    with pytest.raises(ValueError, match="-3"):
+        kind().method(-3)
+    assert [each[0] for each in calls.seen] == ["entered", "left", "entered", "left", "entered", "stopped"]
+    assert str(inspect.signature(kind.method)) == "(self, value, *more, **named)"
+
+
+def test_what_was_put_around_us_stays(wrapped: tuple[type[Any], WrappedCalls]) -> None:
+    kind, _ = wrapped
+    ours = vars(kind)["method"]
+    change = Replaced(kind, "method", None, ours)
+    kind.method = lambda *arguments: [*ours(*arguments)]
+    theirs = vars(kind)["method"]
+    change.undo()
+    assert vars(kind)["method"] is theirs
+    assert kind().method(2)[0] == 4
+    kind.method = ours
+
+
+@pytest.mark.parametrize("names", [("value",), ("self", "other"), ("self", "value", "more", "x")])
+def test_a_method_called_otherwise_is_not_wrapped(names: tuple[str, ...]) -> None:
+    assert wrap(Sourceless, "method", Around(names, "entered"), Calls()) is None
+    assert wrap(Sourceless, "absent", METHOD, Calls()) is None
+
+
+def test_code_that_a_tool_watches_is_watched_with_our_calls_in_it(spliced: list[Spliced]) -> None:
+    """``sys.monitoring`` of Python 3.12: coverage, debuggers and profilers see the lines that they would have seen."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is None:
+        pytest.skip("this Python has no sys.monitoring")
+    lines: list[int] = []
+
+    def line(code: CodeType, number: int) -> None:
+        if code.co_name == "plain":
+            lines.append(number - code.co_firstlineno)
+
+    monitoring.use_tool_id(monitoring.PROFILER_ID, "test")
+    monitoring.register_callback(monitoring.PROFILER_ID, monitoring.events.LINE, line)
+    monitoring.set_events(monitoring.PROFILER_ID, monitoring.events.LINE)
+    try:
+        plain(1)
+        seen, calls = set(lines), put(spliced, plain, AROUND, Calls())
+        lines.clear()
+        plain(1)
+    finally:
+        monitoring.set_events(monitoring.PROFILER_ID, 0)
+        monitoring.free_tool_id(monitoring.PROFILER_ID)
+    assert seen <= set(lines) <= {*seen, 0}
+    assert len(calls.seen) == 2

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from underfed.collector.reading.ends import UNKNOWN_STATUS
+
 Window = dict[str, Any]
 Stream = tuple[str, int, int]
 """Run id, rank, incarnation."""
@@ -157,11 +159,21 @@ class Service:
         return {(epoch["loader"], epoch["epoch_index"]): epoch for epoch in found}
 
     def ends(self) -> list[Window]:
+        """How each stream ended, of those of which no more will be known."""
+        told: dict[Stream, list[Window]] = {}
         with self._lock:
-            return [window["end"] for window in self.windows if "end" in window]
+            for window in self.windows:
+                if "end" in window:
+                    told.setdefault((window["run_id"], window["rank"], window["incarnation"]), []).append(window["end"])
+        return [ends[-1] for ends in told.values() if len(ends) > 1 or not is_preliminary(ends[-1])]
 
     def count_steps(self, loader: str | None = None) -> int:
         return sum(len(steps["data_wait_us"]) for steps in self.steps(loader))
+
+
+def is_preliminary(end: Window) -> bool:
+    """Posted before the process was gone: kernel or launcher have yet to tell its exit status."""
+    return UNKNOWN_STATUS in end.get("exit_reason", "")
 
 
 def _answer(handler: BaseHTTPRequestHandler, status: int, content: bytes, headers: dict[str, str]) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import ctypes
 import multiprocessing
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +89,40 @@ def touch_nothing() -> None:
     ctypes.string_at(0)
 
 
+def exit_after_a_traceback() -> None:
+    """As Hydra does: it catches what the program raises, prints it, and exits."""
+    try:
+        fail()
+    except ValueError:
+        traceback.print_exc()
+        sys.exit(1)
+
+
+def exit_well_after_an_error() -> None:
+    """What is printed by the excepthook need not be what the program ends by."""
+    sys.last_exc = sys.last_value = ValueError("earlier")  # type: ignore[attr-defined]
+    sys.exit(0)
+
+
+def at_exit(then: Callable[[], object]) -> Callable[[], None]:
+    """Registered before us, it runs after us."""
+
+    def end() -> None:
+        LAST.append(then)
+        sys.exit(0)
+
+    return end
+
+
+LAST: list[Callable[[], object]] = []
+
+
+@atexit.register
+def _last() -> None:
+    for then in LAST:
+        then()
+
+
 def leave_a_thread() -> None:
     thread = threading.Thread(target=sys.exit, args=(4,))
     thread.start()
@@ -96,6 +132,12 @@ def leave_a_thread() -> None:
 ENDS: dict[str, Callable[[], object]] = {
     "raise": fail,
     "exit 3": lambda: sys.exit(3),
+    "exit after a traceback": exit_after_a_traceback,
+    "exit with words": lambda: sys.exit("out of patience"),
+    "exit 0 after an error": exit_well_after_an_error,
+    "fail at exit": at_exit(fail),
+    "leave at exit": at_exit(lambda: os._exit(6)),
+    "die at exit": at_exit(signal_me(signal.SIGKILL)),
     "leave": lambda: os._exit(5),
     "leave well": lambda: os._exit(0),
     "thread leaves": leave_a_thread,

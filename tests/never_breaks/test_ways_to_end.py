@@ -9,27 +9,36 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.jobs import last_line, start_job
-from tests.fakes.service import Service, wait_until
+from tests.fakes.service import Service, is_preliminary, wait_until
 from tests.never_breaks.evidence import assert_all_arrived, delivered, end
 from underfed.host.process_end import ProcessEnd
 
 ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
+ENDS += ["exit after a traceback", "exit with words", "exit 0 after an error"]
+ENDS += ["fail at exit", "leave at exit", "die at exit"]
 JOBS = [(end, 0) for end in [*ENDS, "leave well", "thread leaves"]]
 JOBS += [(end, 2) for end in ("normally", "loader raises", "interrupt")]
 
 BATCHES = {"normally": 20, "thread leaves": 20, "break": 8, "loader raises": 4}
 """Of ten in each epoch; the others end at the fourth."""
 
-FINISHED = ("finished", None, None)
+FINISHED = ("finished", None, 0)
 STATUS = {
     "normally": FINISHED,
     "thread leaves": FINISHED,
     "break": FINISHED,
     "raise": ("crashed", "ValueError: the loss is not a number", 1),
     "loader raises": ("crashed", "ValueError: ", 1),
-    "exit 3": FINISHED,
-    "interrupt": ("crashed", "KeyboardInterrupt", 130),
+    "exit 3": ("crashed", "exit code 3", 3),
+    "exit after a traceback": ("crashed", "exit code 1", 1),
+    "exit with words": ("crashed", "exit code 1", 1),
+    "exit 0 after an error": FINISHED,
+    "fail at exit": FINISHED,
+    "leave at exit": ("crashed", "exit code 6", 6),
+    "die at exit": ("crashed", "killed by SIGKILL", -9),
+    "interrupt": ("crashed", "KeyboardInterrupt", -2),
 }
+"""Kernel or launcher tell the status; words are the process's own."""
 
 UNMARKED = {
     "terminate": ("crashed", "killed by SIGTERM", -15),
@@ -71,10 +80,12 @@ def test_output_exit_code_and_last_words_are_the_jobs_own(
     assert delivered(service) == list(range(BATCHES.get(how, 4)))
     (recorded,) = service.ends()
     status, reason, code = STATUS[how] if how in STATUS else UNMARKED[how]
-    if how in STATUS or kernel_reports_exit:
+    if kernel_reports_exit:
         assert (recorded["status"], recorded.get("exit_code")) == (status, code)
         assert recorded.get("exit_reason", "").startswith(reason or "")
         assert ("exit_reason" in recorded) == (reason is not None)
+    elif how in STATUS:
+        assert is_preliminary(recorded)
     else:
         assert recorded["status"] == "crashed"
         assert recorded["exit_reason"] in (

@@ -5,24 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from functools import partial
 from pathlib import Path
 
 from underfed.collector.collector import LINGER_S, Collector
+from underfed.collector.leftovers import LOGS, sweep
 from underfed.collector.ranks import Ranks
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
+from underfed.collector.spool.all_spools import AllSpools
 from underfed.collector.spool.sender import Sender
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spool_directory
 from underfed.collector.spool.transport import HttpTransport
 from underfed.errors import SpoolLockedError
 from underfed.exchange import run_files
+from underfed.exchange.config import read_spool_limits
 from underfed.exchange.facts import Origin, read_facts
 from underfed.exchange.run_files import rank_directories
 from underfed.host.lock import locked
 
 NICE = 10
-LOGS = "log"
 LOCK_PATIENCE_S = 0.5
 """Other processes take the lock for an instant, to check whether the run is served."""
 
@@ -53,10 +56,12 @@ def serve(directory: Path) -> set[Path]:
     data_directory = Path(origin.data_directory)
     wanted = spool_directory(data_directory, origin.run_id, origin.hostname)
     with claimed(wanted, SPOOL_PATIENCE_S):
-        spool = Spool(wanted, fallback=directory / SPOOL)
+        limits = read_spool_limits(os.environ)
+        others = AllSpools(data_directory, limits)
+        spool = Spool(wanted, fallback=directory / SPOOL, others=others)
         ranks = Ranks(directory, spool, HostAndGpus(open_gpus))
         sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
-        collector = Collector(ranks, spool, sender)
+        collector = Collector(ranks, spool, sender, partial(sweep, os.environ, data_directory, others, limits.age_s))
         signal.signal(signal.SIGTERM, lambda *_: collector.stop_later())
         try:
             collector.run(linger_s())

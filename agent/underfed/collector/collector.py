@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from underfed.collector.rank_stream import RankStream
@@ -22,7 +24,7 @@ CHECK_S = TICK_S / 4
 """Between ticks only the ends of ranks are checked; once all are read and gone, whether everything was sent."""
 
 LAST_TICK_S = 0.02
-"""Between ticks once all ranks ended, until all know that everything was read: their processes wait for that."""
+"""Between ticks once all ranks left, until all know that everything was read: their processes wait for that."""
 
 LINGER_S = 10.0
 """How long windows are sent after the end; the rest waits for ``underfed push``."""
@@ -36,12 +38,14 @@ READ_S = 2.0
 
 
 class Collector:
-    """``sender`` runs on a thread of its own, so that a slow service never delays the reading of the rings."""
+    """``sender`` runs on a thread of its own, so that a slow service never delays the reading of the rings, and so does
+    ``sweep``, which is called once."""
 
-    def __init__(self, ranks: Ranks, spool: Spool, sender: Sender) -> None:
+    def __init__(self, ranks: Ranks, spool: Spool, sender: Sender, sweep: Callable[[], None] = lambda: None) -> None:
         self._ranks = ranks
         self._spool = spool
         self._sender = sender
+        self._sweep = sweep
         self._reported_at: dict[str, float] = {}
         self._leave_at = float("inf")
 
@@ -54,6 +58,7 @@ class Collector:
         stop = threading.Event()
         sending = threading.Thread(target=self._sender.run, args=(stop,), daemon=True)
         sending.start()
+        threading.Thread(target=self._sweep_once, daemon=True).start()
         try:
             self._serve(linger_s)
             for stream in self._ranks.ended:
@@ -63,8 +68,16 @@ class Collector:
             self._spool.wake()
             sending.join(TICK_S)
 
+    def _sweep_once(self) -> None:
+        try:
+            self._sweep()
+        except Exception:
+            with suppress(OSError):  # the log may lie on a full disk too
+                traceback.print_exc(file=sys.stderr)
+
     def _serve(self, linger_s: float) -> None:
         deadline = None
+        is_hurried = False
         while time.monotonic() < self._leave_at and (
             deadline is None or (time.monotonic() < deadline and not self._is_done())
         ):
@@ -75,28 +88,34 @@ class Collector:
                 deadline = None
             elif deadline is None:
                 deadline = time.monotonic() + linger_s
-                self._sender.hurry()
-            if deadline is None:
-                self._wait_for_next_tick()
+            if self._ranks.have_left():
+                if not is_hurried:
+                    is_hurried = True
+                    self._sender.hurry()
+                self._ranks.wait(LAST_TICK_S if self._is_one_waiting_for_us() else CHECK_S)
             else:
-                time.sleep(LAST_TICK_S if self._ranks.ended else CHECK_S)
+                self._wait_for_next_tick()
 
     def _wait_for_next_tick(self) -> None:
         """A process that has marked its end waits for the collector, so the wait is cut short then."""
         due = time.monotonic() + TICK_S
-        while time.monotonic() < due and not self._ranks.is_one_waiting():
-            time.sleep(CHECK_S)
+        while time.monotonic() < due and not self._ranks.is_one_waiting() and not self._ranks.wait(CHECK_S):
+            continue
 
     def _is_done(self) -> bool:
         return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent
 
+    def _is_one_waiting_for_us(self) -> bool:
+        return any(stream.name not in self._reported_at for stream in self._ranks.left)
+
     def _release_ended(self) -> None:
-        """Report to ranks that ended how much is unsent; remove their directories once they had time to read it."""
-        for stream in self._ranks.ended:
+        """Report to ranks that left how much is unsent; remove their directories once they have ended, and had time to
+        read it."""
+        for stream in self._ranks.left:
             reported_at = self._reported_at.get(stream.name)
             if reported_at is None:
                 self._report(stream)
-            elif self._has_read(stream) or time.monotonic() - reported_at > READ_S:
+            elif stream.has_ended and (self._has_read(stream) or time.monotonic() - reported_at > READ_S):
                 self._ranks.remove(stream)
 
     def _has_read(self, stream: RankStream) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from underfed.collector.reading.ends import SeenEnd, end_of, end_while_leaving, launchers_word, read_mark
 from underfed.collector.reading.rank_content import Content, RankContent
 from underfed.collector.reading.rank_rings import RankRings
 from underfed.collector.reading.resume import Resume, WorkerResume, from_json
@@ -25,7 +26,7 @@ from underfed.exchange.guard import count_failures
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
 from underfed.host.clock import now_ns, to_us
-from underfed.host.process_end import ProcessEnd
+from underfed.host.process_end import ProcessEnd, wait_for_one
 
 WAITING_S = 0.8
 """A training process waits a second for its last records to be read, and ends its workers after that."""
@@ -57,7 +58,8 @@ class RankStream:
         self._facts = UnsentFacts(directory, is_run_sent=not is_running and self._resume.kept_index is not None)
         self._content = RankContent(self.origin.origin_ns, self._facts.name, self._resume.loaders)
         self._is_ours = self._is_of_this_boot and self._is_of_this_namespace
-        self._process_end = ProcessEnd(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
+        self.process_end = ProcessEnd(self.origin.pid, self.origin.start_ticks) if self._is_ours else None
+        """Where it can be seen from here."""
         self._process = Columns()
         self._host = Columns()
         self._gpus: dict[int, Columns] = {}
@@ -71,8 +73,13 @@ class RankStream:
         """When its last costly sample was taken: ranks take turns."""
 
     @property
+    def has_left(self) -> bool:
+        """All of its records are in the spool."""
+        return self._resume.has_left
+
+    @property
     def has_ended(self) -> bool:
-        """Its last window is in the spool."""
+        """Its last window is in the spool, which says how its process ended."""
         return self._resume.has_ended
 
     @property
@@ -85,18 +92,24 @@ class RankStream:
             return False
         return not self._is_of_this_namespace or procfs.is_running(self.origin.pid, self.origin.start_ticks)
 
-    def seen_end(self) -> End | None:
-        """How the recording ended, if it did: as the process recorded it, else as seen from outside."""
+    def seen_end(self) -> SeenEnd | None:
+        """How the recording ended, if it did. While its process is leaving, that is known in part; once it is gone, as
+        kernel or launcher tell it."""
         is_running = self.is_running()
-        try:
-            return read_facts(self.end_mark, End)
-        except FileNotFoundError:
-            pass
-        if is_running:
+        mark = read_mark(self.directory)
+        if isinstance(mark, End):
+            return SeenEnd(mark)
+        if not is_running:
+            status = self.process_end.status() if self.process_end is not None else None
+            return SeenEnd(end_of(status if status is not None else launchers_word(self.directory), mark))
+        if mark is None or self.has_left:
             return None
-        status = self._process_end.status() if self._process_end is not None else None
-        # A program may leave by ``os._exit(0)``: it reports success itself.
-        return End("crashed" if status != 0 else "finished", procfs.describe_exit(status), status)
+        return SeenEnd(end_while_leaving(mark), is_last=not self._is_ours)
+
+    def is_due(self) -> bool:
+        """Whether its process has marked its end or is gone, which is not to wait for its next window."""
+        is_gone = self.process_end is not None and wait_for_one([self.process_end], 0.0)
+        return is_gone or self.end_mark.exists()
 
     def check_workers_at_end(self) -> None:
         """The recording has ended: a worker that is gone while the training process still waits for us has died.
@@ -148,10 +161,11 @@ class RankStream:
         self._workers.send_again()
         self._storage.send_again()
 
-    def close_window(self, host: HostPart, end: End | None = None) -> None:
+    def close_window(self, host: HostPart, seen: SeenEnd | None = None) -> None:
         """Put what is new since the last window into another, if it is worth one."""
         self._facts.read()
-        if end is not None:
+        end = seen.end if seen is not None else None
+        if end is not None and not self.has_left:
             self._content.finish()
             self._workers.finish(self.now_us, end, is_end_marked=self.end_mark.exists())
         run, loaders = self._facts.take(host, self._complete)
@@ -174,7 +188,7 @@ class RankStream:
             "gpus": [GpuSamples(index, taken) for index, each in self._gpus.items() if (taken := each.take())],
         }
         for content in contents:
-            self._append(content, start_us, end_us, end if content is contents[-1] else None, parts)
+            self._append(content, start_us, end_us, seen if content is contents[-1] else None, parts)
             parts = {}
         for ring in self._rings.remove_abandoned(self._workers.is_over):
             self._workers.forget(ring)
@@ -182,8 +196,8 @@ class RankStream:
 
     def close(self) -> None:
         self._rings.close()
-        if self._process_end is not None:
-            self._process_end.close()
+        if self.process_end is not None:
+            self.process_end.close()
 
     def _is_waited_for(self) -> bool:
         try:
@@ -209,7 +223,9 @@ class RankStream:
             at_us, readers, {index: facts.paths or [] for index, facts in loaders.items()}
         )
 
-    def _append(self, content: Content, start_us: int, end_us: int, end: End | None, parts: Mapping[str, Any]) -> None:
+    def _append(
+        self, content: Content, start_us: int, end_us: int, seen: SeenEnd | None, parts: Mapping[str, Any]
+    ) -> None:
         """Put the next window into the spool. If the disk refuses it, the next window reports the gap.
 
         ``parts``: its other fields."""
@@ -219,7 +235,8 @@ class RankStream:
             next_index=index + 1,
             kept_index=index,
             end_us=end_us,
-            has_ended=end is not None,
+            has_left=self.has_left or seen is not None,
+            has_ended=seen is not None and seen.is_last,
             positions=self._rings.positions(),
             loaders=self._content.resume(),
             workers=self._workers.resume(),
@@ -245,7 +262,7 @@ class RankStream:
             epochs=content.epochs,
             overhead_us=content.overhead_us,
             losses=losses,
-            end=end,
+            end=seen.end if seen is not None else None,
             **parts,
         )
         is_kept = self._spool.append(Label(self.name, index, previous, as_json(resume)), encode_window(window))

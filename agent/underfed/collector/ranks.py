@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from underfed.collector.rank_stream import RankStream
+from underfed.collector.reading.ends import SeenEnd
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
-from underfed.exchange.facts import End
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
+from underfed.host.process_end import wait_for_one
 
 Result = TypeVar("Result")
 
@@ -57,9 +58,21 @@ class Ranks:
         """Those whose last window is in the spool."""
         return [stream for stream in self._streams.values() if stream.has_ended]
 
+    @property
+    def left(self) -> list[RankStream]:
+        """Those whose records are all in the spool: the process has ended, or is on its way."""
+        return [stream for stream in self._streams.values() if stream.has_left]
+
     def have_ended(self) -> bool:
         """All, except those that were abandoned."""
         return not self._active()
+
+    def have_left(self) -> bool:
+        return all(stream.has_left for stream in self._active())
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait at most so long for the end of a process. Returns whether one has ended."""
+        return wait_for_one((each.process_end for each in self._active() if each.process_end is not None), timeout_s)
 
     def is_one_waiting(self) -> bool:
         """Whether a rank marked its end since the last tick."""
@@ -73,11 +86,13 @@ class Ranks:
             self._window_due = time.monotonic() + WINDOW_S
             self._seconds += 1
             self._discover()
-        streams = self._active()
+        for stream in [stream for stream in self._active() if stream.has_left]:
+            if (seen := self._try(stream, stream.seen_end)) is not None:
+                self._try(stream, partial(self._close_window, stream, seen))
+        streams = [stream for stream in self._active() if not stream.has_left]
         self._end_marks = [str(stream.end_mark) for stream in streams]
         # Checked before the rings are marked, so that everything written before the end is read.
-        # A process that is gone without an end mark waits for nothing: it is noticed at the next window.
-        asked = [stream for stream in streams if is_due or stream.end_mark.exists()]
+        asked = [stream for stream in streams if is_due or self._try(stream, stream.is_due)]
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in asked}
         for stream in streams:
             if ends.get(stream.directory) is not None:
@@ -132,7 +147,7 @@ class Ranks:
             with self._pace.measuring():
                 self._try(next_stream, next_stream.sample_costly)
 
-    def _close_window(self, stream: RankStream, end: End | None) -> None:
+    def _close_window(self, stream: RankStream, end: SeenEnd | None) -> None:
         stream.close_window(self._host.part(stream.origin), end)
 
     def _active(self) -> list[RankStream]:

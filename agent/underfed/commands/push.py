@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from underfed.collector.rank_stream import RankStream
-from underfed.collector.ranks import Ranks
-from underfed.collector.sampling.gpu import open_gpus
-from underfed.collector.sampling.host_and_gpus import HostAndGpus
+from underfed.collector.leftovers import collect, own_runs
+from underfed.collector.spool.all_spools import TOO_MUCH, TOO_OLD, is_stale, take_removed
 from underfed.collector.spool.sender import Outcome, Sender
 from underfed.collector.spool.spool import Spool
-from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, spool_directory
+from underfed.collector.spool.spool_directory import SPOOL, claimed, host_of, leave, spool_directory
 from underfed.collector.spool.transport import HttpTransport
 from underfed.errors import ConfigError, SpoolLockedError
 from underfed.exchange import config, run_files
-from underfed.exchange.facts import Origin, read_facts
+from underfed.exchange.rank import slug
 from underfed.host.lock import locked
+from underfed.host.mounts import is_remote
+
+WHY = {
+    TOO_MUCH: "more than UNDERFED_SPOOL_MB were kept, and these were the oldest",
+    TOO_OLD: "they were older than UNDERFED_SPOOL_DAYS, or of a job that is gone",
+}
 
 
 def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
@@ -32,20 +35,14 @@ def push_all(environ: Mapping[str, str], directory: Path | None) -> int:
         print(f"underfed push: {error}", file=sys.stderr)
         return 2
     for run_directory in own_runs(environ, data_directory):
-        if any(run_files.rank_directories(run_directory)):
-            collect(run_directory, data_directory)
-    spools = list(unsent_spools(environ, data_directory))
+        if any(run_files.rank_directories(run_directory)) and not collect(run_directory, data_directory):
+            print(f"{run_directory.name}: still runs, so its own collector reads its rings")
+    for removed in take_removed(data_directory):
+        print(f"{removed.run.partition('@')[0]}: {removed.windows} windows were removed unsent: {WHY[removed.reason]}")
+    spools = [each for each in unsent_spools(environ, data_directory) if not is_written_elsewhere(each[0])]
     if not spools:
         print(f"There is nothing to send in {data_directory}.")
     return max((push_spool(*each, url, environ) for each in spools), default=0)
-
-
-def own_runs(environ: Mapping[str, str], data_directory: Path) -> Iterator[Path]:
-    """Directories of this user's runs on this host, where rings and fallbacks lie."""
-    for root in run_files.all_roots(environ, data_directory):
-        own = run_files.owner_directory(root)
-        if own.is_dir() and own.stat().st_uid == os.getuid():
-            yield from (path for path in sorted(own.iterdir()) if path.is_dir())
 
 
 def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[tuple[Path, Path | None]]:
@@ -59,29 +56,13 @@ def unsent_spools(environ: Mapping[str, str], data_directory: Path) -> Iterator[
             yield directory, run
 
 
-def collect(run_directory: Path, data_directory: Path) -> None:
-    """Read the rings of an ended run into its spool. Runs that go on, are served or are another host's are skipped."""
-    origins = [read_facts(path / run_files.RUN, Origin) for path in run_files.rank_directories(run_directory)]
-    if any(origin.hostname != platform.node() for origin in origins):
-        return
-    directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
-    try:
-        with locked(run_directory), claimed(directory):
-            spool = Spool(directory, fallback=run_directory / SPOOL)
-            streams = [RankStream(path, spool) for path in run_files.rank_directories(run_directory)]
-            if all(stream.seen_end() is not None for stream in streams):
-                ranks = Ranks(run_directory, spool, HostAndGpus(open_gpus))
-                ranks.tick()
-                for stream in ranks.ended:
-                    ranks.remove(stream)
-            else:
-                print(f"{origins[0].run_id}: still runs, so its own collector reads its rings")
-            spool.close()
-    except SpoolLockedError:
-        return
-    leave(directory)
-    (run_directory / run_files.LOG).unlink(missing_ok=True)
-    leave(run_directory)
+def is_written_elsewhere(directory: Path) -> bool:
+    """Whether the spool may be in use on another host, whose lock does not show here. Prints so."""
+    host = host_of(directory)
+    if not directory.exists() or not is_remote(directory) or host == slug(platform.node()) or is_stale(directory):
+        return False
+    print(f"{directory.name.partition('@')[0]}: {host} wrote it within a day; push it from there")
+    return True
 
 
 def push_spool(directory: Path, run_directory: Path | None, url: str, environ: Mapping[str, str]) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.errors import ConfigError
+from underfed.host.signal_handlers import let_through
 
 Value = str | int | float | bool | None
 
@@ -23,6 +24,18 @@ LARGEST = 2**53
 
 ENTRIES = 200
 """More tags or config entries than this are a mistake; all of them are sent with every run."""
+
+
+SPOOL_MB, SPOOL_DAYS = 2000, 30
+"""What all runs of a user may keep on a disk until a service takes it: 220 hours of one rank at 9 MB an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolLimits:
+    """Of all spools in a data directory together."""
+
+    bytes: int = SPOOL_MB * 10**6
+    age_s: float = SPOOL_DAYS * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,8 @@ def read_config(
         ConfigError: naming the argument or variable.
     """
 
+    read_spool_limits(environ)
+
     def chosen(what: str, given: object) -> str | None:
         variable = f"UNDERFED_{what.upper()}"
         return check_text(what, given) or check_text(variable, environ.get(variable))
@@ -65,6 +80,27 @@ def read_config(
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
     )
+
+
+def read_spool_limits(environ: Mapping[str, str]) -> SpoolLimits:
+    """``UNDERFED_SPOOL_MB`` and ``UNDERFED_SPOOL_DAYS``.
+
+    Raises:
+        ConfigError: one is no number above 0.
+    """
+
+    def number(variable: str, default: float) -> float:
+        text = environ.get(variable) or str(default)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 < value < LARGEST:
+            raise ConfigError(f"{variable}: {text!r} is not a number above 0")
+        return value
+
+    megabytes, days = number("UNDERFED_SPOOL_MB", SPOOL_MB), number("UNDERFED_SPOOL_DAYS", SPOOL_DAYS)
+    return SpoolLimits(round(megabytes * 1e6), days * 86_400.0)
 
 
 def read_url(environ: Mapping[str, str]) -> str:
@@ -98,7 +134,8 @@ def data_directory(environ: Mapping[str, str]) -> Path:
         if named:
             return Path(named).expanduser().absolute()
         return (Path(home) if home else Path.home() / ".local" / "share").absolute() / "underfed"
-    except RuntimeError:  # a container's user with neither a home nor a name
+    except RuntimeError as error:  # a container's user with neither a home nor a name
+        let_through(error)
         return Path(environ.get("TMPDIR") or "/tmp") / f"underfed-{os.getuid()}"
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from underfed.exchange.config import Value
 from underfed.host.files import write_atomically
 
-Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End")
+Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End", "Leaving")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,24 @@ class End:
     exit_code: int | None = None
 
 
-NAMES: Mapping[type[Any], str] = {Origin: "origin", RunFacts: "run", LoaderFacts: "loader", End: "end"}
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The process is about to end. With which status it does not know: ``sys.exit()`` tells nobody its code."""
+
+    last_words: str | None = None
+    """Of the exception that Python is ending with, if there is one."""
 
 
-def write_facts(path: Path, *parts: Origin | RunFacts | LoaderFacts | End) -> None:
+NAMES: Mapping[type[Any], str] = {
+    Origin: "origin",
+    RunFacts: "run",
+    LoaderFacts: "loader",
+    End: "end",
+    Leaving: "leaving",
+}
+
+
+def write_facts(path: Path, *parts: Origin | RunFacts | LoaderFacts | End | Leaving) -> None:
     """One JSON object with a key for each part, replaced as a whole."""
     write_atomically(path, json.dumps({NAMES[type(part)]: asdict(part) for part in parts}))
 

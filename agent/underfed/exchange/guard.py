@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
+
+from underfed.host.signal_handlers import let_through, passing
 
 LOGGED_FAILURES = 100
 """Most failures in the file. A session that fails is switched off, so there are few; the rest are only counted."""
@@ -26,6 +27,7 @@ class Guard:
 
     def failed(self, where: str, error: Exception) -> None:
         """Count ``error`` and log it. Raises it again when ``UNDERFED_STRICT=1``."""
+        let_through(error)
         self.count(where, error)
         if self.is_strict:
             raise error
@@ -42,9 +44,10 @@ def append_line(path: str | Path, line: str, largest_bytes: int | None = None) -
     appended to. Raises nothing: a line that cannot be written is lost."""
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return
-    with suppress(OSError), os.fdopen(file, "wb", buffering=0) as opened:
+    with passing(OSError), os.fdopen(file, "wb", buffering=0) as opened:
         if largest_bytes is None or os.fstat(file).st_size < largest_bytes:
             opened.write(line.replace("\n", " ")[:400].encode(errors="replace") + b"\n")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from underfed.exchange.guard import append_line
 from underfed.exchange.rank import read_rank
+from underfed.host.signal_handlers import passing
 
 LAUNCH = "UNDERFED_LAUNCH"
 """The directory. Set in every process below ``underfed run``."""
@@ -52,9 +52,9 @@ def report(environ: Mapping[str, str], reports: str, detail: str = "") -> None:
 def read_reports(directory: Path) -> dict[str, list[str]]:
     """Details by kind; empty where nothing was reported. Files that cannot be read are left out."""
     found: dict[str, list[str]] = {}
-    with suppress(OSError):
+    with passing(OSError):
         for path in sorted(directory.iterdir()):
-            with suppress(OSError):
+            with passing(OSError):
                 found[path.name] = path.read_text(errors="replace").splitlines()
     return found
 

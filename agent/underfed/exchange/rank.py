@@ -12,18 +12,23 @@ from dataclasses import dataclass, field
 
 from underfed.exchange.rank_variables import (
     JOINED,
+    LIGHTNING,
+    RAY_JOB,
     SLURM,
     TORCHRUN,
     Placement,
     has_several_hosts,
     job_identity,
     launching_process,
+    meeting_point,
     multiprocessing_parent,
     number,
     process_identity,
     read_placement,
+    was_told_within,
 )
 from underfed.host import procfs
+from underfed.host.signal_handlers import let_through
 
 SLUG_LENGTH = 40
 
@@ -112,6 +117,11 @@ def _identity(placement: Placement, environ: Mapping[str, str]) -> tuple[str | N
     parent = multiprocessing_parent()
     # Without a launcher, those variables that are set count.
     names = convention.names if convention is not JOINED else tuple(set(JOINED.local_rank) & environ.keys())
+    is_within = was_told_within(names) if names else RAY_JOB in environ
+    if parent is None and convention is not LIGHTNING and is_within:
+        # The processes are as alike as their parent: what they are told to meet at tells this launch from others.
+        launch = process_identity(os.getppid()) or str(os.getppid())
+        return f"{launch} {meeting_point(environ)}", APART if is_elsewhere else None
     launcher = parent or launching_process(names)
     launch = process_identity(launcher) or str(launcher)
     return f"children of {launch}" if parent else launch, APART if is_elsewhere else None
@@ -132,5 +142,6 @@ def _joined_world() -> tuple[int, int] | None:
         if distributed is None or not distributed.is_available() or not distributed.is_initialized():
             return None
         return int(distributed.get_rank()), int(distributed.get_world_size())
-    except (AttributeError, RuntimeError, ValueError):
+    except (AttributeError, RuntimeError, ValueError) as error:
+        let_through(error)
         return None  # only half imported, or being destroyed

@@ -75,6 +75,12 @@ PLAIN = replace(TORCHRUN, launcher="torch.distributed", node_rank=("GROUP_RANK",
 LIGHTNING = replace(PLAIN, rank="LOCAL_RANK", local_world_size=(), node_rank=("NODE_RANK",))
 """Its rank 0 starts the others with these alone: on the first node the local rank is the rank."""
 
+RAY = replace(PLAIN, launcher="ray")
+"""Ray Train sets the same ones, within processes that Ray started for any task."""
+
+RAY_JOB = "RAY_JOB_ID"
+"""Set for each process that works for a job of Ray's."""
+
 OPEN_MPI = Convention(
     "mpi",
     "OMPI_COMM_WORLD_RANK",
@@ -107,7 +113,8 @@ def read_placement(environ: Mapping[str, str]) -> Placement | None:
     torchrun and mpirun are often started through SLURM, whose variables then describe those. A script that copies its
     launcher's variables into torch's was still started by that launcher.
     """
-    torchs = _placement(TORCHRUN if "TORCHELASTIC_RUN_ID" in environ else PLAIN, environ)
+    plain = RAY if RAY_JOB in environ else PLAIN
+    torchs = _placement(TORCHRUN if "TORCHELASTIC_RUN_ID" in environ else plain, environ)
     slurms = _placement(SLURM, environ) if is_in_step(environ) else None
     open_mpis, pmis = _placement(OPEN_MPI, environ), _placement(PMI, environ)
     launched = open_mpis or (slurms if pmis is None or _is_same(pmis, slurms) else pmis)
@@ -139,6 +146,9 @@ def job_identity(placement: Placement, environ: Mapping[str, str]) -> str | None
     A restart within the job keeps it. torchrun's ``--rdzv-id`` is chosen by a user, who may choose 100 again and
     again, so the first host's name stands beside it.
     """
+    if placement.convention is not TORCHRUN and RAY_JOB in environ:
+        # Its jobs are counted anew by each cluster; the port is a free one.
+        return meeting_point(environ)
     if placement.convention is TORCHRUN and environ["TORCHELASTIC_RUN_ID"] not in ("", "none"):
         return _joined(environ, "TORCHELASTIC_RUN_ID", "MASTER_ADDR", *SCHEDULERS)
     if is_in_step(environ):
@@ -149,6 +159,11 @@ def job_identity(placement: Placement, environ: Mapping[str, str]) -> str | None
     if "KUBERNETES_SERVICE_HOST" in environ and not environ.get("MASTER_ADDR", "localhost").startswith(LOOPBACK):
         return _joined(environ, "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
     return None
+
+
+def meeting_point(environ: Mapping[str, str]) -> str:
+    """Where the ranks of one launch find each other, and of no other that goes on beside it."""
+    return _joined(environ, RAY_JOB, "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
 
 
 def process_identity(pid: int) -> str | None:
@@ -171,6 +186,15 @@ def launching_process(names: Names) -> int:
         if started_with is None or any(started_with.get(name) != os.environ.get(name) for name in names):
             return pid
     return pid
+
+
+def was_told_within(names: Names) -> bool:
+    """Whether these variables were set in this process, by something that started it for any task, as Ray does: and not
+    by a rank 0 that then started the others with them."""
+    own = os.getpid()
+    return launching_process(names) == own and not any(
+        (started_with := procfs.environment(pid)) and names[0] in started_with for pid in procfs.children(own)
+    )
 
 
 def multiprocessing_parent() -> int | None:

@@ -2,7 +2,7 @@
 
 ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
-    rank-RANK-INCARNATION/         run.json  end.json  drained.json  failures.log
+    rank-RANK-INCARNATION/         run.json  end.json  status.json  drained.json  failures.log
         loader-N.json              facts of a loader
         loader-N.steps             its step ring
         loader-N.I.W.batches       the ring of worker W of the loader's Ith iterator
@@ -14,14 +14,15 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.errors import RunDirectoryError
 from underfed.host.files import write_atomically
-from underfed.host.mounts import holding, read_mounts
+from underfed.host.mounts import holding, is_remote, read_mounts
+from underfed.host.signal_handlers import let_through, passing
 
 AMPLE_BYTES = 128 << 20
 """With this much of /dev/shm free, our megabyte per rank does not matter to the DataLoader that shares it."""
@@ -31,6 +32,9 @@ ENOUGH_BYTES = 8 << 20
 
 SHARED_MEMORY = Path("/dev/shm")
 RUN, END, DRAINED, FAILURES = "run.json", "end.json", "drained.json", "failures.log"
+STATUS = "status.json"
+"""Exit status of the process, from a launcher that is its parent."""
+
 LOG = "collector.log"
 NEWEST = "newest"
 
@@ -54,6 +58,15 @@ class RingName:
     worker: int | None = None
 
 
+def disk_root(data_directory: Path) -> Path:
+    """The directory on a disk of this host: rings are mapped, which a network's file system does not take well."""
+    try:
+        return Path(tempfile.gettempdir()) if is_remote(data_directory) else data_directory / "run"
+    except OSError as error:
+        let_through(error)
+        return data_directory / "run"
+
+
 def choose_root(shared_memory: RingRoot, runtime: RingRoot | None, data_directory: Path) -> Path:
     """Memory before disk: on a disk, write-back can stall a page fault of the training thread for milliseconds."""
     if (shared_memory.free_bytes or 0) >= AMPLE_BYTES:
@@ -62,7 +75,7 @@ def choose_root(shared_memory: RingRoot, runtime: RingRoot | None, data_director
         return runtime.path
     if (shared_memory.free_bytes or 0) >= ENOUGH_BYTES:
         return shared_memory.path
-    return data_directory / "run"
+    return disk_root(data_directory)
 
 
 def find_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
@@ -71,7 +84,7 @@ def find_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
         return [Path(named).absolute()]
     runtime = environ.get("XDG_RUNTIME_DIR")
     chosen = choose_root(ring_root(SHARED_MEMORY), ring_root(Path(runtime)) if runtime else None, data_directory)
-    return list(dict.fromkeys([chosen, data_directory / "run"]))
+    return list(dict.fromkeys([chosen, disk_root(data_directory)]))
 
 
 def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
@@ -79,7 +92,7 @@ def all_roots(environ: Mapping[str, str], data_directory: Path) -> list[Path]:
     if named := environ.get("UNDERFED_RINGS"):
         return [Path(named).absolute()]
     runtime = environ.get("XDG_RUNTIME_DIR")
-    return [SHARED_MEMORY, *([Path(runtime)] if runtime else []), data_directory / "run"]
+    return [SHARED_MEMORY, *([Path(runtime)] if runtime else []), disk_root(data_directory)]
 
 
 def ring_root(path: Path) -> RingRoot:
@@ -103,10 +116,27 @@ def make_private(directory: Path) -> Path:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.lstat()
     except OSError as error:
+        let_through(error)
         raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise RunDirectoryError(f"{directory} is not a private directory of user {os.getuid()}")
     return directory
+
+
+def make_local(directory: Path) -> Path:
+    """``make_private``, where files may be mapped and locked.
+
+    Raises:
+        RunDirectoryError: not so.
+    """
+    try:
+        is_elsewhere = is_remote(directory)
+    except OSError as error:
+        let_through(error)
+        raise RunDirectoryError(f"{directory} cannot be looked at: {error.strerror}") from error
+    if is_elsewhere:
+        raise RunDirectoryError(f"{directory} is behind a network or FUSE, where nothing can be mapped safely")
+    return make_private(directory)
 
 
 def make_run_directory(root: Path, run_id: str) -> Path:
@@ -119,12 +149,13 @@ def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path
     Raises:
         RunDirectoryError: it cannot be created, or would not be private.
     """
-    incarnation = next_incarnation(make_private(owner_directory(root)), now_ms)
+    incarnation = next_incarnation(make_local(owner_directory(root)), now_ms)
     for is_last in (False, True):
         directory = rank_directory(make_run_directory(root, run_id), rank, incarnation)
         try:
             directory.mkdir(mode=0o700)
         except OSError as error:
+            let_through(error)
             if is_last:
                 raise RunDirectoryError(f"{directory} cannot be created: {error.strerror}") from error
         else:
@@ -137,10 +168,11 @@ def next_incarnation(owner: Path, now_ms: int) -> int:
     path = owner / NEWEST
     try:
         newest = int(path.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        let_through(error)
         newest = 0
     incarnation = max(now_ms, newest + 1)
-    with suppress(OSError):
+    with passing(OSError):
         write_atomically(path, str(incarnation))
     return incarnation
 

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from underfed.host.signal_handlers import let_through
+
 RESOLUTION_NS = 100_000_000
 """File systems keep times of changes to 4 or 10 ms: two changes, before and after a check, may have the same one."""
 
@@ -25,7 +27,8 @@ def read_text(path: Path) -> str | None:
     """The text without surrounding blanks; ``None``: the file does not exist, may not be read, or holds no text."""
     try:
         return path.read_text().strip()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError) as error:
+        let_through(error)
         return None
 
 

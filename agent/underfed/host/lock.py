@@ -1,18 +1,28 @@
-"""One process at a time in a directory: a lock that the kernel frees when its holder dies, however it dies."""
+"""One process at a time in a directory: a lock that the kernel frees when its holder dies, however it dies.
+
+Behind a network no file is locked: there the lock is a file of this host, and holds nobody on another one back.
+"""
 
 from __future__ import annotations
 
-import fcntl
+import errno
+import hashlib
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from underfed.errors import SpoolLockedError
+from underfed.host.mounts import is_remote
+from underfed.host.signal_handlers import let_through
 
 LOCK = "lock"
 """The file that is locked, in its directory."""
+
+PLACES = (Path("/dev/shm"), Path("/run/lock"), Path("/tmp"))
+"""Local on every host: where locks lie of directories that are not."""
 
 POLL_S = 0.05
 
@@ -20,11 +30,14 @@ POLL_S = 0.05
 @contextmanager
 def held(directory: Path) -> Iterator[bool]:
     """Hold the lock within the block, unless another process does; the block gets whether it is held."""
-    file = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    import fcntl  # not on Windows, where nothing is locked but this is imported
+
+    file = os.open(_lock_file(directory), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            let_through(error)
             yield False
         else:
             yield True
@@ -49,6 +62,23 @@ def locked(directory: Path, patience_s: float = 0.0) -> Iterator[None]:
         if time.monotonic() >= deadline:
             raise SpoolLockedError(f"{directory} is in use by another process")
         time.sleep(POLL_S)
+
+
+def _lock_file(directory: Path) -> Path:
+    """
+    Raises:
+        FileNotFoundError: there is no such directory.
+        OSError: there is no safe place for a lock of this host.
+    """
+    directory.stat()
+    if not is_remote(directory):
+        return directory / LOCK
+    place = next(path for path in PLACES if os.access(path, os.W_OK | os.X_OK)) / f"underfed-locks-{os.getuid()}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    found = place.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise PermissionError(errno.EPERM, f"{place} is not a private directory of user {os.getuid()}")
+    return place / hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:32]
 
 
 def is_held(directory: Path) -> bool:

@@ -87,6 +87,31 @@ def holding(path: str, mounts: Iterable[Mount]) -> Mount | None:
     return found
 
 
+def is_remote(path: Path) -> bool:
+    """Whether it lies behind a network, or on FUSE of any kind: a file mapped there can stall or kill a process, a lock
+    can hang or hold nobody back. For a path that does not exist: where it would be created.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    place = path.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return _is_remote_device(place.stat().st_dev, str(place.resolve()))
+
+
+_remote_devices: dict[int, bool] = {}
+"""By number of the file system: reading the mounts takes a hundred times as long as finding it here."""
+
+
+def _is_remote_device(number: int, path: str) -> bool:
+    if number not in _remote_devices:
+        mount = holding(path, read_mounts())
+        is_fuse = mount is not None and mount.file_system.partition(".")[0] == "fuse"
+        _remote_devices[number] = mount is not None and (is_fuse or is_network(mount))
+    return _remote_devices[number]
+
+
 def _below(mount: Mount, mounts: Sequence[Mount], depth: int) -> tuple[str | None, str]:
     """``(device, kind)``."""
     kind = mount.file_system

@@ -1,10 +1,12 @@
-"""How a training process ended that could not record it itself: read from the kernel, not from its parent."""
+"""How a process ended, read from the kernel and not from its parent."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import select
 import struct
+from collections.abc import Iterable
 from contextlib import suppress
 
 from underfed.host import procfs
@@ -17,6 +19,14 @@ PIDFD_GET_INFO = 3 << 30 | PIDFD_INFO.size << 16 | 0xFF << 8 | 11
 
 PIDFD_INFO_EXIT = 1 << 3
 """Linux 6.15 and newer: known from when its parent has collected the status, to whoever opened it before."""
+
+
+def wait_for_one(processes: Iterable[ProcessEnd], timeout_s: float) -> bool:
+    """Wait at most so long until one has ended. Returns whether one has."""
+    watched = select.poll()
+    for file in filter(None, (each.fileno() for each in processes)):
+        watched.register(file, select.POLLIN)
+    return bool(watched.poll(timeout_s * 1000))
 
 
 class ProcessEnd:
@@ -35,6 +45,10 @@ class ProcessEnd:
         # /proc has the status until the parent collects it; afterwards only the pidfd does.
         status = procfs.exit_status(self._pid, self._start_ticks)
         return status if status is not None else self._collected()
+
+    def fileno(self) -> int | None:
+        """Readable once it has ended: its parent may not have the status yet. ``None``: that is not to be seen."""
+        return self._file
 
     def close(self) -> None:
         if self._file is not None:

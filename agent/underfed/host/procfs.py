@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from underfed.host.files import read_text
+from underfed.host.signal_handlers import let_through
 
 PROC = Path("/proc")
 ONE_READ_BYTES = 4096
@@ -50,7 +51,8 @@ def pid_namespace() -> str | None:
     """Pids of another namespace (another container) name other processes than here."""
     try:
         return str((PROC / "self/ns/pid").readlink())
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
 
 
@@ -66,11 +68,18 @@ def parent(pid: int) -> int | None:
     return int(fields[PARENT]) if fields else None
 
 
+def children(pid: int) -> list[int]:
+    """Pids of its children; empty where /proc does not show them."""
+    found = (int(path.name) for path in PROC.glob("[0-9]*"))
+    return [each for each in found if parent(each) == pid]
+
+
 def environment(pid: int) -> dict[str, str] | None:
     """The variables that it was started with, without those that it set itself. Another user's are hidden."""
     try:
         content = (PROC / str(pid) / "environ").read_bytes()
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
     pairs = (os.fsdecode(each).partition("=") for each in content.split(b"\0"))
     return {name: value for name, equals, value in pairs if equals}
@@ -100,12 +109,10 @@ def exit_status(pid: int, started_ticks: int | None) -> int | None:
         return None
 
 
-def describe_exit(status: int | None) -> str:
-    """Why a process that did not mark its end is gone, as far as is known."""
-    if status is None:
-        return "the process ended without marking its end: killed, or out of memory"
+def describe_exit(status: int) -> str:
+    """An exit status as in ``subprocess``."""
     if status >= 0:
-        return f"the process ended without marking its end, exit code {status}"
+        return f"exit code {status}"
     try:
         return f"killed by {signal.Signals(-status).name}"
     except ValueError:
@@ -154,7 +161,8 @@ def open_files(pid: int) -> int | None:
     try:
         # Linux 6.2 and newer gives the number as the directory's size.
         return directory.stat().st_size or len(list(directory.iterdir()))
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
 
 
@@ -202,7 +210,8 @@ def _read_once(path: str) -> str | None:
             return os.read(file, ONE_READ_BYTES).decode(errors="replace")
         finally:
             os.close(file)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
 
 

@@ -56,5 +56,4 @@ def end_of(status: int) -> End:
     """From an exit status as in ``subprocess``."""
     if status == 0:
         return End("finished", None, 0)
-    reason = procfs.describe_exit(status) if status < 0 else f"the command ended with exit code {status}"
-    return End("crashed", reason, status)
+    return End("crashed", procfs.describe_exit(status), status)

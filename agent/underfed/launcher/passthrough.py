@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from underfed.launcher.signal_monitor import SignalMonitor
 
@@ -40,7 +40,11 @@ REACH_S = 0.02
 """A sender that signals each process by itself, as SLURM does, has reached all by then."""
 
 
-def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
+Ended = Callable[[int, int], None]
+"""Called with the command's pid and exit code, negative for a signal, before the pid is free. Raises nothing."""
+
+
+def run_command(command: Sequence[str], environ: Mapping[str, str], ended: Ended) -> int:
     """Start it in our process group and wait for its end. Returns its exit code, negative for a signal.
 
     Signals stay blocked afterwards, and our own standard input and output lead nowhere: the command's are gone with it.
@@ -60,7 +64,7 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
     else:
         monitor.guard(pid)
         release_pipes()
-        return RunningCommand(pid, monitor, passed).until_end()
+        return RunningCommand(pid, monitor, passed, ended).until_end()
     finally:
         monitor.dismiss()
 
@@ -108,8 +112,9 @@ def release_pipes() -> None:
 class RunningCommand:
     """A running command: forwards signals to it, and stops and ends as it does."""
 
-    def __init__(self, pid: int, monitor: SignalMonitor, passed: set[int]) -> None:
+    def __init__(self, pid: int, monitor: SignalMonitor, passed: set[int], ended: Ended) -> None:
         self._pid = pid
+        self._ended = ended
         self._monitor = monitor
         self._passed = passed
         self._stop: int | None = None
@@ -128,6 +133,8 @@ class RunningCommand:
 
     def _reap(self) -> int | None:
         """The command's wait status once it has ended. Others are reaped too: we may be a container's first process."""
+        if (left := os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+            self._ended(self._pid, left.si_status if left.si_code == os.CLD_EXITED else -left.si_status)
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)

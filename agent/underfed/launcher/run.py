@@ -6,20 +6,29 @@ import fcntl
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from underfed.errors import ConfigError, RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, is_disabled, read_config
+from underfed.exchange.facts import Origin, read_facts
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
+from underfed.host.files import write_atomically
+from underfed.host.lock import is_held
 from underfed.launcher.command import StartedCommand, name_of
 from underfed.launcher.options import make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
 from underfed.trainer.collector_process import package_paths
 
 USAGE = 2
+
+DRAIN_S, STARTING_S, POLL_S = 1.0, 5.0, 0.01
+"""How long a collector is waited for that serves, and one that does not yet."""
+
 LAUNCHES = "launch-"
 
 SITE = Path(__file__).with_name("site")
@@ -74,15 +83,48 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     calibrate_once(config.data_directory)
     command = StartedCommand(list(words), wall_clock(), now_ns())
     try:
-        status = run_command(words, {**environ, **variables_below(environ, directory)})
+        status = run_command(
+            words,
+            {**environ, **variables_below(environ, directory)},
+            lambda pid, status: tell_status(config.data_directory, directory, pid, status),
+        )
+        begun = launch.read_reports(directory).get(launch.RECORDING, [])
         if directory.exists():
             # Imported here: it takes a tenth of a second, by which the command would start later.
             from underfed.launcher.command_end import report_end
 
             report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
+        if os.getpid() == 1:
+            wait_until_served(config.data_directory, begun)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return status
+
+
+def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> None:
+    """Put the status where the collector of the command's own recording finds it: before Linux 6.15 the kernel tells it
+    to a parent alone. Raises nothing."""
+    roots = [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
+    for run_id in launch.read_reports(launches).get(launch.RECORDING, []):
+        for directory in (each for root in roots for each in run_files.rank_directories(root / run_id)):
+            with suppress(OSError, ValueError, KeyError):
+                origin = read_facts(directory / run_files.RUN, Origin)
+                if (origin.pid, origin.start_ticks) == (pid, procfs.start_ticks(pid)):
+                    write_atomically(directory / run_files.STATUS, str(status))
+
+
+def wait_until_served(data_directory: Path, run_ids: Sequence[str]) -> None:
+    """A container ends with its first process, and its collectors with it: they are given time to send how it ended,
+    and one that is still starting as much more as that takes."""
+    roots = [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
+    now = time.monotonic()
+    deadline, latest = now + DRAIN_S, now + STARTING_S
+    runs = [root / run_id for root in roots for run_id in run_ids]
+    while now < min(deadline, latest) and (left := [run for run in runs if run.exists()]):
+        time.sleep(POLL_S)
+        now = time.monotonic()
+        if not any(map(is_held, left)):
+            deadline = now + DRAIN_S
 
 
 def make_launch_directory(config: Config) -> Path:
@@ -92,7 +134,7 @@ def make_launch_directory(config: Config) -> Path:
     for root in run_files.find_roots(os.environ, config.data_directory):
         own = run_files.owner_directory(root)
         try:
-            remove_leftovers(run_files.make_private(own))
+            remove_leftovers(run_files.make_local(own))
             return lock_and_name(run_files.make_private(own / f".{name}"), own / name)
         except (RunDirectoryError, OSError) as error:
             reason = error

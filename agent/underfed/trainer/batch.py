@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.device.device_clock import Stream
 
 DEPTH = 8
@@ -62,7 +63,8 @@ def pinned(item: Any) -> Any:
         return with_parts(item, pinned)
     try:
         return own()
-    except RuntimeError:
+    except RuntimeError as error:
+        let_through(error)
         return item  # as for tensors; or it is on the device already
 
 
@@ -99,7 +101,8 @@ def hand_over(item: Any, stream: Stream, is_foreign: bool) -> bool:
     if own is not None:
         try:
             own(stream)
-        except RuntimeError:
+        except RuntimeError as error:
+            let_through(error)
             return False  # a sparse tensor has none
         return True
     inside = parts(item)
@@ -119,7 +122,8 @@ def _pinned_tensor(tensor: Any) -> Any:
         return tensor
     try:
         copied = tensor.pin_memory()
-    except RuntimeError:
+    except RuntimeError as error:
+        let_through(error)
         return tensor  # expanded, or no memory left to lock: copied from where it is, while the host waits
     # Some subclasses come back as plain tensors (torchvision's tv_tensors); ``to()`` keeps their type.
     return copied if type(copied) is type(tensor) else tensor

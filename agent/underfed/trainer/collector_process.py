@@ -16,10 +16,12 @@ from pathlib import Path
 from underfed.exchange import run_files
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import collector_words
+from underfed.host import procfs
 from underfed.host.clock import now_ns
 from underfed.host.lock import is_held
+from underfed.host.signal_handlers import passing
 
-DETACH = '"$@" </dev/null >/dev/null 2>>"$0" &'
+DETACH = '"$@" </dev/null >/dev/null 2>>"$0" & echo $!'
 """The shell ends at once, so the collector belongs to init. In the background it ignores Ctrl-C."""
 
 START = (
@@ -54,6 +56,8 @@ class Attempts:
     """Whether the collector started last has held its lock."""
     starts: int = 0
     """Starts since a collector last stayed."""
+    process: tuple[int, int | None] | None = None
+    """Pid and start time of the collector started last."""
 
     def is_starting(self, now: int) -> bool:
         return not self.has_served and now - self.started_ns < STARTING_S * 1e9
@@ -92,8 +96,9 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
     elif run_directory.exists() and attempts.may_start(now, is_end):
         attempts.started_ns, attempts.has_served = now, False
         attempts.starts += 1
+        reap_ended()
         try:
-            start_process(run_directory)
+            attempts.process = start_process(run_directory)
         except OSError as error:
             guard.failed("collector start", error)
 
@@ -104,8 +109,17 @@ def is_served(run_directory: Path) -> bool:
     return (attempts is not None and attempts.is_starting(now_ns())) or is_held(run_directory)
 
 
-def start_process(run_directory: Path) -> None:
-    """Start the collector, in about 5 ms.
+def reap_ended() -> None:
+    """As the first process of a container we are init, to whom ended collectors belong: nobody else collects them."""
+    for attempts in _attempts.values():
+        if attempts.process is not None and procfs.exit_status(*attempts.process) is not None:
+            with passing(ChildProcessError):  # somebody else is init
+                os.waitpid(attempts.process[0], os.WNOHANG)
+            attempts.process = None
+
+
+def start_process(run_directory: Path) -> tuple[int, int | None] | None:
+    """Start the collector, in about 5 ms. Returns its pid and start time.
 
     Raises:
         OSError: it could not be started.
@@ -116,17 +130,19 @@ def start_process(run_directory: Path) -> None:
         raise OSError("an embedded Python does not know its interpreter")
     interpreter, *places = collector_words() or [sys.executable, *package_paths()]
     command = [interpreter, "-I", "-S", "-c", START, str(run_directory), *places]
-    subprocess.run(
+    started = subprocess.run(
         ["/bin/sh", "-c", DETACH, str(run_directory / run_files.LOG), *command],
         cwd="/",
         env={**os.environ, "UNDERFED_DISABLED": "1"},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         close_fds=True,
         start_new_session=True,
         check=False,
     )
+    text = started.stdout.strip()
+    return (int(text), procfs.start_ticks(int(text))) if text.isdigit() else None
 
 
 def package_paths() -> list[str]:

@@ -17,11 +17,13 @@ from underfed.exchange import launch
 from underfed.exchange.config import Config, Value, check_text, is_disabled, read_config
 from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.call_sites import iterating_line, watching_line
 from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
 from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, STEP_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
+from underfed.trainer.hooks.uncompiled import leave_ours_uncompiled
 from underfed.trainer.recording import Recording, open_recording, say
 from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 
@@ -64,6 +66,7 @@ def watch(loader: Any, name: str | None) -> Any:
     try:
         return _watch(recording, loader, name, watching_line())
     except Exception as error:
+        let_through(error)
         recording.guard.failed("watch", error)
         return loader
 
@@ -72,6 +75,7 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> An
     if not any(map(_is_dataloader, with_inner(loader))):
         if is_stand_in(loader):
             return loader
+        leave_ours_uncompiled()
         watched = stand_in(loader, recording.open_plain)
         reasons = dict.fromkeys(LOADING_FACTS, NO_DATALOADER)
         is_watched = recording.watch(watched, name, site, partial(iterable_facts, loader, not_measured=reasons))
@@ -79,6 +83,7 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> An
     hooks = _installed_hooks()
     for each in with_inner(loader):
         hooks.splice_modules_of(each)
+        recording.report_lacks(hooks.notes)
         facts = partial(loader_facts, each, not_measured=hooks.reasons(each))
         watched = recording.watch(each, name, site, facts)
         if watched is not None and hooks.adopt(each):
@@ -100,6 +105,7 @@ def watch_all() -> None:
             if not _installed_hooks().is_installed:
                 launch.report(os.environ, launch.UNHOOKED, FREE_THREADED)
         except Exception as error:
+            let_through(error)
             launch.report(os.environ, launch.UNHOOKED, f"{type(error).__name__}: {error}")
             Guard().failed("watch all", error)
 
@@ -213,6 +219,7 @@ def _running_recording(config: Callable[[], Config]) -> Recording | None:
                 _state.recording = open_recording(wanted)
                 _report_overrides()
             except Exception as error:
+                let_through(error)
                 _state.has_failed = True
                 say(f"nothing is recorded: {error}")
                 if not isinstance(error, RunDirectoryError):
@@ -255,8 +262,10 @@ def _open_session(loader: Any) -> Session | None:
         if reason is not None:
             watched.lacks(dict.fromkeys(STEP_FACTS, reason))
         hooks.keep_worker_loop()
+        recording.report_lacks(hooks.notes)
         return open_session(watched, fetches_ahead(loader))
     except Exception as error:
+        let_through(error)
         (recording.guard if recording is not None else Guard()).failed("iterator start", error)
         return None
 

@@ -1,4 +1,4 @@
-"""The facts of this process: who it is, what it runs, and how it ended."""
+"""The facts of this process: who it is, what it runs, and its last words."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 
 from underfed.exchange import launch
 from underfed.exchange.config import Config, script_path
-from underfed.exchange.facts import End, Origin, RunFacts
+from underfed.exchange.facts import Leaving, Origin, RunFacts
 from underfed.exchange.rank import Rank
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
+from underfed.host.signal_handlers import let_through
 
 TEXT_LENGTH = 2000
 """Most characters of a word of the command line, and of an exit reason."""
@@ -68,22 +69,14 @@ def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
     )
 
 
-def how_it_ended() -> End:
-    """By the exception that ended the interpreter, if one did."""
+def leaving() -> Leaving:
+    """At exit: the words of the exception that Python printed, or that a child of multiprocessing is ending with. They
+    say why, if it turns out that the process has failed; they do not say that it has."""
     error = sys.exc_info()[1] or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if isinstance(error, SystemExit):
-        return exit_end(error)
-    if error is None or is_interactive():
-        return End("finished")
-    return End("crashed", last_words(error), 130 if isinstance(error, KeyboardInterrupt) else 1)
-
-
-def exit_end(error: SystemExit) -> End:
-    """``sys.exit()`` in a child of multiprocessing; torch's ``spawn`` ends so after the child's own exception."""
-    if error.code in (None, 0):
-        return End("finished")
-    code = error.code if isinstance(error.code, int) else 1
-    return End("crashed", last_words(error.__context__ or error), code)
+        # torch's ``spawn`` ends so after the child's own exception.
+        error = None if error.code in (None, 0) else error.__context__ or error
+    return Leaving(None if error is None or is_interactive() else last_words(error))
 
 
 def last_words(error: BaseException) -> str:
@@ -99,5 +92,6 @@ def is_interactive() -> bool:
 def user_name() -> str | None:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):
+    except (KeyError, OSError) as error:
+        let_through(error)
         return None  # a container's user without a name

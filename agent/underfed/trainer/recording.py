@@ -21,17 +21,18 @@ from typing import Any
 from underfed.errors import RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, Value
-from underfed.exchange.facts import End, LoaderFacts, Replayed, RunFacts, write_facts
+from underfed.exchange.facts import End, Leaving, LoaderFacts, Replayed, RunFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
 from underfed.host.lock import is_held
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
-from underfed.trainer.process_facts import how_it_ended, make_origin, make_run_facts
+from underfed.trainer.process_facts import leaving, make_origin, make_run_facts
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
@@ -64,9 +65,9 @@ class Recording:
         start_collector(self.directory.parent, self.guard)
         # A child of multiprocessing ends without atexit, but runs these.
         if parent_process() is not None:
-            util.Finalize(None, self.end_as_seen, exitpriority=0)
+            util.Finalize(None, self.leave, exitpriority=0)
         else:
-            atexit.register(self.end_as_seen)
+            atexit.register(self.leave)
 
     def watch(self, loader: Any, name: str | None, site: str, facts: ReadFacts) -> WatchedLoader | None:
         """Record this loader from its next iterator on; ``None``: the run has too many already."""
@@ -102,6 +103,10 @@ class Recording:
         others = {name: reason for name, reason in self.facts.not_measured.items() if not name.startswith("set:")}
         self._report(replace(self.facts, overrides=dict(applied), not_measured={**others, **reasons}))
 
+    def report_lacks(self, reasons: Mapping[str, str]) -> None:
+        """What cannot be measured of any loader, or only otherwise than usual."""
+        self._report(replace(self.facts, not_measured={**self.facts.not_measured, **reasons}))
+
     def report_replay(self, result: Replayed) -> None:
         self._report(replace(self.facts, replay=result))
 
@@ -111,16 +116,16 @@ class Recording:
 
         self._report(with_versions(self.facts, torch))
 
-    def end_as_seen(self) -> None:
-        """At the end of the process."""
-        self.end(how_it_ended())
+    def leave(self) -> None:
+        """At the end of the process. Its exit status is the kernel's to tell, once it has one."""
+        self.end(leaving())
 
-    def end(self, end: End) -> None:
+    def end(self, end: End | Leaving) -> None:
         """Mark the end, and wait at most ``DRAIN_S`` until the collector has read the records."""
         if self.has_ended or os.getpid() != self.pid:
             return
         self.has_ended = True
-        atexit.unregister(self.end_as_seen)
+        atexit.unregister(self.leave)
         try:
             for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):
@@ -181,6 +186,7 @@ def open_recording(config: Config) -> Recording:
     try:
         recording = Recording(config, rank, run_id, directory, "run" if os.environ.get(launch.LAUNCH) else "watch")
     except OSError as error:
+        let_through(error)
         shutil.rmtree(directory, ignore_errors=True)
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
@@ -203,5 +209,6 @@ def say(line: str) -> None:
     """Print one line to stderr. A closed stderr is no reason to fail."""
     try:
         print(f"underfed: {line}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError) as error:
+        let_through(error)
         return

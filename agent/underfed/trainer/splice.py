@@ -2,17 +2,23 @@
 
 A wrapper around a function shows in every traceback and shifts what ``warnings.warn(stacklevel=2)`` blames, and torch's
 iterators warn so. Here the function's own source is compiled again, with our calls in it, and takes the place of its
-``__code__``: same file, same lines, same frames. Where the source is missing or of another shape, nothing is changed.
+``__code__``: same file, same lines, same frames. It is compiled without our calls too: only if that gives the code that
+runs is it the source of it. Else nothing is changed, and ``wrap`` puts a function around it, as a decorator does.
 """
 
 from __future__ import annotations
 import __future__
 
 import ast
+import copy
+import functools
 import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
+
+from underfed.host.signal_handlers import let_through
 
 HOOKS = "<underfed>"
 """Stands in the compiled code for the object whose methods are called."""
@@ -61,8 +67,24 @@ class Spliced:
             self.function.__code__ = self.original
 
 
-_templates: dict[tuple[CodeType, Around | AtCall], CodeType | None] = {}
-"""Compiled once in a process and its forks: a worker that starts needs them within microseconds."""
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """An attribute of a class or module with ours in its place, until ``undo()``."""
+
+    owner: Any
+    name: str
+    original: Any
+    replacement: Any
+
+    def undo(self) -> None:
+        """Not where another replacement wraps ours, which then only passes calls on."""
+        if vars(self.owner).get(self.name) is self.replacement:
+            setattr(self.owner, self.name, self.original)
+
+
+_templates: dict[tuple[str, CodeType, Around | AtCall], CodeType | None] = {}
+"""Compiled once in a process and its forks: a worker that starts needs them within microseconds. By file, too: the same
+code in another file is equal."""
 
 
 def splice(function: Any, seam: Around | AtCall, hooks: object) -> Spliced | None:
@@ -70,7 +92,7 @@ def splice(function: Any, seam: Around | AtCall, hooks: object) -> Spliced | Non
     if not isinstance(function, FunctionType):
         return None
     original = function.__code__
-    key = (original, seam)
+    key = (original.co_filename, original, seam)
     if key not in _templates:
         _templates[key] = _compile(original, seam)
     template = _templates[key]
@@ -81,60 +103,126 @@ def splice(function: Any, seam: Around | AtCall, hooks: object) -> Spliced | Non
     return spliced
 
 
+def wrap(owner: type, name: str, seam: Around, hooks: object) -> Replaced | None:
+    """Put a function that calls the methods of ``hooks`` around a method of the class; ``None``: impossible.
+
+    Tracebacks get a frame more by that, a warning's ``stacklevel`` ends one frame lower, and a call takes longer.
+    """
+    original = vars(owner).get(name)
+    if not callable(original) or not _is_called_with(original, seam.arguments):
+        return None
+    wrapper = _wrapper(original, seam, hooks)
+    setattr(owner, name, wrapper)
+    return Replaced(owner, name, original, wrapper)
+
+
+def _is_called_with(method: Callable[..., Any], names: tuple[str, ...]) -> bool:
+    """Whether these are its first parameters."""
+    try:
+        parameters = tuple(inspect.signature(method).parameters)
+    except (TypeError, ValueError):
+        return False
+    return parameters[: len(names)] == names
+
+
+def _wrapper(original: Callable[..., Any], seam: Around, hooks: object) -> Callable[..., Any]:
+    instead, entered, left, stopped = (
+        getattr(hooks, name) if name is not None else None
+        for name in (seam.instead, seam.entered, seam.left, seam.stopped)
+    )
+    count = len(seam.arguments)
+
+    @functools.wraps(original)
+    def wrapper(*arguments: Any, **named: Any) -> Any:
+        given = (*arguments[:count], *(named[name] for name in seam.arguments[len(arguments) :]))
+        if instead is not None and (result := instead(*given)) is not None:
+            return result
+        token = entered(*given) if entered is not None else None
+        if token is None or left is None:
+            return original(*arguments, **named)
+        try:
+            result = original(*arguments, **named)
+        except BaseException:
+            if stopped is not None:
+                stopped(token, *given)
+            raise
+        return left(token, *given, result)
+
+    return wrapper
+
+
 def _compile(original: CodeType, seam: Around | AtCall) -> CodeType | None:
     try:
-        tree = _parse(original)
-        function = next(
-            node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == original.co_name
-        )
-        if not (_put_around(function, seam) if isinstance(seam, Around) else _put_at_calls(function, seam)):
+        lines, _ = inspect.findsource(original)
+        module = _parse("".join(lines))
+        path = _path(module, original)
+        if path is None or _find(_compiled(module, path, original), original) is None:
             return None
-        ast.fix_missing_locations(tree)
-        flags = original.co_flags & FUTURES
-        module = compile(tree, original.co_filename, "exec", flags=flags, dont_inherit=True)
-    except (OSError, TypeError, SyntaxError, ValueError, StopIteration, RecursionError):
-        return None  # no source beside the code, or source that is not this code's
-    code = _find(module, original.co_name)
-    return code if code is not None and _is_like(code, original) else None
+        *owners, function = path
+        changed = copy.deepcopy(function)
+        if not (_put_around(changed, seam) if isinstance(seam, Around) else _put_at_calls(changed, seam)):
+            return None
+        return _find_named(_compiled(module, [*owners, changed], original), original.co_name)
+    except (OSError, TypeError, SyntaxError, ValueError, RecursionError) as error:
+        let_through(error)
+        return None  # no source beside the code, or none that can be compiled
 
 
-def _parse(code: CodeType) -> ast.Module:
-    """With the lines and columns that tracebacks point at; a method within a class, where ``super()`` finds it."""
-    source = inspect.getsource(code)
-    if not source[:1].isspace():
-        tree = ast.parse(source)
-        return ast.increment_lineno(tree, code.co_firstlineno - 1)
-    qualname = getattr(code, "co_qualname", "")
-    owner = qualname.rpartition(".")[0].rpartition(".")[2] or "_"
-    tree = ast.parse(f"class {owner if owner.isidentifier() else '_'}:\n{source}")
-    return ast.increment_lineno(tree, code.co_firstlineno - 2)
+@functools.lru_cache(maxsize=1)
+def _parse(source: str) -> ast.Module:
+    """The functions of one file are spliced in a row."""
+    return ast.parse(source)
 
 
-def _find(code: CodeType, name: str) -> CodeType | None:
+def _path(node: ast.AST, code: CodeType) -> list[Any] | None:
+    """The classes around the definition of this code, and the definition: none within another function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef):
+            first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
+            if (child.name, first) == (code.co_name, code.co_firstlineno):
+                return [child]
+        elif not isinstance(child, (ast.AsyncFunctionDef, ast.Lambda)) and (path := _path(child, code)) is not None:
+            return [child, *path] if isinstance(child, ast.ClassDef) else path
+    return None
+
+
+def _compiled(module: ast.Module, path: list[Any], original: CodeType) -> CodeType:
+    """A module with this function, alone in its classes. The file's imports are in it: a method of a name that was
+    imported is called by other instructions."""
+    *owners, inner = path
+    for owner in reversed(owners):
+        alone = copy.copy(owner)
+        alone.bases, alone.keywords, alone.decorator_list, alone.type_params = [], [], [], []
+        alone.body = [inner]
+        inner = alone
+    tree = ast.Module([*_imports(module), inner], [])
+    ast.fix_missing_locations(tree)
+    flags = original.co_flags & FUTURES
+    code: CodeType = compile(tree, original.co_filename, "exec", flags=flags, dont_inherit=True)
+    return code
+
+
+def _imports(node: ast.AST) -> Iterator[ast.stmt]:
+    """Those of the module itself, also within its conditions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import) or (isinstance(child, ast.ImportFrom) and child.module != "__future__"):
+            yield child
+        elif not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+            yield from _imports(child)
+
+
+def _find(code: CodeType, original: CodeType) -> CodeType | None:
+    """The code object within that is the same: instructions, lines, constants and all code in it."""
+    found = _find_named(code, original.co_name)
+    return found if found == original else None
+
+
+def _find_named(code: CodeType, name: str) -> CodeType | None:
     """The outermost code object of that name."""
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return next((each for each in inner if each.co_name == name), None) or next(
-        (found for each in inner if (found := _find(each, name)) is not None), None
+        (found for each in inner if (found := _find_named(each, name)) is not None), None
     )
-
-
-def _is_like(code: CodeType, original: CodeType) -> bool:
-    """Whether it can replace the other: called the same way, closing over the same variables."""
-    arguments = original.co_argcount + original.co_kwonlyargcount
-    return (
-        code.co_freevars == original.co_freevars
-        and code.co_firstlineno == original.co_firstlineno
-        and (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount)
-        == (original.co_argcount, original.co_kwonlyargcount, original.co_posonlyargcount)
-        and code.co_varnames[:arguments] == original.co_varnames[:arguments]
-        and code.co_flags == original.co_flags
-        and _words(original) <= _words(code)
-    )
-
-
-def _words(code: CodeType) -> set[str]:
-    """Names and texts in it, by which a source file that was replaced under the running program is noticed."""
-    return {*code.co_names, *(constant for constant in code.co_consts if isinstance(constant, str))}
 
 
 def _bind(template: CodeType, hooks: object) -> CodeType:

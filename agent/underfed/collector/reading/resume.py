@@ -41,6 +41,8 @@ class Resume:
     kept_index: int | None = None
     """Of the last window that is, or was, in the spool."""
     end_us: int = 0
+    has_left: bool = False
+    """All records were read: the process has marked its end, or is gone."""
     has_ended: bool = False
     positions: Mapping[str, int] = field(default_factory=dict)
     """Ring file → next record."""

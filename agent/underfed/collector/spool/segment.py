@@ -61,6 +61,19 @@ def read_segment(path: Path, segment: int, offset: int = 0) -> Iterator[Frame]:
             yield frame
 
 
+def count_frames(path: Path) -> int:
+    """How many windows it holds, without reading them. 0 where it cannot be read."""
+    count = 0
+    with suppress(OSError), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        while len(head := file.read(HEAD.size)) == HEAD.size:
+            magic, text_length, body_length, _ = HEAD.unpack(head)
+            if magic != MAGIC or file.seek(text_length + body_length, os.SEEK_CUR) > size:
+                break
+            count += 1
+    return count
+
+
 def _read_frame(file: BinaryIO, segment: int) -> Frame | None:
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from underfed.collector.spool.all_spools import AllSpools
 from underfed.collector.spool.segment import Frame, Label, Segment, encode_frame
 from underfed.collector.spool.spool_directory import BOUND_BYTES, FALLBACK_BYTES, SpoolDirectory
 from underfed.host.files import write_atomically
@@ -31,8 +32,18 @@ REJECTED = "rejected"
 class Spool:
     """Windows of one run on one host, in the order they were appended. Disk errors raise nothing here."""
 
-    def __init__(self, directory: Path, bound_bytes: int = BOUND_BYTES, fallback: Path | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        bound_bytes: int = BOUND_BYTES,
+        fallback: Path | None = None,
+        others: AllSpools | None = None,
+    ) -> None:
+        """``others``: all spools there, of which this is one, and which share a bound."""
         self.directory = directory
+        self._others = others
+        if others is not None:
+            bound_bytes = min(bound_bytes, others.bound_bytes)
         self._homes = [SpoolDirectory(directory, bound_bytes)]
         if fallback is not None:
             self._homes.append(SpoolDirectory(fallback, min(bound_bytes, FALLBACK_BYTES)))
@@ -162,15 +173,27 @@ class Spool:
                 segment.move(home)
 
     def _make_room(self, home: SpoolDirectory, size: int) -> None:
-        """Remove the oldest windows of a directory at its bound."""
+        """Remove the oldest windows of a directory at its bound. Where a segment begins on the disk, also at the bound
+        of all spools: those of ended runs first."""
         here = [segment for segment in self._segments if segment.home is home]
         ranks = len({stream.partition("-")[0] for stream in self.resume}) if home is self._homes[0] else 1
         while here and sum(segment.size for segment in here) + size > home.bound_bytes * max(1, ranks):
-            oldest = here.pop(0)
-            if self._position[0] == oldest.number:
-                self._position = oldest.number + 1, 0
-            self._remove(oldest)
-            self._write_progress()
+            self._remove_oldest(here)
+        newest = self._segments[-1] if self._segments else None
+        if self._others is None or home is not self._homes[0] or (newest is not None and newest.takes(size)):
+            return
+        excess = self._others.make_room(home.segment_bytes, self.directory)
+        while here and excess > 0:
+            excess -= self._remove_oldest(here)
+
+    def _remove_oldest(self, segments: list[Segment]) -> int:
+        """Returns its size."""
+        oldest = segments.pop(0)
+        if self._position[0] == oldest.number:
+            self._position = oldest.number + 1, 0
+        self._remove(oldest)
+        self._write_progress()
+        return oldest.size
 
     def _move_on(self, frame: Frame) -> None:
         if (frame.segment, frame.end) <= self._position:

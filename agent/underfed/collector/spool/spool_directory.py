@@ -42,7 +42,7 @@ class SpoolDirectory:
 
     def numbers(self) -> list[int]:
         """Numbers of the segments in it."""
-        return sorted(int(path.stem) for path in self.directory.glob("*.segment") if path.stem.isdecimal())
+        return sorted(int(path.stem) for path in segments_in(self.directory) if path.stem.isdecimal())
 
 
 def leaves_room(file: int, size: int) -> bool:
@@ -55,6 +55,15 @@ def leaves_room(file: int, size: int) -> bool:
 def spool_directory(data_directory: Path, run_id: str, hostname: str) -> Path:
     """One for each host: hosts may share a data directory, and each sends its own ranks' windows."""
     return data_directory / SPOOL / f"{run_id}@{slug(hostname)}"
+
+
+def host_of(directory: Path) -> str:
+    """The inverse, of ``slug(hostname)``."""
+    return directory.name.rpartition("@")[2]
+
+
+def segments_in(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.segment"))
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from underfed.host.signal_handlers import let_through
+
 HOST_CLOCK = "judged on the host's clock"
 NOT_IN_USE = f"no CUDA device is in use by this process: {HOST_CLOCK}"
 SEVERAL = f"this process uses several CUDA devices, and none of them is the current one: {HOST_CLOCK}"
@@ -111,7 +113,8 @@ def is_in_use(torch: Any, device: int) -> bool:
         return False
     try:
         return bool(torch.cuda.memory_allocated(device))
-    except RuntimeError:
+    except RuntimeError as error:
+        let_through(error)
         return True  # an allocator of the user's own (RMM) keeps no figures
 
 

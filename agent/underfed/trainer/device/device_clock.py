@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from underfed.exchange import ring_format
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.device import cuda
 
 PAIRS = 64
@@ -124,6 +125,7 @@ class DeviceClock:
         try:
             self._free = spans_of(source)
         except Exception as error:
+            let_through(error)
             self._free = []
             self._stop(error)
 
@@ -138,6 +140,7 @@ class DeviceClock:
         try:
             self._open = self._begin(step)
         except Exception as error:
+            let_through(error)
             self._stop(error)
         return self._open is not None
 
@@ -152,6 +155,7 @@ class DeviceClock:
                 self._pending.append(span)
                 return True
         except Exception as error:
+            let_through(error)
             self._stop(error)
         self._free.append(span)
         return False
@@ -164,6 +168,7 @@ class DeviceClock:
             if self._source.may_be_used():
                 self._read()
         except Exception as error:
+            let_through(error)
             self._stop(error)
 
     def _begin(self, step: int) -> Span | None:
@@ -243,7 +248,8 @@ def open_device_clock(ring: RingWriter) -> DeviceClock | None:
         device, _why_not = cuda.find_device(torch)
         source = cuda.source_of(torch, device) if device is not None else None
         return DeviceClock(ring, source) if source is not None and source.may_be_used() else None
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return None  # the device has failed, as device_reason() says
 
 
@@ -252,6 +258,7 @@ def device_reason() -> str | None:
     try:
         return cuda.find_device(sys.modules.get("torch"))[1]
     except Exception as error:
+        let_through(error)
         return reason_of(error)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from underfed.exchange.facts import RunFacts
+from underfed.host.signal_handlers import let_through
 
 NO_DEVICE = "this PyTorch is built without CUDA and without ROCm"
 ROCM = "this PyTorch is built for ROCm, which has MIOpen in its place"
@@ -47,6 +48,7 @@ def cudnn_version(torch: Any) -> tuple[str | None, str | None]:
     except AttributeError:
         return None, NO_CUDNN
     except RuntimeError as error:
+        let_through(error)
         return None, f"cuDNN: {error}".partition("\n")[0]
 
 

@@ -38,8 +38,8 @@ class Callbacks:
     replay: Replay | None
     sees_arrivals: bool = True
     """``_get_data`` is spliced. Without it the number of batches that came early is unknown, and so is queue depth."""
-    recorded: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
-    """Iterators that were given a session."""
+    recorded: list[weakref.ref[Any]] = field(default_factory=list)
+    """Iterators that were given a session. No set: its callback would run when one ends, within whatever ends it."""
 
     # DataLoader.__iter__
 
@@ -80,7 +80,7 @@ class Callbacks:
         session = self.open_session(loader)
         if session is not None:
             iterator.__dict__[KEY] = session
-            self.recorded.add(iterator)
+            self.recorded = [*(known for known in self.recorded if known() is not None), weakref.ref(iterator)]
         return session
 
     def adopt(self, iterator: Any, loader: Any) -> None:
@@ -91,7 +91,7 @@ class Callbacks:
 
     def forget(self) -> None:
         """Stop recording live iterators."""
-        for iterator in list(self.recorded):
+        for iterator in [iterator for known in self.recorded if (iterator := known()) is not None]:
             iterator.__dict__.pop(KEY, None)
             for part in (getattr(iterator, name, None) for name in ("_worker_result_queue", "_dataset_fetcher")):
                 getattr(part, "__dict__", {}).pop(PINNING, None)

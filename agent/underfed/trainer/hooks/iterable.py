@@ -32,12 +32,13 @@ def stand_in(iterable: Any, open_session: OpenPlain) -> Any:
     Attributes, ``isinstance``, ``len()`` and whatever else its type offers are those of the original.
     """
     kind = type(iterable)
-    special = {name: _passed_on(name) for name in SPECIAL if hasattr(kind, name)}
+    special: dict[str, Any] = {name: _passed_on(name) for name in SPECIAL if hasattr(kind, name)}
     if hasattr(kind, "__next__"):
         special["__next__"] = _next
         same = getattr(getattr(kind, "next", None), "__code__", None)
         if same is not None and same.co_argcount == 1:  # DALI's iterators have a ``next()`` of their own
             special["next"] = _next
+    special["__dict__"] = property(lambda self: _iterable(self).__dict__)
     derived = type(kind.__name__, (StandIn,), {**special, "__slots__": (), "__doc__": kind.__doc__})
     return derived(iterable, open_session)
 
@@ -49,7 +50,8 @@ def is_stand_in(thing: Any) -> bool:
 class StandIn:
     """See ``stand_in``, which derives from it."""
 
-    __slots__ = (ITERABLE, OPEN, PASS, "__weakref__")
+    # The dictionary stays empty: Dynamo asks the object for one without asking the type, which shows the original's.
+    __slots__ = (ITERABLE, OPEN, PASS, "__dict__", "__weakref__")
 
     def __init__(self, iterable: Any, open_session: OpenPlain) -> None:
         object.__setattr__(self, ITERABLE, iterable)

@@ -48,7 +48,7 @@ class Requests:
                 if session.began_ns >= session.due_ns:
                     session.begin_probing()
             if session.qsize is not None:
-                depth = session.qsize() + session.arrived - iterator._num_yielded + 1
+                depth = session.qsize(iterator) + session.arrived - iterator._num_yielded + 1
                 depth = 0 if depth < 0 else DEEPEST if depth > DEEPEST else depth
             if session.device is not None:
                 # The queue was empty, or there is none and the last batch took its time.

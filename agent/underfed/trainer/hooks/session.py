@@ -11,6 +11,7 @@ from underfed.exchange import ring_format, run_files
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED, head, pack_request
 from underfed.host.clock import now_ns
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.batch import measure_batch
 from underfed.trainer.device.device_clock import DeviceClock
 from underfed.trainer.hooks.watched_loader import WatchedLoader
@@ -65,7 +66,8 @@ def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
 
 
 def stop_recording(iterator: Any, where: str, error: Exception) -> None:
-    """Stop recording this iterator; the training goes on."""
+    """Stop recording this iterator; the training goes on. What a signal handler raised does not stop it."""
+    let_through(error)
     session: Session | None = iterator.__dict__.pop(KEY, None)
     if session is not None:
         session.loader.guard.failed(where, error)
@@ -100,7 +102,9 @@ class Session:
     began_ns: int = 0
     sampler_ns: int = 0
     """Sampler time that is in no record yet."""
-    qsize: Callable[[], int] | None = None
+    qsize: Callable[[Any], int] | None = None
+    """Batches that wait in the iterator's queues. It must hold none of these: one holds the session, and a ring of
+    references would keep the batches in them after the iterator is gone."""
     in_order: bool = True
     is_map: bool = False
     arrived: int = 0
@@ -252,17 +256,26 @@ class Session:
         self.in_order = getattr(iterator, "_in_order", True)
         self.is_map = iterator._dataset_kind == 0
         self.arrived = _arrived(iterator)
-        waiting, finished = iterator._data_queue.qsize, iterator._worker_result_queue.qsize
         is_pinning = iterator._data_queue is not iterator._worker_result_queue
         if is_pinning:
             iterator._worker_result_queue.__dict__[PINNING] = self
         try:
-            finished()
+            iterator._worker_result_queue.qsize()
         except NotImplementedError:
             return  # macOS has no way to count a queue
         if sees_arrivals:
-            # Batches that wait to be pinned are finished too.
-            self.qsize = (lambda: waiting() + finished()) if is_pinning else waiting
+            self.qsize = _waiting_or_to_pin if is_pinning else _waiting
+
+
+def _waiting(iterator: Any) -> int:
+    size: int = iterator._data_queue.qsize()
+    return size
+
+
+def _waiting_or_to_pin(iterator: Any) -> int:
+    """Batches that wait to be pinned are finished too."""
+    size: int = iterator._data_queue.qsize() + iterator._worker_result_queue.qsize()
+    return size
 
 
 def _arrived(iterator: Any) -> int:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import BATCH, BATCH_DETAIL, NOT_MEASURED, head
+from underfed.host.signal_handlers import let_through
 
 ASKED, READ = 1, 9
 """Positions of the values of ``rchar`` and ``read_bytes`` in /proc/PID/io (proc_pid_io(5))."""
@@ -103,7 +104,8 @@ def write_batch_detail(ring: RingWriter, epoch: int, index: int, usage: BatchUsa
 def _open(path: str) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return -1
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.prefetcher.copy_stream import CopyStream, Streams, Transfer, Transform, return_stream, take_stream
 from underfed.trainer.prefetcher.prefetched_steps import PrefetchedSteps
 
@@ -58,7 +59,8 @@ class Pass:
         self._is_ready = None
         try:
             copies.settle()
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return  # the device has failed: its stream is not reused
         return_stream(copies)
 
@@ -96,6 +98,7 @@ class Pass:
         try:
             return self._fetch(copies)
         except Exception as error:
+            let_through(error)
             return error.with_traceback(without_ours(error.__traceback__))  # raised when its batch is asked for
 
 

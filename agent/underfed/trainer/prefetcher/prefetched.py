@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from underfed.errors import ConfigError, TorchMissingError
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.batch import moved
 from underfed.trainer.device import cuda
 from underfed.trainer.prefetcher.copy_stream import Streams, Transform
@@ -43,6 +44,7 @@ def prefetched(loader: Iterable[Any], device: Any, transform: Transform | None) 
     try:
         wanted = torch.device(device)
     except (RuntimeError, TypeError) as error:
+        let_through(error)
         raise ConfigError(f"prefetch() takes a device such as 'cuda', got {device!r}") from error
     if wanted.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"prefetch() to {wanted}: PyTorch finds no CUDA device here")

@@ -11,6 +11,7 @@ from typing import Any
 from underfed.exchange import ring_format
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.hooks.iterable import WatchedIterator
 from underfed.trainer.hooks.session import KEY, Session
 from underfed.trainer.prefetcher.copy_stream import Report
@@ -107,9 +108,10 @@ class PrefetchedSteps:
         if session.qsize is None:
             return NOT_MEASURED
         given: int = self._iterator._num_yielded
-        return max(0, session.qsize() + session.arrived - given)
+        return max(0, session.qsize(self._iterator) + session.arrived - given)
 
     def _stop_recording(self, where: str, error: Exception) -> None:
+        let_through(error)
         session, self._session = self._session, None
         if session is not None:
             session.loader.guard.failed(where, error)

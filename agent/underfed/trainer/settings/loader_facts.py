@@ -13,7 +13,8 @@ from typing import Any
 
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import LoaderFacts
-from underfed.trainer.settings.loader_parts import attributes_of
+from underfed.host.signal_handlers import let_through
+from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 NESTED_DATASETS = 4
 """Depth of ``Subset(Subset(…))`` to which a data set's transforms are looked for."""
@@ -21,6 +22,9 @@ NESTED_DATASETS = 4
 LISTED_TRANSFORMS = 32
 NAME_LENGTH, REASON_LENGTH = 100, 200
 PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
+KNOWN = ("torch", "torchdata", "accelerate", "lightning", "pytorch_lightning", "transformers")
+"""Packages whose samplers count without drawing random numbers."""
+
 NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
 NO_LENGTH = "an iterable data set is not asked for its length: torch would remember that and warn by it"
 
@@ -36,7 +40,7 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
     samples = batches = None
     if kind == "map":
         samples = _length(lambda: len(loader.dataset), "dataset_length", reasons)
-        batches = _length(lambda: len(loader), "batches_per_epoch", reasons)
+        batches = _batches(loader, reasons)
     else:
         reasons |= dict.fromkeys(("dataset_length", "batches_per_epoch"), NO_LENGTH)
     shards, why_unsharded = _sharding(loader, reasons) if kind == "iterable" else (None, None)
@@ -97,7 +101,8 @@ def _first_path(value: Any) -> str | None:
     path = Path(os.fsdecode(value))
     try:
         return str(path.absolute()) if len(path.parts) > 1 and path.exists() else None
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        let_through(error)
         return None
 
 
@@ -141,6 +146,7 @@ def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | 
     try:
         shards, why = shards_itself(loader)
     except Exception as error:
+        let_through(error)
         # The data set's classes may be of a kind that cannot be read.
         shards, why = None, f"{type(error).__name__}: {error}"[:REASON_LENGTH]
     if shards is None and why is not None:
@@ -154,10 +160,29 @@ def _dataset_kind(loader: Any) -> str:
     return "iterable" if isinstance(loader.dataset, IterableDataset) else "map"
 
 
+def _batches(loader: Any, reasons: dict[str, str]) -> int | None:
+    """``len(loader)`` asks its samplers, and a program's own may draw random numbers to answer."""
+    for asked in (loader, *samplers_of(loader)):
+        if not _is_known(asked):
+            reason = f"{type(asked).__name__} is not asked for its length: it might draw random numbers"
+            reasons["batches_per_epoch"] = reason[:REASON_LENGTH]
+            return None
+    return _length(lambda: len(loader), "batches_per_epoch", reasons)
+
+
+def _is_known(counted: Any) -> bool:
+    """Whether its length is counted by a package that we know. A plain list of indices counts itself."""
+    kind = type(counted)
+    count = getattr(kind, "__len__", None)
+    module = getattr(count, "__module__", None) or kind.__module__
+    return module.partition(".")[0] in (*KNOWN, "builtins")
+
+
 def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> int | None:
     try:
         length = measure()
     except Exception as error:
+        let_through(error)
         # The user's own __len__: what it raises is a fact about the data set, not a failure of ours.
         reasons[name] = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
         return None

@@ -14,6 +14,7 @@ from underfed.exchange import launch
 from underfed.exchange.config import Value
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import Say, first_rank_only
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.settings.sharding import why_unsharded
 from underfed.trainer.settings.training_loaders import TrainingLoaders
 from underfed.trainer.settings.tunable import NAMES, format_value, needs_workers, parse_settings
@@ -59,6 +60,7 @@ class Overrides:
             decision = self._settle(loader, was_iterated=is_known) if is_training else None
             self._settled[id(loader)] = weakref.ref(loader), decision
         except Exception as error:
+            let_through(error)
             decision = Decision(refused=dict.fromkeys(self._settings, f"{type(error).__name__}: {error}"))
             self._record(loader, decision, {})
             self._settings.clear()
@@ -92,6 +94,7 @@ class Overrides:
             try:
                 self.changed()
             except Exception as error:
+                let_through(error)
                 Guard().failed("overrides", error)
 
     def _say_once(self, line: str) -> None:

@@ -1,0 +1,61 @@
+"""How a recording ended: its process marks that it is leaving, kernel or launcher tell with which status it left."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed.exchange import run_files
+from underfed.exchange.facts import End, Leaving, read_facts
+from underfed.host import procfs
+
+UNKNOWN_STATUS = "its exit status is not known"
+NO_MARK = "the process ended without marking its end"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEnd:
+    end: End
+    is_last: bool = True
+    """Nothing more will be known of it."""
+
+
+def read_mark(directory: Path) -> End | Leaving | None:
+    """What the process marked: that the program ended the recording, or that Python is about to exit."""
+    path = directory / run_files.END
+    try:
+        return read_facts(path, End)
+    except KeyError:
+        return read_facts(path, Leaving)
+    except FileNotFoundError:
+        return None
+
+
+def launchers_word(directory: Path) -> int | None:
+    """Exit status from ``underfed run``, where it is the parent of this process."""
+    try:
+        status = json.loads((directory / run_files.STATUS).read_text())
+    except (OSError, ValueError):
+        return None
+    return status if isinstance(status, int) else None
+
+
+def end_while_leaving(mark: Leaving) -> End:
+    """As far as it is known before the process is gone. In a container that ends with the process it stays so."""
+    if mark.last_words is None:
+        return End("finished", UNKNOWN_STATUS)
+    return End("crashed", f"{mark.last_words} ({UNKNOWN_STATUS})")
+
+
+def end_of(status: int | None, mark: Leaving | None) -> End:
+    """``status``: as in ``subprocess``; ``None`` where nobody told it to others than its parent."""
+    if status is None:
+        return End("crashed", f"{NO_MARK}: killed, or out of memory") if mark is None else end_while_leaving(mark)
+    if mark is None:
+        reason = procfs.describe_exit(status)
+        # A program may leave by ``os._exit(0)``: it reports success itself.
+        return End("finished" if status == 0 else "crashed", reason if status < 0 else f"{NO_MARK}, {reason}", status)
+    if status == 0:
+        return End("finished", None, 0)
+    return End("crashed", mark.last_words or procfs.describe_exit(status), status)

@@ -1,0 +1,223 @@
+"""What a signal handler of the program raises while our code runs reaches the program."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader
+
+import underfed
+from tests.fakes.jobs import run_python
+from underfed.host.signal_handlers import let_through, passing
+
+OURS = Path(underfed.__file__).parent
+EIGHT: Any = range(8)
+KINDS: dict[str, type[Exception]] = {"alarm": TimeoutError, "torch": RuntimeError, "value": ValueError}
+
+
+class Handler:
+    """As programs have them: functions, methods, objects, partials, and such as restore the one before."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        self.error = error
+
+    def plain(self, _number: int, _frame: FrameType | None) -> None:
+        raise self.error("handled")
+
+    def restoring(self, *_arguments: Any) -> None:
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+        raise self.error("handled")
+
+    def deeper(self, *_arguments: Any) -> None:
+        def inner() -> None:
+            raise self.error("handled")
+
+        inner()
+
+    __call__ = deeper
+
+
+def handlers(error: type[Exception]) -> dict[str, Any]:
+    handler = Handler(error)
+    return {
+        "method": handler.plain,
+        "object": handler,
+        "restoring": handler.restoring,
+        "partial": functools.partial(handler.deeper, "more"),
+        "lambda": lambda number, _: handler.plain(number, None),
+    }
+
+
+@pytest.fixture(autouse=True)
+def no_other_handler() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGUSR1)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("handler", handlers(TimeoutError))
+def test_what_a_handler_raised_is_told_from_what_failed(kind: str, handler: str) -> None:
+    signal.signal(signal.SIGUSR1, handlers(KINDS[kind])[handler])
+    with pytest.raises(KINDS[kind], match="handled"):
+        try:
+            signal.raise_signal(signal.SIGUSR1)
+        except Exception as error:
+            let_through(error)
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_what_failed_is_kept(kind: type[Exception]) -> None:
+    signal.signal(signal.SIGUSR1, Handler(kind).plain)
+
+    def fail(_number: int, _frame: object = None) -> None:
+        raise kind("failed")
+
+    with passing(kind):
+        fail(1)
+    try:
+        fail(1, sys)
+    except kind as error:
+        let_through(error)
+
+
+class Interrupting:
+    """Sends a signal before line number ``at`` that runs in our code on this thread."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.place: tuple[str, int] | None = None
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> Any:
+        if not frame.f_code.co_filename.startswith(str(OURS)):
+            return None
+        if event == "line" and self.place is None:
+            self.left -= 1
+            if self.left < 0:
+                self.place = (frame.f_code.co_filename, frame.f_lineno)
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGUSR1)
+        return self
+
+
+def interrupted(at: int, run: Callable[[], object], kind: type[Exception]) -> tuple[tuple[str, int] | None, bool]:
+    """Where our code was interrupted, if it ran so many lines; and whether the program saw what its handler raised."""
+    signal.signal(signal.SIGUSR1, Handler(kind).plain)
+    tracer, before = Interrupting(at), sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        run()
+    except kind as error:
+        return tracer.place, str(error) == "handled"
+    finally:
+        sys.settrace(before)
+    return tracer.place, False
+
+
+def consume(loader: Any) -> None:
+    for _ in loader:
+        pass
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+@pytest.mark.parametrize("how", ["watch", "iterate", "init", "prefetch"])
+def test_it_reaches_the_program_from_every_line_of_ours(
+    kind: type[Exception], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERFED_STRICT", "0")
+    monkeypatch.delenv("UNDERFED_RUN_ID")
+    loader: Any = DataLoader(EIGHT, batch_size=4)
+    runs: dict[str, Callable[[], object]] = {
+        "watch": lambda: underfed.watch(DataLoader(EIGHT), name="train"),
+        "iterate": lambda: consume(loader),
+        "init": lambda: underfed.init(name="interrupted"),
+        "prefetch": lambda: consume(underfed.prefetch(loader, "cpu")),
+    }
+    underfed.finish()
+    if how != "init":
+        underfed.watch(loader, name="train")
+    kept = []
+    step = {"iterate": 3, "prefetch": 5}.get(how, 29)
+    for at in range(0, 3000, step):
+        if how == "init":
+            underfed.finish()
+        place, was_seen = interrupted(at, runs[how], kind)
+        if place is None:
+            break
+        if not was_seen:
+            kept.append(place)
+    assert at > 20 * step or how != "iterate"
+    assert kept == []
+    assert [batch.tolist() for batch in loader] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+CATCHING = {"Exception", "BaseException", "OSError", "RuntimeError", "TimeoutError"}
+PASSING = {"let_through", "failed", "stop_recording", "_stop_recording", "stop", "raise"}
+LAUNCHED = {"calibration.py", "cgroup.py", "disks.py", "process_end.py", "signal_handlers.py"}
+"""Of the host: what only the launcher and the collector run."""
+
+
+def test_no_handler_of_ours_on_the_training_thread_keeps_it() -> None:
+    """Each that could catch such passes it on first."""
+    keeping = []
+    for path in sorted(path for room in ("trainer", "exchange", "host") for path in (OURS / room).rglob("*.py")):
+        if path.name in LAUNCHED and path.parent.name == "host":
+            continue
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ExceptHandler):
+                kinds = {each.id for each in ast.walk(node.type or tree) if isinstance(each, ast.Name)}
+                if kinds & CATCHING and not passes(node):
+                    keeping.append(f"{path.relative_to(OURS)}:{node.lineno}")
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "suppress":
+                kinds = {getattr(each, "id", "") for each in node.args}
+                keeping += [f"{path.relative_to(OURS)}:{node.lineno}"] if kinds & CATCHING else []
+    assert keeping == []
+
+
+def passes(handler: ast.ExceptHandler) -> bool:
+    called = (node.func for node in ast.walk(handler) if isinstance(node, ast.Call))
+    names = {getattr(each, "id", None) or getattr(each, "attr", None) for each in called}
+    return bool(names & PASSING) or any(isinstance(node, ast.Raise) and node.exc is None for node in handler.body)
+
+
+WORKER_DIES = """
+import os, signal, sys, time, underfed
+from torch.utils.data import DataLoader
+class Slow:
+    def __len__(self):
+        return 64
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return index
+loader = underfed.watch(DataLoader(Slow(), batch_size=4, num_workers=2), name="train")
+try:
+    for number, batch in enumerate(loader):
+        if number == 1:
+            iterator = loader._iterator or [each for each in __import__("gc").get_objects()
+                                            if type(each).__name__ == "_MultiProcessingDataLoaderIter"][0]
+            os.kill(iterator._workers[0].pid, signal.SIGKILL)
+        while number >= 1:
+            underfed.watch(loader)
+            from underfed.trainer.collector_process import ensure_collector
+            from underfed.trainer import control
+            ensure_collector(control._state.recording.directory.parent, control._state.recording.guard, is_end=True)
+except RuntimeError as error:
+    print(error)
+    sys.stdout.flush()
+    os._exit(0)
+"""
+
+
+def test_what_torch_raises_of_a_killed_worker_reaches_the_loop() -> None:
+    """While nearly all the time is spent in our code."""
+    done = run_python("-c", WORKER_DIES, UNDERFED_STRICT="0")
+    assert "is killed by signal: Killed" in done.stdout, done.stderr

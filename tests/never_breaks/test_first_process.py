@@ -1,0 +1,108 @@
+"""The trainer, or ``underfed run``, as process 1 of a container: it is init there, and all ends with it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.jobs import ROOT, environment
+from tests.fakes.launching import UNDERFED, make_known
+from tests.fakes.service import Service, is_preliminary, wait_until
+from tests.never_breaks.evidence import delivered
+
+UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+JOB = (sys.executable, "-m", "tests.fakes.training", "--wait-for")
+STATUS = {"normally": ("finished", 0), "exit 3": ("crashed", 3), "raise": ("crashed", 1), "leave": ("crashed", 5)}
+
+
+def run_first(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*UNSHARE, *words], cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=False,
+        timeout=300,
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def container(rings: Path) -> Iterator[None]:
+    """A container's /dev/shm ends with it, and so does what its collector had no time to remove."""
+    if subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no process can be the first of a namespace here")
+    yield
+    for directory in rings.iterdir():
+        shutil.rmtree(directory)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("how", ["normally", "exit 3", "raise", "loader raises"])
+def test_a_trainer_as_process_1_ends_as_without_us_and_all_of_it_arrives(
+    service: Service, tmp_path: Path, how: str, workers: str
+) -> None:
+    arguments = (*JOB, str(tmp_path), "--end", how, "--workers", workers)
+    bare, job = run_first(*arguments, UNDERFED_DISABLED="1"), run_first(*arguments)
+    assert (job.returncode, job.stdout) == (bare.returncode, bare.stdout)
+    ends = [window["end"] for window in service.windows if "end" in window]
+    assert len(delivered(service)) == len(job.stdout.splitlines())
+    # The collector ends with it: nobody is left whom the kernel could tell.
+    (told,) = ends
+    assert told["status"] == ("crashed" if "raise" in how else "finished")
+    assert is_preliminary(told)
+
+
+@pytest.mark.parametrize("how", STATUS)
+def test_underfed_run_as_process_1_tells_the_status(service: Service, tmp_path: Path, how: str) -> None:
+    command = (*JOB, str(tmp_path), "--end", how)
+    make_known(environment()["UNDERFED_DIR"])
+    bare = run_first(*command, UNDERFED_DISABLED="1")
+    done = run_first(*UNDERFED, "run", "--", *command)
+    assert (done.returncode, done.stdout) == (bare.returncode, bare.stdout)
+    status, code = STATUS[how]
+    wait_until(service.ends, "the end arrives", timeout_s=10)
+    (told,) = service.ends()
+    assert (told["status"], told["exit_code"]) == (status, code)
+
+
+ZOMBIES = """
+import os, signal, time, underfed
+from pathlib import Path
+from torch.utils.data import DataLoader
+from underfed.trainer import control
+from underfed.trainer.collector_process import ensure_collector
+
+def children(state):
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[1] == "1" and fields[0] in state:
+            found.append(int(path.parent.name))
+    return found
+
+assert os.getpid() == 1
+loader = underfed.watch(DataLoader(range(64), batch_size=1), name="train")
+list(loader)
+recording = control._state.recording
+for _ in range(3):
+    while not children("RSD"):
+        time.sleep(0.01)
+    for collector in children("RSD"):
+        os.kill(collector, signal.SIGKILL)
+    while children("RSD"):
+        time.sleep(0.01)
+    ensure_collector(recording.directory.parent, recording.guard, is_end=True)
+    while len(children("RSD")) < 1:
+        time.sleep(0.1)
+        ensure_collector(recording.directory.parent, recording.guard, is_end=True)
+print(len(children("Z")))
+"""
+
+
+def test_collectors_that_died_are_no_zombies_there(service: Service) -> None:
+    done = run_first(sys.executable, "-c", ZOMBIES)
+    assert done.stdout == "0\n", done.stderr
