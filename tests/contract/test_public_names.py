@@ -115,6 +115,6 @@ def test_the_readmes_make_targets_exist() -> None:
 
 def test_the_readmes_variables_are_read() -> None:
     sources = "".join(path.read_text() for part in ("agent", "app") for path in sorted((ROOT / part).rglob("*.py")))
-    named = set(re.findall(r"UNDERFED_[A-Z]+", README))
+    named = set(re.findall(r"UNDERFED_[A-Z_]+", README))
     assert {"UNDERFED_URL", "UNDERFED_TOKEN", "UNDERFED_DISABLED"} <= named
     assert [name for name in sorted(named) if f'"{name}"' not in sources] == []
