@@ -125,17 +125,18 @@ KILLING = """
 import os, signal, sys, underfed
 from torch.utils.data import DataLoader
 from tests.fakes.datasets import Numbers
-iterator = iter(underfed.watch(DataLoader(Numbers(64, sleep_s=0.05), num_workers=2), name="train"))
-next(iterator), next(iterator)  # of both
-killed = iterator._workers[1].pid
-print(killed, flush=True)
-os.kill(killed, signal.SIGKILL)
-while True:
-    try:  # torch's handler of SIGCHLD raises anywhere, and again for every child that ends
-        sys.stdin.read()
-        break
-    except RuntimeError:
-        continue
+if __name__ == "__main__":
+    iterator = iter(underfed.watch(DataLoader(Numbers(64, sleep_s=0.05), num_workers=2), name="train"))
+    next(iterator), next(iterator)  # of both
+    killed = iterator._workers[1].pid
+    print(killed, flush=True)
+    os.kill(killed, signal.SIGKILL)
+    while True:
+        try:  # torch's handler of SIGCHLD raises anywhere, and again for every child that ends
+            sys.stdin.read()
+            break
+        except RuntimeError:
+            continue
 """
 
 
@@ -168,7 +169,8 @@ LEAVING = """
 import underfed
 from torch.utils.data import DataLoader
 from tests.agent.test_workers import Leaving
-list(underfed.watch(DataLoader(Leaving(), num_workers=2), name="train"))
+if __name__ == "__main__":
+    list(underfed.watch(DataLoader(Leaving(), num_workers=2), name="train"))
 """
 
 
@@ -187,13 +189,14 @@ TWO_KILLED = """
 import os, signal, underfed
 from torch.utils.data import DataLoader
 from tests.fakes.datasets import Numbers
-iterator = iter(underfed.watch(DataLoader(Numbers(400, sleep_s=0.05), num_workers=4), name="train"))
-for _ in range(8):  # of all of them, within the collector's first second
-    next(iterator)
-for worker in iterator._workers[1:3]:
-    os.kill(worker.pid, signal.SIGKILL)
-for _ in iterator:
-    pass
+if __name__ == "__main__":
+    iterator = iter(underfed.watch(DataLoader(Numbers(400, sleep_s=0.05), num_workers=4), name="train"))
+    for _ in range(8):  # of all of them, within the collector's first second
+        next(iterator)
+    for worker in iterator._workers[1:3]:
+        os.kill(worker.pid, signal.SIGKILL)
+    for _ in iterator:
+        pass
 """
 
 

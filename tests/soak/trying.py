@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LONGEST_S = 1_800
+LONGEST_S = 3_600
 
 NEEDED = ("hypothesis", "nvidia-ml-py", "psutil", "pytest", "pytest-timeout")
 INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:")

@@ -6,7 +6,7 @@ import functools
 import gc
 import threading
 from collections.abc import Callable, Iterator
-from multiprocessing import active_children, get_context
+from multiprocessing import Value, active_children
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, SequentialSam
 from tests.agent.indistinguishable.twice import Loader, Zeros, assert_same, report
 from tests.fakes.service import wait_until
 
-FORK = get_context("fork")
 FEEDER = "QueueFeederThread"
 
 
@@ -26,7 +25,7 @@ class Counted(Dataset[Tensor]):
     """Counts across processes."""
 
     def __init__(self) -> None:
-        self.getitems = FORK.Value("i", 0)
+        self.getitems = Value("i", 0)
 
     def __len__(self) -> int:
         return 24
@@ -48,7 +47,7 @@ class CountedBatches(Counted):
 
 class CountedStream(IterableDataset[Tensor]):
     def __init__(self) -> None:
-        self.getitems = FORK.Value("i", 0)
+        self.getitems = Value("i", 0)
 
     def __iter__(self) -> Iterator[Tensor]:
         with self.getitems:

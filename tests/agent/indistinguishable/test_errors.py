@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
 import re
 import signal
@@ -91,7 +92,9 @@ def interrupt_oneself() -> None:
 
 def interrupt_parent() -> None:
     time.sleep(UNTIL_IT_WAITS_S)
-    os.kill(os.getppid(), signal.SIGINT)
+    training = multiprocessing.parent_process()
+    assert training is not None and training.pid is not None
+    os.kill(training.pid, signal.SIGINT)
     time.sleep(5)
 
 
