@@ -23,6 +23,7 @@ TEXT_LENGTHS = (0, 1, 500, 501, 2_001, 10_000, 10_001, 300_000)
 NUMBERS = (0, 1, -1, 2**31, 2**32 - 2, 2**32 - 1, 2**53, 2**53 + 1, 2**63, 10**40, 0.5, -0.0, 1e-300, 1e308)
 TIMES = (1, 2, 100, 1_001, 10_001)
 LARGEST_BODY = 6 * 2**20
+LARGEST_TEXT = 12 * 2**20
 ROWS = ("steps", "batches", "worker_samples", "gpus", "process", "host")
 LISTS = ("loaders", "steps", "batches", "epochs", "workers", "worker_samples", "storage", "gpus")
 
@@ -36,12 +37,13 @@ class Shaped(NamedTuple):
 
 def shaped(figures: random.Random, run_ids: tuple[str, ...] = ("fuzz-0", "fuzz-1")) -> Shaped:
     """A body that is not so large that the connection would be ended for it."""
-    while len((made := _made(figures, run_ids)).body) > LARGEST_BODY:
+    while (made := _made(figures, run_ids)) is None or len(made.body) > LARGEST_BODY:
         pass
     return made
 
 
-def _made(figures: random.Random, run_ids: tuple[str, ...]) -> Shaped:
+def _made(figures: random.Random, run_ids: tuple[str, ...]) -> Shaped | None:
+    """``None``: it would be larger than it is worth to be written."""
     window = copy.deepcopy(figures.choice(BASES))
     window["run_id"] = figures.choice(run_ids)
     names = figures.choices(tuple(SHAPES), k=figures.randrange(4))
@@ -49,6 +51,8 @@ def _made(figures: random.Random, run_ids: tuple[str, ...]) -> Shaped:
         # What one shape leaves may be nothing that another applies to.
         with suppress(TypeError, KeyError, AttributeError, IndexError):
             SHAPES[name](figures, window)
+        if _size(window) > LARGEST_TEXT:
+            return None
     text = json.dumps(window)
     if figures.random() < 0.1:
         names.append("repeated key")
@@ -64,6 +68,20 @@ def _made(figures: random.Random, run_ids: tuple[str, ...]) -> Shaped:
         text = " " * figures.choice(LENGTHS) + text
     encoding = figures.choice(("", "gzip", "deflate"))
     return Shaped(PACKED[encoding](text.encode()), encoding, tuple(names))
+
+
+def _size(value: Any, most: int = LARGEST_TEXT) -> int:
+    """About what it is as text; what is beyond ``most`` is not looked at. Parts may be one object many times."""
+    if isinstance(value, str):
+        return 2 + 6 * len(value)
+    if not isinstance(value, (dict, list)):
+        return 8
+    size = 0
+    for each in value if isinstance(value, list) else (*value, *value.values()):
+        size += _size(each, most - size)
+        if size > most:
+            break
+    return size
 
 
 def _length(figures: random.Random, window: Window) -> None:
