@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure of what the tests need beside Python and Node: a browser (the installed Chrome or Chromium, else Debian's,
-# else Playwright's) and a PostgreSQL (the installed one, one that UNDERFED_TEST_POSTGRESQL names, else Debian's).
+# else Playwright's), a PostgreSQL (the installed one, one that UNDERFED_TEST_POSTGRESQL names, else Debian's), and nginx.
 # Without an argument it installs what the system has; with a Python that has Playwright it installs the rest, or fails.
 set -eu
 
@@ -13,6 +13,10 @@ has() {
 
 has_browser() {
   has chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
+}
+
+has_nginx() {
+  test -x /usr/sbin/nginx
 }
 
 has_postgresql() {
@@ -29,6 +33,8 @@ missing=""
 # A page costs the headless shell a fifth of the CPU time that it costs a whole browser.
 has chromium-headless-shell || missing="chromium-headless-shell"
 has_postgresql || missing="$missing postgresql"
+# As a proxy in front of the service; without it three tests are skipped.
+has_nginx || missing="$missing nginx-light"
 if [ $# = 0 ] && [ -n "$missing" ] && has apt-get && [ "$(id -u)" = 0 ]; then
   apt-get update -qq
   for package in $missing; do

@@ -216,4 +216,25 @@ STORE = (
         "open_at is not None and open_at >= len(steps.step_us)",
         ("tests/app/ingest/test_wire.py",),
     ),
+    Fault(
+        "values are not counted before they are decoded",
+        "app/underfed_server/ingest/inflate.py",
+        'values += piece.count(b",")',
+        "values += 0",
+        ("tests/app/ingest/test_bounds.py",),
+    ),
+    Fault(
+        "what waits is counted as it was posted, compressed",
+        "app/underfed_server/ingest/posted.py",
+        "return len(self.body) + self.decoded_bytes",
+        "return len(self.body)",
+        ("tests/app/ingest/test_bounds.py",),
+    ),
+    Fault(
+        "a stream that cannot be compacted is tried again with each of its windows",
+        "app/underfed_server/store/writing/writer.py",
+        "        self._queue.set_aside(key)\n",
+        "",
+        ("tests/app/store/writing/test_set_aside.py",),
+    ),
 )

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from tests.app.api.visitors import ORIGIN, ROOT, bearer, make_token, visitor
 from tests.app.conftest import Opening, on_postgresql_alone
 from tests.app.made_windows import made_stream, made_window
-from tests.app.serving import application_in, poll
+from tests.app.serving import AS_OWNER, application_in, poll
 from tests.app.store.posting import post
 from underfed_server.api import access as granting
 from underfed_server.api.access import COOKIE
@@ -190,7 +190,7 @@ def test_a_project_makes_tokens_for_itself_alone(application: Application) -> No
 def test_an_open_service_makes_tokens_for_the_day_it_is_no_longer_open(tmp_path: Path, database_url: str) -> None:
     local = application_in(tmp_path, database_url=database_url)
     client = TestClient(local, base_url="http://127.0.0.1:7077")
-    made = client.post("/api/v1/tokens", json={"name": "team", "scopes": ["admin"]}).json()
+    made = client.post("/api/v1/tokens", json={"name": "team", "scopes": ["admin"]}, headers=AS_OWNER).json()
     assert client.get("/api/v1/runs", headers=bearer("anything")).status_code == 200
     local.close()
     public = application_in(tmp_path, host="0.0.0.0", database_url=database_url)
