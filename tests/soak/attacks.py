@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, cast
@@ -141,6 +142,24 @@ def zeros(service: Attacked) -> str:
     text = posted(window).replace(b'"at_us": []', b'"at_us": [' + b"0," * 7_900_000 + b"0]")
     body = gzip.compress(text, 9)
     return f"{len(body) / 1_000:.0f} kB each: {_at_once(service, body, 8, 2)}"
+
+
+def largest(service: Attacked) -> str:
+    """Windows that are all at the limits, from eight agents at once, five times."""
+    steps, batches, samples = [1_000] * 4_096, list(range(16_384)), list(range(10**9, 10**9 + 16_384))
+
+    def post(agent: int) -> tuple[int, bytes]:
+        for index in range(5):
+            window = made_window(index, run_id=f"large-{agent}", process={"at_us": samples, "rss_bytes": samples})
+            at = {"loader": "train", "epoch_index": 0}
+            window["steps"] = [{**at, "first_step_index": 4_096 * index, "first_batch_index": 0, "start_us": 0,
+                                "step_us": steps, "data_wait_us": steps}]  # fmt: skip
+            window["batches"] = [{**at, "batch_index": batches, "start_us": samples, "load_us": batches,
+                                  "cpu_us": batches, "blocked_us": batches}]  # fmt: skip
+            told = service.ask("/api/v1/ingest", gzip.compress(posted(window), 1), Content_Encoding="gzip")
+        return told
+
+    return _counted([partial(post, agent) for agent in range(8)])
 
 
 def bombs(service: Attacked) -> str:
@@ -319,7 +338,7 @@ def _sent_and_held(
 
 ATTACKS: Mapping[str, Callable[[Attacked], str]] = {
     each.__name__: each
-    for each in (zeros, bombs, texts, bodies, permitted_bodies, headers, silence, deafness, streams, guesses)
+    for each in (zeros, largest, bombs, texts, bodies, permitted_bodies, headers, silence, deafness, streams, guesses)
 }
 
 
