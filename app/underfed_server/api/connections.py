@@ -59,6 +59,10 @@ def raise_file_limit() -> int:
     return max(soft - FILES_BESIDE, soft // 2)
 
 
+Part = Literal["headers", "body", "next"]
+"""What is waited for; ``next``: a request, as long as uvicorn waits for one after an answer."""
+
+
 class Connections:
     """All of one service. On one event loop."""
 
@@ -108,8 +112,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._all = connections
         self._address: str | None = None
         """``None``: it was refused, or has ended."""
-        self._awaited: Literal["headers", "body"] | None = "headers"
-        self._timed: Literal["headers", "body"] | None = None
+        self._awaited: Part | None = "headers"
+        self._timed: Part | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
         self._received_bytes = 0
@@ -157,8 +161,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._received_bytes += len(data)
         super().data_received(data)
         if self._awaited is None and (self.cycle is None or self.cycle.response_complete):
-            # Line ends between two requests belong to none, and ended uvicorn's own timer.
-            self._awaited = "headers"
+            # Line ends and the rest of a refused body begin no request, and ended uvicorn's own timer.
+            self._awaited = "next"
         if self._awaited == "headers" and self._received_bytes > MOST_HEADERS_BYTES:
             self._end("headers_size", HeadersTooLargeError(f"the headers are larger than {MOST_HEADERS_BYTES:,} bytes"))
         elif self._awaited == "body" and self._received_bytes > MOST_MESSAGE_BYTES:
@@ -195,10 +199,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer.cancel()
         self._timed, self._timer = self._awaited, None
         if self._awaited is not None:
-            seconds = HEADERS_S if self._awaited == "headers" else BODY_S
+            seconds = {"headers": HEADERS_S, "body": BODY_S, "next": self.timeout_keep_alive}[self._awaited]
             self._timer = self.loop.call_later(seconds, self._too_slow, self._awaited)
 
-    def _too_slow(self, part: Literal["headers", "body"]) -> None:
+    def _too_slow(self, part: Part) -> None:
+        if part == "next":
+            self.transport.close()
+            return
         seconds = HEADERS_S if part == "headers" else BODY_S
         self._end(part, SlowRequestError(f"the {part} of the request did not come within {seconds:g} s"))
 

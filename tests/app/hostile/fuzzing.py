@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, RemoteDisconnected
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -43,17 +43,29 @@ def post_shapes(address: str, seed: int, count: int, token: str | None, ends_at:
             body, encoding, shapes = shaped(figures)
             named = said | ({"Content-Encoding": encoding} if encoding else {})
             try:
-                connection.request("POST", "/api/v1/ingest", body, named)
-                answer = connection.getresponse()
-                told = answer.read()
+                status, told = _posted(connection, body, named)
             except (OSError, HTTPException) as error:
                 found.failures.append(f"seed {seed}, window {number}, {shapes}: {error!r}")
                 connection.close()
                 continue
-            found.statuses[answer.status] += 1
-            if answer.status >= 500 and answer.status != 503:
-                found.failures.append(f"seed {seed}, window {number}, {shapes}: {answer.status} {told[:200]!r}")
+            found.statuses[status] += 1
+            if status >= 500 and status != 503:
+                found.failures.append(f"seed {seed}, window {number}, {shapes}: {status} {told[:200]!r}")
     return found
+
+
+def _posted(connection: HTTPConnection, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    """A connection that the service closed while nothing was under way is opened again, as any client does."""
+    for is_last in (False, True):
+        try:
+            connection.request("POST", "/api/v1/ingest", body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (BrokenPipeError, ConnectionResetError, RemoteDisconnected):
+            connection.close()
+            if is_last:
+                raise
+    raise AssertionError
 
 
 # No schema can say that an expiry must lie ahead, that a cursor must be one of ours, or how a search is written.
