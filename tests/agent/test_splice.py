@@ -267,7 +267,7 @@ def test_a_function_whose_file_is_its_own_is_spliced(tmp_path: Path, spliced: li
         ("number + 1", "number + 1.0"),
         ("ValueError", "TypeError"),
         ("    try:", "\n    try:"),
-        ("inner(value), ", "inner( value), "),
+        *([("inner(value), ", "inner( value), ")] if sys.version_info >= (3, 11) else []),  # 3.10 knows no columns
     ],
 )
 def test_a_file_that_was_replaced_under_the_program_is_not_put_in(tmp_path: Path, old: str, new: str) -> None:

@@ -250,7 +250,7 @@ AGENT = (
     Fault(
         "a function is changed whose source is not quite what runs",
         "agent/underfed/trainer/splice.py",
-        "return found if found == original else None",
+        "return found if found is not None and _is_same(found, original) else None",
         "return found",
         ("tests/agent/test_splice.py",),
         escapes_before=True,
