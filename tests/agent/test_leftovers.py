@@ -62,9 +62,9 @@ def age(directory: Path, seconds: float) -> None:
         os.utime(path, (time.time() - seconds,) * 2)
 
 
-def swept(rings: Path, data: Path) -> list[str]:
+def swept(rings: Path, data: Path, served: Path | None = None) -> list[str]:
     """What is left in the user's directory of rings."""
-    sweep({"UNDERFED_RINGS": str(rings)}, data, AllSpools(data, SpoolLimits()), DAY_S)
+    sweep({"UNDERFED_RINGS": str(rings)}, data, AllSpools(data, SpoolLimits()), DAY_S, served)
     own = run_files.owner_directory(rings)
     return sorted(path.name for path in own.iterdir() if path.name != run_files.NEWEST)
 
@@ -84,6 +84,13 @@ def test_rings_of_a_dead_job_are_read_into_its_spool(tmp_path: Path) -> None:
     assert swept(tmp_path, tmp_path / "data") == []
     spool = spool_directory(tmp_path / "data", "left", os.uname()[1])
     assert len(segments_in(spool)) == 1
+
+
+def test_a_collector_leaves_its_own_run_alone_which_may_end_before_its_sweep(tmp_path: Path) -> None:
+    pid, ticks = dead_pid()
+    directory = leave_rings(tmp_path, origin_of(pid, tmp_path / "data", start_ticks=ticks))
+    assert swept(tmp_path, tmp_path / "data", served=directory.parent) == ["left"]
+    assert run_files.step_ring(directory, 0).exists()
 
 
 def test_a_pid_that_was_given_to_another_process_is_dead(tmp_path: Path, stranger: subprocess.Popen[bytes]) -> None:

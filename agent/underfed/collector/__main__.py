@@ -61,7 +61,8 @@ def serve(directory: Path) -> set[Path]:
         spool = Spool(wanted, fallback=directory / SPOOL, others=others)
         ranks = Ranks(directory, spool, HostAndGpus(open_gpus))
         sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
-        collector = Collector(ranks, spool, sender, partial(sweep, os.environ, data_directory, others, limits.age_s))
+        sweeping = partial(sweep, os.environ, data_directory, others, limits.age_s, directory)
+        collector = Collector(ranks, spool, sender, sweeping)
         signal.signal(signal.SIGTERM, lambda *_: collector.stop_later())
         try:
             collector.run(linger_s())

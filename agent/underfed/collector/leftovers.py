@@ -41,11 +41,18 @@ RUNS = 16
 """Dead jobs whose rings one start reads: it must not keep a new run waiting."""
 
 
-def sweep(environ: Mapping[str, str], data_directory: Path, spools: AllSpools, age_s: float) -> None:
-    """Raises nothing for a file that cannot be read or removed. ``age_s``: after which logs are removed."""
+def sweep(
+    environ: Mapping[str, str], data_directory: Path, spools: AllSpools, age_s: float, served: Path | None = None
+) -> None:
+    """Raises nothing for a file that cannot be read or removed.
+
+    ``age_s``: after which logs are removed. ``served``: directory of the caller's own run, which may end meanwhile."""
     read = 0
     for run_directory in own_runs(environ, data_directory):
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        if run_directory == served:
+            continue
+        # Another collector may remove it at any moment, and its ranks before it.
+        with suppress(OSError, ValueError, LookupError, TypeError):
             if not any(run_files.rank_directories(run_directory)):
                 _remove_empty(run_directory)
             elif read < RUNS and is_dead(run_directory):
