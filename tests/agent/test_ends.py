@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.launching import run_under
-from tests.fakes.service import Service, wait_until
+from tests.fakes.service import Service, is_preliminary, wait_until
 from tests.never_breaks.evidence import push
-from underfed.collector.reading.ends import UNKNOWN_STATUS, end_of, end_while_leaving, launchers_word, read_mark
+from underfed.collector.reading.ends import UNKNOWN_STATUS, UNTOLD, end_of, end_while_leaving, launchers_word, read_mark
+from underfed.collector.wire import as_json
 from underfed.exchange import run_files
 from underfed.exchange.facts import End, Leaving, write_facts
 from underfed.host import procfs
@@ -33,8 +34,8 @@ WORDS = Leaving("ValueError: the loss is not a number")
         (-9, None, End("crashed", "killed by SIGKILL", -9)),
         (5, None, End("crashed", "the process ended without marking its end, exit code 5", 5)),
         (0, None, End("finished", "the process ended without marking its end, exit code 0", 0)),
-        (None, Leaving(), End("finished", UNKNOWN_STATUS)),
-        (None, WORDS, End("crashed", f"{WORDS.last_words} ({UNKNOWN_STATUS})")),
+        (None, Leaving(), End("finished", UNTOLD)),
+        (None, WORDS, End("crashed", f"{WORDS.last_words} ({UNTOLD})")),
         (None, None, End("crashed", "the process ended without marking its end: killed, or out of memory")),
     ],
 )
@@ -46,6 +47,7 @@ def test_nobody_claims_a_status_before_there_is_one() -> None:
     for mark in (Leaving(), WORDS):
         end = end_while_leaving(mark)
         assert end.exit_code is None
+        assert is_preliminary(as_json(end))
         assert UNKNOWN_STATUS in (end.exit_reason or "")
 
 

@@ -289,6 +289,9 @@ CASES: dict[str, Case] = {
     ),
 }
 
+WITH_A_SAMPLER_OF_THEIR_OWN = {"infinite", "infinite, workers"}
+"""It is not asked for its length."""
+
 OLDER_THAN_WATCH = {"infinite, workers"}
 """Their workers were started in the constructor."""
 
@@ -411,6 +414,8 @@ def test_what_is_not_measured_is_known(matrix: Matrix, name: str) -> None:
         expected |= {"queue_depth"}
     if name in OLDER_THAN_WATCH:
         expected |= (LOADED | {"asked_bytes", "read_bytes"}) - {"start_us", "received_us"}
+    if name in WITH_A_SAMPLER_OF_THEIR_OWN:
+        expected |= {"batches_per_epoch"}
     assert unmeasured == expected
 
 

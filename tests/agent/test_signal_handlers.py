@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
+import os
+import shutil
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -16,6 +20,7 @@ from torch.utils.data import DataLoader
 
 import underfed
 from tests.fakes.jobs import run_python
+from tests.fakes.traces import collectors_of
 from underfed.host.signal_handlers import let_through, passing
 
 OURS = Path(underfed.__file__).parent
@@ -99,13 +104,22 @@ class Interrupting:
     def __call__(self, frame: FrameType, event: str, _argument: object) -> Any:
         if not frame.f_code.co_filename.startswith(str(OURS)):
             return None
-        if event == "line" and self.place is None:
+        if event == "line" and self.place is None and not is_finalizing(frame):
             self.left -= 1
             if self.left < 0:
                 self.place = (frame.f_code.co_filename, frame.f_lineno)
                 sys.settrace(None)
                 signal.raise_signal(signal.SIGUSR1)
         return self
+
+
+def is_finalizing(frame: FrameType | None) -> bool:
+    """Python itself keeps what is raised while an object ends, and prints it."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def interrupted(at: int, run: Callable[[], object], kind: type[Exception]) -> tuple[tuple[str, int] | None, bool]:
@@ -157,6 +171,15 @@ def test_it_reaches_the_program_from_every_line_of_ours(
     assert at > 20 * step or how != "iterate"
     assert kept == []
     assert [batch.tolist() for batch in loader] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    # What was begun when it was interrupted ends with this process, which goes on here.
+    underfed.finish()
+    for collector in collectors_of(Path(os.environ["UNDERFED_RINGS"]).name) if how == "init" else []:
+        os.kill(collector, signal.SIGKILL)
+    for left in Path(os.environ["UNDERFED_RINGS"]).glob("*/interrupted-*"):
+        shutil.rmtree(left)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # files that were open when it was interrupted
+        gc.collect()
 
 
 CATCHING = {"Exception", "BaseException", "OSError", "RuntimeError", "TimeoutError"}

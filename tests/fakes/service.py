@@ -165,7 +165,7 @@ class Service:
             for window in self.windows:
                 if "end" in window:
                     told.setdefault((window["run_id"], window["rank"], window["incarnation"]), []).append(window["end"])
-        return [ends[-1] for ends in told.values() if len(ends) > 1 or not is_preliminary(ends[-1])]
+        return [ends[-1] for ends in told.values() if not is_preliminary(ends[-1])]
 
     def count_steps(self, loader: str | None = None) -> int:
         return sum(len(steps["data_wait_us"]) for steps in self.steps(loader))
@@ -173,7 +173,8 @@ class Service:
 
 def is_preliminary(end: Window) -> bool:
     """Posted before the process was gone: kernel or launcher have yet to tell its exit status."""
-    return UNKNOWN_STATUS in end.get("exit_reason", "")
+    reason: str = end.get("exit_reason", "")
+    return reason.removesuffix(")").endswith(UNKNOWN_STATUS)
 
 
 def _answer(handler: BaseHTTPRequestHandler, status: int, content: bytes, headers: dict[str, str]) -> None:

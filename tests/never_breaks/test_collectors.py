@@ -69,7 +69,7 @@ def test_a_push_in_between_takes_nothing_from_the_next_collector(
     wait_for_collector(run_id)
     assert push().returncode == 0
     assert assert_accounted_for(absent_service, LONG_STEPS) <= LOST_AT_MOST
-    assert absent_service.ends() == [{"status": "finished"}]
+    assert [ended["status"] for ended in absent_service.ends()] == ["finished"]
 
 
 def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> None:
@@ -80,7 +80,7 @@ def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> No
     assert other.returncode == 0
     assert end(job).returncode == 0
     wait_until(lambda: len(service.ends()) == 2, "both end")
-    (last,) = [window for window in service.windows if window["rank"] == 0 and "end" in window]
+    last = [window for window in service.windows if window["rank"] == 0 and "end" in window][-1]
     assert len(delivered(service)) + last["losses"]["dropped_steps"] == LONG_STEPS
     assert delivered(service, rank=1) == list(range(20))
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.jobs import last_line, start_job
-from tests.fakes.service import Service, is_preliminary, wait_until
+from tests.fakes.service import Service, wait_until
 from tests.never_breaks.evidence import assert_all_arrived, delivered, end
+from underfed.collector.reading.ends import UNTOLD
 from underfed.host.process_end import ProcessEnd
 
 ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
@@ -85,7 +86,7 @@ def test_output_exit_code_and_last_words_are_the_jobs_own(
         assert recorded.get("exit_reason", "").startswith(reason or "")
         assert ("exit_reason" in recorded) == (reason is not None)
     elif how in STATUS:
-        assert is_preliminary(recorded)
+        assert UNTOLD in recorded["exit_reason"]
     else:
         assert recorded["status"] == "crashed"
         assert recorded["exit_reason"] in (

@@ -185,9 +185,11 @@ def open_recording(config: Config) -> Recording:
     directory = make_directory(config, rank, run_id)
     try:
         recording = Recording(config, rank, run_id, directory, "run" if os.environ.get(launch.LAUNCH) else "watch")
-    except OSError as error:
-        let_through(error)
+    except BaseException as error:
         shutil.rmtree(directory, ignore_errors=True)
+        let_through(error)
+        if not isinstance(error, OSError):
+            raise
         raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
     recording.begin()
     launch.report(os.environ, launch.RECORDING, run_id)

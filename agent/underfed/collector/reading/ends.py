@@ -11,6 +11,7 @@ from underfed.exchange.facts import End, Leaving, read_facts
 from underfed.host import procfs
 
 UNKNOWN_STATUS = "its exit status is not known"
+UNTOLD = f"{UNKNOWN_STATUS}: nobody was told it but its parent"
 NO_MARK = "the process ended without marking its end"
 
 
@@ -43,15 +44,13 @@ def launchers_word(directory: Path) -> int | None:
 
 def end_while_leaving(mark: Leaving) -> End:
     """As far as it is known before the process is gone. In a container that ends with the process it stays so."""
-    if mark.last_words is None:
-        return End("finished", UNKNOWN_STATUS)
-    return End("crashed", f"{mark.last_words} ({UNKNOWN_STATUS})")
+    return _without_status(mark, UNKNOWN_STATUS)
 
 
 def end_of(status: int | None, mark: Leaving | None) -> End:
     """``status``: as in ``subprocess``; ``None`` where nobody told it to others than its parent."""
     if status is None:
-        return End("crashed", f"{NO_MARK}: killed, or out of memory") if mark is None else end_while_leaving(mark)
+        return End("crashed", f"{NO_MARK}: killed, or out of memory") if mark is None else _without_status(mark, UNTOLD)
     if mark is None:
         reason = procfs.describe_exit(status)
         # A program may leave by ``os._exit(0)``: it reports success itself.
@@ -59,3 +58,9 @@ def end_of(status: int | None, mark: Leaving | None) -> End:
     if status == 0:
         return End("finished", None, 0)
     return End("crashed", mark.last_words or procfs.describe_exit(status), status)
+
+
+def _without_status(mark: Leaving, remark: str) -> End:
+    if mark.last_words is None:
+        return End("finished", remark)
+    return End("crashed", f"{mark.last_words} ({remark})")

@@ -57,6 +57,8 @@ KEY = "_underfed"
 def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
     """For a new iterator of the loader. Creates the step ring for the first."""
     if loader.ring is None:
+        # A signal handler's exception may have kept an earlier one from us.
+        run_files.step_ring(loader.directory, loader.index).unlink(missing_ok=True)
         loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
     session = Session(loader, loader.ring, loader.iterators, fetches_ahead)
     loader.iterators += 1

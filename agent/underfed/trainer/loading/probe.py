@@ -66,8 +66,8 @@ class Probe:
         )
 
     def __del__(self) -> None:
-        _close(self._io)
-        _close(self._schedstat)
+        for name in ("_io", "_schedstat"):
+            _close(getattr(self, name, -1))  # not there where a signal interrupted the constructor
 
     def _bytes(self) -> tuple[int, int]:
         if self._io < 0:
