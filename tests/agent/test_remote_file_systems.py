@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import subprocess
@@ -112,10 +113,9 @@ def test_a_home_on_a_network_records_and_holds_no_lock_there(
     data = mounted / "data"
     job = start_job("--length", "4000", "--work-ms", "2", UNDERFED_DIR=str(data))
     wait_until(lambda: service.count_steps() > 10, "steps arrive")
-    numbers = {f"{mounted.stat().st_dev >> 8:02x}:{mounted.stat().st_dev & 0xFF:02x}"}
-    assert [
-        line for line in Path("/proc/locks").read_text().splitlines() if any(each in line for each in numbers)
-    ] == []
+    device = mounted.stat().st_dev
+    number = f"{os.major(device):02x}:{os.minor(device):02x}:"
+    assert [word for word in Path("/proc/locks").read_text().split() if word.startswith(number)] == []
     assert list(data.rglob(LOCK)) == []
     assert end(job).returncode == 0
     wait_until(service.ends, "the end arrives")
