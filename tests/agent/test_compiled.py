@@ -116,6 +116,39 @@ def test_it_is_compiled_as_without_us(service: Service, tmp_path: Path, kind: st
     assert service.count_steps() > 0 or (module in ("listed", "generated") and kind != "outside")
 
 
+IN_WORKERS = """
+import sys, torch, underfed
+from torch.utils.data import DataLoader, Dataset
+
+class Asking(Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return torch.tensor([float(index), float(torch.compiler.is_compiling())])
+
+def total(batches):
+    found = torch.zeros(())
+    for batch in batches:
+        found = found + batch.sum()
+    return found
+
+loader = DataLoader(Asking(), batch_size=4, num_workers=1, multiprocessing_context="fork")
+if sys.argv[1] == "watched":
+    underfed.watch(loader)
+print(float(torch.compile(total, backend="eager")(loader)))
+"""
+
+
+@pytest.mark.usefixtures("service")
+def test_workers_that_such_a_loop_forks_run_as_without_us(tmp_path: Path) -> None:
+    """Dynamo looks at what they call, as it was doing when they were forked."""
+    program = tmp_path / "train.py"
+    program.write_text(IN_WORKERS)
+    bare, watched = (run_python(str(program), how) for how in ("bare", "watched"))
+    assert (bare.returncode, watched.returncode) == (0, 0), watched.stderr
+    assert watched.stdout == bare.stdout
+
+
 def test_dynamo_is_not_imported_for_it() -> None:
     program = """
 import sys, underfed

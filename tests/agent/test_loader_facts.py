@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import random
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch import Tensor, nn
@@ -105,6 +107,27 @@ def test_a_sampler_that_may_draw_random_numbers_is_not_counted(make: Callable[[]
     assert torch.equal(torch.get_rng_state(), before)
     assert facts.batches_per_epoch is None
     assert "random" in facts.not_measured["batches_per_epoch"]
+
+
+class DrawingNumbers(Numbers):
+    def __len__(self) -> int:
+        return 24 + 0 * int(torch.randint(8, ()) + random.randrange(8) + numpy.random.randint(8))
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_data_set_that_draws_to_tell_its_length_draws_the_same_afterwards(shuffle: bool) -> None:
+    loader = DataLoader(DrawingNumbers(), shuffle=shuffle)
+
+    def drawn() -> list[float]:
+        return [random.random(), float(torch.rand(())), float(numpy.random.random())]
+
+    states = random.getstate(), torch.get_rng_state(), numpy.random.get_state()
+    expected = drawn()
+    random.setstate(states[0])
+    torch.set_rng_state(states[1])
+    numpy.random.set_state(states[2])
+    assert facts_of(loader).dataset_length == 24
+    assert drawn() == expected
 
 
 def test_samplers_and_collate_functions_are_named() -> None:

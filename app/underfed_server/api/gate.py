@@ -60,9 +60,9 @@ class Gate:
             require_not_forwarded(headers)
             require_local_name(headers)
         require_text(scope)
+        require_same_site(scope["method"], headers)
         if not is_ingest:
             require_json(scope["method"], headers)
-            require_same_site(scope["method"], headers)
         permission = await self._permission(scope, headers, user)
         scope[PERMISSION] = permission
         key = key_of_caller(scope, permission)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
+from tempfile import mkstemp
 
 from underfed_server.errors import StartError
 
@@ -24,10 +26,10 @@ def read_or_make(path: Path) -> str:
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            return _made(path)
-        except FileExistsError:
-            return _read(path)
+        with suppress(FileExistsError):
+            _make(path)
+        # Read also where it was just made: in a directory that others may write it could be another's file by now.
+        return _read(path)
     except OSError as error:
         raise StartError(f"the token of this service cannot be kept in {path}: {error.strerror}") from error
 
@@ -51,24 +53,24 @@ def is_listened_to_by_this_user(port: int) -> bool:
     return not tables or owners == {os.getuid()}
 
 
-def _made(path: Path) -> str:
+def _make(path: Path) -> None:
     """Under its name only once it is whole: two services may start at once."""
-    token = secrets.token_urlsafe(32)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-    file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    file, unfinished = mkstemp(prefix=f"{path.name}.", dir=path.parent)
     try:
         with os.fdopen(file, "w") as writing:
-            writing.write(f"{token}\n")
+            writing.write(f"{secrets.token_urlsafe(32)}\n")
         os.link(unfinished, path)
     finally:
-        unfinished.unlink()
-    return token
+        Path(unfinished).unlink()
 
 
 def _read(path: Path) -> str:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    # A pipe in its place would be waited for without end.
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(file) as reading:
         found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise StartError(f"{path} is no file; remove it, and the next start makes one")
         if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
             raise StartError(f"others may know the token in {path}; remove the file, and the next start makes another")
         token = reading.read(1_000).strip()

@@ -116,6 +116,25 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
         owner_token.read_or_make(tmp_path / "owner-token")
 
 
+def test_what_is_no_file_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "owner-token", 0o600)
+    with pytest.raises(StartError, match="is no file"):
+        owner_token.read_or_make(tmp_path / "owner-token")
+
+
+def test_a_file_that_somebody_put_where_it_is_made_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a directory that others may write: theirs takes the name of ours while it is made."""
+    (tmp_path / "theirs").write_text("known to somebody else")
+    (tmp_path / "theirs").chmod(0o666)
+    linked = os.link
+    monkeypatch.setattr(os, "link", lambda _unfinished, path: linked(tmp_path / "theirs", path))
+    with pytest.raises(StartError, match="others may know the token"):
+        owner_token.read_or_make(tmp_path / "owner-token")
+    assert (tmp_path / "theirs").read_text() == "known to somebody else"
+
+
 def test_the_printed_link_signs_in_once(opened: Application) -> None:
     secret = opened.parts.access.new_link()
     browser, other = (TestClient(opened, base_url=LOCAL) for _ in range(2))

@@ -18,6 +18,9 @@ PACKAGE = "underfed"
 DISABLED = "_torchdynamo_disable"
 """Attribute of a function by which Dynamo, when it traces a call of it, knows not to look inside."""
 
+AROUND_WORKERS = ("run_worker", "WorkerEntry.__call__", "SpawnedEntry.__call__")
+"""Ours, but all that a worker does runs within their calls: one that a compiled loop forks is looked at by Dynamo."""
+
 Mark = Callable[[CodeType], None]
 """Has Dynamo run this code as it is."""
 
@@ -44,13 +47,13 @@ def leave_uncompiled(function: FunctionType) -> LeftUncompiled | None:
 
 def leave_ours_uncompiled() -> None:
     """All of our functions that are loaded, those called from torch's code together with what they call."""
-    mark = _mark(with_calls=True)
-    if mark is None:
+    mark, mark_alone = _mark(with_calls=True), _mark(with_calls=False)
+    if mark is None or mark_alone is None:
         return
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == PACKAGE]:
         for function in [each for each in _functions(module) if DISABLED not in vars(each)]:
             setattr(function, DISABLED, True)
-            mark(function.__code__)
+            (mark_alone if function.__qualname__ in AROUND_WORKERS else mark)(function.__code__)
 
 
 def _mark(*, with_calls: bool) -> Mark | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -170,6 +172,22 @@ def _batches(loader: Any, reasons: dict[str, str]) -> int | None:
     return _length(lambda: len(loader), "batches_per_epoch", reasons)
 
 
+@contextmanager
+def random_numbers_kept() -> Iterator[None]:
+    """What is drawn within the block is drawn again after it: a program's own data set may draw to tell its length."""
+    import torch
+
+    drawn, torchs, numpy = random.getstate(), torch.get_rng_state(), sys.modules.get("numpy")
+    numpys = numpy.random.get_state() if numpy is not None else None
+    try:
+        yield
+    finally:
+        random.setstate(drawn)
+        torch.set_rng_state(torchs)
+        if numpy is not None:
+            numpy.random.set_state(numpys)
+
+
 def _is_known(counted: Any) -> bool:
     """Whether its length is counted by a package that we know. A plain list of indices counts itself."""
     kind = type(counted)
@@ -180,7 +198,8 @@ def _is_known(counted: Any) -> bool:
 
 def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> int | None:
     try:
-        length = measure()
+        with random_numbers_kept():
+            length = measure()
     except Exception as error:
         let_through(error)
         # The user's own __len__: what it raises is a fact about the data set, not a failure of ours.
