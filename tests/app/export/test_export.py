@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from threading import Event, Semaphore
 from typing import Any
 
 import numpy as np
@@ -15,13 +18,19 @@ import pyarrow.parquet
 import pytest
 from starlette.testclient import TestClient
 
+from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import LOADER, made_stream, made_window
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post, post_split
+from underfed_server.api import download
+from underfed_server.api.rate_limits import MOST_EXPORTS
 from underfed_server.diagnose import Diagnoser
 from underfed_server.export import steps as exporting
+from underfed_server.export.steps import Stretch
+from underfed_server.export.table import as_csv
 from underfed_server.main import Application
 from underfed_server.measurements import Column, Columns
+from underfed_server.model import Run
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store
 from underfed_server.terminal.commands import export
@@ -248,6 +257,58 @@ def test_every_other_answer_about_far_steps_ends(
         assert answer.status_code == 200, (asked, answer.text)
     for asked in ("/compare?run_id=run-1&run_id=run-2", "/team", "/hosts"):
         assert client.get(f"/api/v1{asked}").status_code == 200, asked
+
+
+@on_sqlite_alone
+def test_exports_leave_threads_to_other_requests(
+    application: Application, client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(store, WINDOWS[:2])
+    going_on, may_end = Semaphore(0), Event()
+
+    def held(run: Run, steps: Iterable[Stretch]) -> Iterator[bytes]:
+        going_on.release()
+        assert may_end.wait(30)
+        yield from as_csv(run, steps)
+
+    monkeypatch.setattr(download, "WRITTEN", {"csv": (held, "text/csv", "csv")})
+    assert MOST_EXPORTS < 40, "threads of the pool"
+    with client, ThreadPoolExecutor(MOST_EXPORTS) as pool:
+        waiting = [pool.submit(client.get, "/api/v1/runs/run-1/export") for _ in range(MOST_EXPORTS)]
+        for _ in waiting:
+            assert going_on.acquire(timeout=30)
+        refused = client.get("/api/v1/runs/run-1/export")
+        told = client.get("/api/v1/runs/run-1").status_code
+        may_end.set()
+        assert [each.result().status_code for each in waiting] == [200] * MOST_EXPORTS
+        assert (refused.status_code, refused.json()["error"]["code"], told) == (503, "unavailable", 200)
+        assert refused.headers["retry-after"] == "5"
+        assert len(csv_rows(client)) == 40, "those that have ended count no more"
+
+
+def test_a_client_that_goes_away_ends_its_export(application: Application, store: Store) -> None:
+    """At its next stretch, of which each holds a row."""
+    post(store, WINDOWS)
+    limits = application.parts.limits.exports
+    sent: list[bytes] = []
+
+    def gone() -> Iterator[bytes]:
+        for number in range(1_000):
+            sent.append(b"%d" % number)
+            yield sent[-1]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        await asyncio.sleep(0)
+
+    answer = download._Export(gone(), limits, "text/csv", {})
+    asyncio.run(answer({"type": "http", "asgi": {"spec_version": "2.3"}}, receive, send))
+    assert len(sent) < 1_000
+    with ExitStack() as all_of_them:
+        for _ in range(MOST_EXPORTS):
+            all_of_them.enter_context(limits.one())
 
 
 def test_the_command_writes_a_whole_file_or_none(
