@@ -90,13 +90,13 @@ class Gate:
         credentials = credentials_of(headers)
         found = self._access.of_secret(credentials)
         if not self._access.is_open:
-            found = await self._of_guesser(address_of(scope), credentials, found)
+            found = await self._of_guessable(address_of(scope), credentials, found)
         permission = self._access.permission(found, user)
         if permission is not None:
             self._access.note_use(permission)
         return permission
 
-    async def _of_guesser(self, address: str, credentials: Credentials, found: Permission | None) -> Permission | None:
+    async def _of_guessable(self, address: str, credentials: Credentials, found: Permission | None) -> Permission | None:
         """Raises:
         TooManyRequestsError: as above.
         """
