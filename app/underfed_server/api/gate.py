@@ -96,7 +96,9 @@ class Gate:
             self._access.note_use(permission)
         return permission
 
-    async def _of_guessable(self, address: str, credentials: Credentials, found: Permission | None) -> Permission | None:
+    async def _of_guessable(
+        self, address: str, credentials: Credentials, found: Permission | None
+    ) -> Permission | None:
         """Raises:
         TooManyRequestsError: as above.
         """
