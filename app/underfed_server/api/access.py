@@ -62,6 +62,7 @@ class Access:
         for token in filter(None, (settings.token, owner)):
             digest = access_tokens.digest_of(token)
             self._own[digest] = Permission(ALL, token_id=access_tokens.id_of(digest))
+        self._chosen = None if settings.token is None else access_tokens.digest_of(settings.token)
         self._link: bytes | None = None
         self._owner_id = None if owner is None else access_tokens.id_of(access_tokens.digest_of(owner))
         self._lock = threading.Lock()
@@ -96,6 +97,10 @@ class Access:
     def knows(self, digest: bytes) -> bool:
         """Whether it is that of a token or a session."""
         return digest in self._known.tokens or digest in self._known.sessions
+
+    def knows_random(self, digest: bytes) -> bool:
+        """Whether it is that of a secret created here, of 256 random bits: not of a token that somebody chose."""
+        return digest == self._link or (self.knows(digest) and digest != self._chosen)
 
     def permission(self, found: Permission | None, user: str | None) -> Permission | None:
         """What a request may do whose secret permits ``found``; ``None``: nothing. ``user``: as the proxy says."""

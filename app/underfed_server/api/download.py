@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from underfed_server.api.dependencies import ALLOWED, StoreDep
+from underfed_server.api.dependencies import ALLOWED, PartsDep
+from underfed_server.api.rate_limits import AtOnce
 from underfed_server.export.steps import Stretch, stretches
 from underfed_server.export.table import as_csv, as_json, as_parquet
 from underfed_server.export.trace import as_trace
@@ -27,14 +29,29 @@ WRITTEN: Mapping[ExportFormat, tuple[Callable[[Run, Iterable[Stretch]], Iterator
 """By format: its writer, media type and file extension."""
 
 
+class _Export(StreamingResponse):
+    """Counts while it is sent, however that ends; one too many is refused before its first byte."""
+
+    def __init__(self, content: Iterator[bytes], at_once: AtOnce, media_type: str, headers: Mapping[str, str]) -> None:
+        super().__init__(content, media_type=media_type, headers=headers)
+        self._at_once = at_once
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Raises:
+        TryLaterError: as many are being sent as may be.
+        """
+        with self._at_once.one():
+            await super().__call__(scope, receive, send)
+
+
 @router.get("/runs/{run_id}/export", response_class=StreamingResponse)
 def export(
     run_id: str,
-    store: StoreDep,
+    parts: PartsDep,
     format: Annotated[ExportFormat, Query(description="`trace` opens in Perfetto")] = "csv",
 ) -> StreamingResponse:
     """Every step with the batch it was given; those that retention deleted are left out."""
-    run = store.run(run_id)
+    run = parts.store.run(run_id)
     write, media_type, ending = WRITTEN[format]
     headers = {"Content-Disposition": f'attachment; filename="{run_id}.{ending}"', "Cache-Control": "no-store"}
-    return StreamingResponse(write(run, stretches(store, run)), media_type=media_type, headers=headers)
+    return _Export(write(run, stretches(parts.store, run)), parts.limits.exports, media_type, headers)

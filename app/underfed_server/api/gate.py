@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from underfed_server.api.access import Access, credentials_of
+from underfed_server.api.access import Access, Credentials, credentials_of
 from underfed_server.api.guesses import Guesses
 from underfed_server.api.headers import (
     WRITES,
@@ -82,24 +82,35 @@ class Gate:
         return _held(await read_body(receive, most, self._budget), receive)
 
     async def _permission(self, scope: Scope, headers: Headers, user: str | None) -> Permission | None:
-        """Raises:
-        TooManyRequestsError: this client has tried too many tokens.
+        """On an open service an unknown secret is as good as none: each that it knows is random.
+
+        Raises:
+            TooManyRequestsError: this client has tried too many tokens.
         """
         credentials = credentials_of(headers)
-        digests = [digest for digest in credentials if digest is not None]
-        address = address_of(scope)
-        for digest in digests:
-            self._guesses.require(address, digest)
         found = self._access.of_secret(credentials)
-        if found is None and digests and not self._access.is_open:
-            # In a thread: it reads the database, and no other request must wait for that.
-            found = await asyncio.to_thread(self._access.look_up, credentials)
-        for digest in digests:
-            self._guesses.note(address, digest, is_right=self._access.knows(digest))
+        if not self._access.is_open:
+            found = await self._of_guessable(address_of(scope), credentials, found)
         permission = self._access.permission(found, user)
         if permission is not None:
             self._access.note_use(permission)
         return permission
+
+    async def _of_guessable(
+        self, address: str, credentials: Credentials, found: Permission | None
+    ) -> Permission | None:
+        """Raises:
+        TooManyRequestsError: as above.
+        """
+        digests = [digest for digest in credentials if digest is not None and not self._access.knows_random(digest)]
+        for digest in digests:
+            self._guesses.require(address, digest)
+        if found is None and digests:
+            # In a thread: it reads the database, and no other request must wait for that.
+            found = await asyncio.to_thread(self._access.look_up, credentials)
+        for digest in digests:
+            self._guesses.note(address, digest, is_right=self._access.knows(digest))
+        return found
 
 
 def address_of(scope: Scope) -> str:

@@ -1,4 +1,9 @@
-"""Slows whoever tries tokens and cookies until one is right. Agents and browsers with a known one go on beside them."""
+"""Slows whoever tries tokens and cookies until one is right.
+
+Only what can be guessed needs it. Tokens and sessions created here have 256 random bits: trying them at any speed finds
+none, so a right one never waits, and nobody locks its holder out by guessing from the same address. ``UNDERFED_TOKEN``
+was chosen by a person and may be weaker: it alone, and secrets that are not known, come here.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,8 @@ class Guesses:
     """On one event loop.
 
     A wrong secret counts once, however often it comes: an agent with an outdated token is no guesser. While an address
-    has guessed too often, a right secret passes only if it came from there before: else guessing would go on unslowed.
+    has guessed too often, the chosen token passes only if it came from there before: else guessing would go on
+    unslowed.
     """
 
     def __init__(self, rate: Rate) -> None:

@@ -1,20 +1,47 @@
-"""How much one token or address may send: requests and bytes a second, and several seconds' worth in a burst."""
+"""How much one token or address may send, in requests and bytes a second, and how many exports go on at one time."""
 
 from __future__ import annotations
 
 import ipaddress
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
-from underfed_server.errors import TooManyRequestsError
+from underfed_server.errors import TooManyRequestsError, TryLaterError
 
 BURST_S = 4.0
 SIGN_INS_PER_S, SIGN_INS_BURST_S = 0.2, 50.0
 """Ten wrong tokens at once, then one every five seconds: nobody types faster for long."""
 
 MOST_KEYS = 20_000
+
+
+MOST_EXPORTS = 8
+"""At one time. Each takes a thread while it reads, of the 40 that answer all requests."""
+
+
+class AtOnce:
+    """How many of a kind of answer may be sent at one time. On one event loop."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self._most = most
+        self._what = what
+        self._now = 0
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Raises:
+        TryLaterError: there are as many already.
+        """
+        if self._now >= self._most:
+            raise TryLaterError(f"{self._what}: {self._most} at one time; try again later", retry_after_s=5)
+        self._now += 1
+        try:
+            yield
+        finally:
+            self._now -= 1
 
 
 class Rate:
@@ -58,6 +85,7 @@ class RateLimits:
         """Wrong tokens with which somebody tried to sign in, by address."""
         self.guesses = Rate(SIGN_INS_PER_S, SIGN_INS_BURST_S, clock)
         """Wrong tokens and cookies of any other request, likewise."""
+        self.exports = AtOnce(MOST_EXPORTS, "this service exports as many runs as it may")
 
     def take(self, key: str, size: int) -> None:
         """One request of ``size`` bytes.

@@ -10,11 +10,11 @@ import numpy as np
 from underfed_server.measurements import RECORDED, Column, Columns
 from underfed_server.model import Run
 from underfed_server.store.columns.lanes import batches_lane, columns_of, joined, length, steps_lane
-from underfed_server.store.reading.rows import read_range
+from underfed_server.store.reading.rows import read_after
 from underfed_server.store.store import Store
 
 STRETCH = 4_096
-"""Rows in a chunk, so that most chunks are read once or twice."""
+"""Rows read at once: about those of a chunk, so that most chunks are read once."""
 
 MOST_PENDING = 16_384
 """Most kept batches that no step has taken yet. A loader prefetches fewer; without workers only some are measured."""
@@ -54,32 +54,38 @@ def stretches(store: Store, run: Run) -> Iterator[Stretch]:
 
 def _of_track(store: Store, run: Run, rank: int, loader: str, incarnation: int) -> Iterator[Stretch]:
     pending = _Batches(store, run, rank, loader, incarnation)
-    low = 0
-    while (steps := _read(store, run, rank, steps_lane(loader), incarnation, low)) is not None:
-        low += STRETCH
-        if length(steps):
-            taken = pending.of(steps)
-            yield Stretch(rank, incarnation, loader, {name: steps[name] for name in STEP_COLUMNS}, taken)
+    rows = _Rows(store, run, rank, steps_lane(loader), incarnation)
+    while (steps := rows.read()) is not None:
+        taken = pending.of(steps)
+        yield Stretch(rank, incarnation, loader, {name: steps[name] for name in STEP_COLUMNS}, taken)
 
 
-def _read(store: Store, run: Run, rank: int, lane: str, incarnation: int, low: int) -> Columns | None:
-    """Rows from ``low`` on; without any where retention deleted them. ``None``: the track ends before."""
-    with store.reading() as reader:
-        tracks = reader.tracks(run.run_id, rank, lane)
-        track = next((track for track in tracks if track.key.incarnation == incarnation), None)
-        if track is None or low >= track.end_index:
+class _Rows:
+    """Reads a track from its first row on. Each stretch of it holds a row: whoever waits for it waits for one read."""
+
+    def __init__(self, store: Store, run: Run, rank: int, lane: str, incarnation: int) -> None:
+        self._store = store
+        self._place = (run.run_id, rank, lane)
+        self._incarnation = incarnation
+        self._after = -1.0
+
+    def read(self) -> Columns | None:
+        """``None``: no more are kept."""
+        with self._store.reading() as reader:
+            tracks = reader.tracks(*self._place)
+            track = next((track for track in tracks if track.key.incarnation == self._incarnation), None)
+            found = track and read_after(reader, track, self._after, STRETCH, columns_of(track.lane))
+        if not found:
             return None
-        return read_range(reader, track, low, low + STRETCH, columns_of(lane)) or {
-            name: np.empty(0) for name in columns_of(lane)
-        }
+        self._after, columns = found
+        return columns
 
 
 class _Batches:
     """The batches of one process and loader, read as far as its steps have come."""
 
     def __init__(self, store: Store, run: Run, rank: int, loader: str, incarnation: int) -> None:
-        self._place = (store, run, rank, batches_lane(loader), incarnation)
-        self._low = 0
+        self._rows = _Rows(store, run, rank, batches_lane(loader), incarnation)
         self._pending: Columns = {name: np.empty(0) for name in BATCH_COLUMNS}
 
     def of(self, steps: Columns) -> Columns:
@@ -98,12 +104,13 @@ class _Batches:
         return taken
 
     def _read_until(self, key: float) -> None:
+        """A step may name a batch that never comes: then all are read, and only the newest kept."""
         while not (len(self._pending["load_us"]) and _keys(self._pending).max() >= key):
-            found = _read(*self._place, self._low)
+            found = self._rows.read()
             if found is None:
                 return
-            self._low += STRETCH
-            self._pending = joined([self._pending, {name: found[name] for name in BATCH_COLUMNS}])
+            pending = joined([self._pending, {name: found[name] for name in BATCH_COLUMNS}])
+            self._pending = {name: column[-MOST_PENDING - STRETCH :] for name, column in pending.items()}
 
 
 def _keys(columns: Columns) -> Column:

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.app.api.test_rate_limits import FakeClock
 from tests.app.api.visitors import ORIGIN, ROOT, bearer
 from tests.app.made_windows import made_window
-from tests.app.serving import settings_for
+from tests.app.serving import AS_OWNER, OWNER, settings_for
 from underfed_server.api import guesses
 from underfed_server.api.access import COOKIE
 from underfed_server.api.guesses import Guesses
@@ -70,16 +70,67 @@ def test_wrong_secrets_are_tried_ever_slower_by_any_request(
     assert [answer.status_code == 429 for answer in again] == [False, True]
 
 
-def test_a_right_token_that_was_never_used_from_there_waits_too(application: Application, clock: FakeClock) -> None:
-    agent, guesser, colleague = (client(application, address) for address in ("10.0.0.1", "10.0.0.1", "10.0.0.2"))
-    made = agent.post("/api/v1/tokens", headers=bearer(ROOT), json={"name": "x", "scopes": ["view"]}).json()["token"]
+def guess(application: Application, address: str) -> None:
+    """Until this address is slowed."""
+    guesser = client(application, address)
     for number in range(AT_ONCE):
-        guesser.get("/api/v1/runs", headers=bearer(f"guess-{number}"))
-    assert guesser.get("/api/v1/runs", headers=bearer(made)).status_code == 429, "whether it is right is not told"
+        guesser.get("/api/v1/runs", headers=bearer(f"{address}-guess-{number}"))
+
+
+def test_a_chosen_token_that_was_never_used_from_there_waits_too(application: Application, clock: FakeClock) -> None:
+    agent, visitor, colleague = (client(application, f"10.0.0.{number}") for number in (1, 2, 3))
+    assert agent.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200
+    guess(application, "10.0.0.1")
+    guess(application, "10.0.0.2")
+    assert visitor.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 429, "whether it is right is not told"
     assert agent.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200, "agents behind the address go on"
-    assert colleague.get("/api/v1/runs", headers=bearer(made)).status_code == 200
+    assert colleague.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200
     clock.now += 5.0
-    assert guesser.get("/api/v1/runs", headers=bearer(made)).status_code == 200
+    assert visitor.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200
+
+
+def test_random_tokens_and_sessions_never_wait_for_those_who_guess(application: Application) -> None:
+    elsewhere, newcomer, browser = (client(application, f"10.0.0.{number}") for number in (1, 2, 2))
+    asked = {"name": "x", "scopes": ["view"]}
+    made = elsewhere.post("/api/v1/tokens", headers=bearer(ROOT), json=asked).json()["token"]
+    guess(application, "10.0.0.2")
+    assert newcomer.get("/api/v1/runs", headers=bearer(made)).status_code == 200
+    assert browser.post("/api/v1/session", json={"token": made}).status_code == 204
+    assert browser.get("/api/v1/runs").status_code == 200
+    for number in range(AT_ONCE):
+        newcomer.post("/api/v1/session", json={"token": f"guess-{number}"})
+    assert newcomer.post("/api/v1/session", json={"token": "one more"}).status_code == 429
+    assert newcomer.post("/api/v1/session", json={"token": made}).status_code == 204
+    revoked = elsewhere.delete(f"/api/v1/tokens/{token_id(elsewhere)}", headers=bearer(ROOT))
+    assert revoked.status_code == 204
+    assert newcomer.get("/api/v1/runs", headers=bearer(made)).status_code == 429, "it is one like any other"
+
+
+def token_id(administrator: TestClient) -> str:
+    """Of the token that was made."""
+    listed = administrator.get("/api/v1/tokens", headers=bearer(ROOT)).json()
+    return next(str(each["token_id"]) for each in listed["tokens"] if each["name"] == "x")
+
+
+def test_nobody_on_the_machine_locks_the_owner_of_an_open_service_out(tmp_path: Path, clock: FakeClock) -> None:
+    opened = create_app(replace(settings_for(tmp_path), requests_per_s=1e6), clock=clock)
+    anybody, owner, browser = (
+        TestClient(opened, base_url="http://127.0.0.1:7077", client=("127.0.0.1", 1)) for _ in range(3)
+    )
+    link = opened.parts.access.new_link()
+    for number in range(3 * AT_ONCE):
+        anybody.get("/api/v1/runs", headers=bearer(f"guess-{number}"))
+        anybody.delete("/api/v1/runs/nobody", headers={"Cookie": f"{COOKIE}=guess-{number}"})
+        last = anybody.post("/api/v1/session", json={"token": f"guess-{number}"})
+    assert last.status_code == 429
+    assert owner.delete("/api/v1/runs/nobody", headers=AS_OWNER).status_code == 404
+    assert anybody.get("/api/v1/runs", headers={"Cookie": f"{COOKIE}=of-last-year"}).status_code == 200
+    browser.cookies.set(COOKIE, "of-last-year")
+    assert browser.post("/api/v1/session", json={"token": link}).status_code == 204
+    browser.cookies.delete(COOKIE, domain="", path="/")
+    assert browser.delete("/api/v1/runs/nobody").status_code == 404
+    assert owner.post("/api/v1/session", json={"token": OWNER}).status_code == 204
+    opened.close()
 
 
 def test_an_agent_with_an_outdated_token_is_no_guesser(application: Application) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from threading import Event, Semaphore
 from typing import Any
 
 import numpy as np
@@ -13,11 +18,20 @@ import pyarrow.parquet
 import pytest
 from starlette.testclient import TestClient
 
+from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import LOADER, made_stream, made_window
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post, post_split
+from underfed_server.api import download
+from underfed_server.api.rate_limits import MOST_EXPORTS
+from underfed_server.diagnose import Diagnoser
 from underfed_server.export import steps as exporting
+from underfed_server.export.steps import Stretch
+from underfed_server.export.table import as_csv
 from underfed_server.main import Application
+from underfed_server.measurements import Column, Columns
+from underfed_server.model import Run
+from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store
 from underfed_server.terminal.commands import export
 
@@ -146,6 +160,155 @@ def test_a_run_without_steps_is_a_file_without_rows(client: TestClient, store: S
     assert pyarrow.parquet.read_table(io.BytesIO(exported(client, "parquet"))).num_rows == 0
     assert client.get("/api/v1/runs/nobody/export").status_code == 404
     assert client.get("/api/v1/runs/run-1/export?format=xls").json()["error"]["field"] == "format"
+
+
+FAR = 2**53 - 1_000
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+    """Every transaction that reads, of which an export of few rows needs few."""
+    noted: list[object] = []
+    real = Store.reading
+
+    def reading(store: Store) -> AbstractContextManager[Reader]:
+        noted.append(store)
+        assert len(noted) < 1_000, "it reads on where nothing is stored"
+        return real(store)
+
+    monkeypatch.setattr(Store, "reading", reading)
+    yield noted
+
+
+def far_steps(window_index: int, first_step: int, first_batch: int = 0) -> dict[str, Any]:
+    steps = {
+        "loader": "train", "epoch_index": 0, "first_step_index": first_step, "first_batch_index": first_batch,
+        "start_us": 1_000_000 * window_index, "step_us": [10] * 20, "data_wait_us": [1] * 20,
+    }  # fmt: skip
+    return made_window(window_index, steps=[steps])
+
+
+@pytest.mark.parametrize("compacted", [(), (1,), (1, 2, 3)], ids=["hot", "first in a chunk", "chunks"])
+@pytest.mark.parametrize("kind", ["csv", "trace", "json", "parquet"])
+def test_steps_far_apart_cost_no_more_than_adjoining_ones(
+    client: TestClient, store: Store, reads: list[object], compacted: tuple[int, ...], kind: str
+) -> None:
+    """An agent chooses its indices: the way to the next stored one is not walked."""
+    windows = [far_steps(0, 5), far_steps(1, 2**40), far_steps(2, FAR)]
+    post_split(store, windows, compacted)
+    reads.clear()
+    body = exported(client, kind)
+    assert len(reads) < 20
+    if kind == "csv":
+        found = [int(row["step_index"]) for row in csv.DictReader(io.StringIO(body.decode()))]
+        assert found == [first + more for first in (5, 2**40, FAR) for more in range(20)]
+
+
+def test_an_index_past_what_a_number_holds_exactly_ends_too(
+    client: TestClient, store: Store, reads: list[object]
+) -> None:
+    post(store, [far_steps(0, 2**53)])
+    post(store, [far_steps(0, 2**53) | {"incarnation": incarnation} for incarnation in (2, 3)])
+    reads.clear()
+    assert csv_rows(client)
+    assert len(reads) < 20
+
+
+def test_a_step_of_a_batch_that_never_comes_keeps_few_of_the_others(
+    client: TestClient, store: Store, reads: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "STRETCH", 7)
+    monkeypatch.setattr(exporting, "MOST_PENDING", 21)
+    kept: list[int] = []
+    real = exporting._keys
+
+    def keys(columns: Columns) -> Column:
+        found = real(columns)
+        kept.append(len(found))
+        return found
+
+    monkeypatch.setattr(exporting, "_keys", keys)
+    post(store, [window | {"steps": far_steps(0, 20 * place, FAR)["steps"]} for place, window in enumerate(WINDOWS)])
+    reads.clear()
+    assert all(row["load_us"] == "" for row in csv_rows(client))
+    assert max(kept) <= 28
+
+
+@pytest.mark.parametrize("compacted", [(), (1,), (1, 2)])
+def test_every_other_answer_about_far_steps_ends(
+    client: TestClient, store: Store, reads: list[object], compacted: tuple[int, ...]
+) -> None:
+    windows = [far_steps(0, 5), far_steps(1, FAR)]
+    post_split(store, windows, compacted)
+    post(store, [window | {"run_id": "run-2"} for window in windows])
+    diagnoser = Diagnoser()
+    for run_id in ("run-1", "run-2"):
+        diagnoser(store, run_id)
+    for asked in (
+        "/series?metric=step_us&metric=data_wait_us",
+        f"/series?metric=step_us&from_step={2**40}&percentiles=true",
+        f"/series?metric=step_us&from_step=6&to_step={FAR + 3}",
+        "/timeline",
+        "/workers",
+        "/diagnosis",
+        "",
+    ):
+        answer = client.get(f"/api/v1/runs/run-1{asked}")
+        assert answer.status_code == 200, (asked, answer.text)
+    for asked in ("/compare?run_id=run-1&run_id=run-2", "/team", "/hosts"):
+        assert client.get(f"/api/v1{asked}").status_code == 200, asked
+
+
+@on_sqlite_alone
+def test_exports_leave_threads_to_other_requests(
+    application: Application, client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(store, WINDOWS[:2])
+    going_on, may_end = Semaphore(0), Event()
+
+    def held(run: Run, steps: Iterable[Stretch]) -> Iterator[bytes]:
+        going_on.release()
+        assert may_end.wait(30)
+        yield from as_csv(run, steps)
+
+    monkeypatch.setattr(download, "WRITTEN", {"csv": (held, "text/csv", "csv")})
+    assert MOST_EXPORTS < 40, "threads of the pool"
+    with client, ThreadPoolExecutor(MOST_EXPORTS) as pool:
+        waiting = [pool.submit(client.get, "/api/v1/runs/run-1/export") for _ in range(MOST_EXPORTS)]
+        for _ in waiting:
+            assert going_on.acquire(timeout=30)
+        refused = client.get("/api/v1/runs/run-1/export")
+        told = client.get("/api/v1/runs/run-1").status_code
+        may_end.set()
+        assert [each.result().status_code for each in waiting] == [200] * MOST_EXPORTS
+        assert (refused.status_code, refused.json()["error"]["code"], told) == (503, "unavailable", 200)
+        assert refused.headers["retry-after"] == "5"
+        assert len(csv_rows(client)) == 40, "those that have ended count no more"
+
+
+def test_a_client_that_goes_away_ends_its_export(application: Application, store: Store) -> None:
+    """At its next stretch, of which each holds a row."""
+    post(store, WINDOWS)
+    limits = application.parts.limits.exports
+    sent: list[bytes] = []
+
+    def gone() -> Iterator[bytes]:
+        for number in range(1_000):
+            sent.append(b"%d" % number)
+            yield sent[-1]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        await asyncio.sleep(0)
+
+    answer = download._Export(gone(), limits, "text/csv", {})
+    asyncio.run(answer({"type": "http", "asgi": {"spec_version": "2.3"}}, receive, send))
+    assert len(sent) < 1_000
+    with ExitStack() as all_of_them:
+        for _ in range(MOST_EXPORTS):
+            all_of_them.enter_context(limits.one())
 
 
 def test_the_command_writes_a_whole_file_or_none(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from itertools import chain
 
 import numpy as np
 
 from underfed_server.measurements import Columns, Rows
 from underfed_server.store.columns.lanes import columns_of, joined, length
-from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
+from underfed_server.store.reading.tracks import Reader, Track, shifted
 
 
 def read_rows(kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: str, last: int | None) -> Rows:
@@ -56,20 +57,26 @@ def first_needed(reader: Reader, track: Track, rows: int) -> int:
     return 0
 
 
-def read_range(reader: Reader, track: Track, low: int, high: int, names: Sequence[str]) -> Columns | None:
-    """The columns ``names`` of the rows ``low … high`` (exclusive, the track's own indices), shifted for readers.
+def read_after(
+    reader: Reader, track: Track, after: float, most: int, names: Sequence[str]
+) -> tuple[float, Columns] | None:
+    """The next ``most`` kept rows or fewer: the index of the last, and the columns ``names``, shifted for readers.
 
-    ``None``: no row is kept there. Compaction does not change the index of a row, so a growing track may be read in
-    several transactions.
+    ``after``: the index of the last row that was read; -1: of none. Indices are the track's own. ``None``: no row
+    follows. The cost follows the rows, however far apart their indices are, which a client chooses. Compaction does
+    not change the index of a row, so a growing track may be read in several transactions.
     """
-    parts = []
-    if track.chunks:
-        ordinals = range(reader.ordinal_at(track, low), reader.ordinal_at(track, high - 1) + 1)
-        parts += reader.chunk_rows(track, ordinals, names)
+    since = max(reader.ordinal_at(track, int(after)), track.dropped_chunks)
+    chunks = (rows for ordinal in range(since, track.chunks) for rows in reader.chunk_rows(track, [ordinal], names))
+    for rows in chain(chunks, _hot(reader, track, names)):
+        places = np.flatnonzero(rows["row"] > after)[:most]
+        if len(places):
+            found = {name: column[places] for name, column in rows.items()}
+            return float(found["row"].max()), shifted(track, found)
+    return None
+
+
+def _hot(reader: Reader, track: Track, names: Sequence[str]) -> Iterator[Columns]:
     hot = reader.hot_rows(track)
     if hot is not None:
-        parts.append({name: hot[name] for name in parts[0]} if parts else hot)
-    if not parts:
-        return None
-    found = cut(joined(parts), low, high)
-    return shifted(track, found) if length(found) else None
+        yield {name: hot[name] for name in ("row", *names)}
