@@ -177,15 +177,15 @@ def random_numbers_kept() -> Iterator[None]:
     """What is drawn within the block is drawn again after it: a program's own data set may draw to tell its length."""
     import torch
 
-    drawn, torchs, numpy = random.getstate(), torch.get_rng_state(), sys.modules.get("numpy")
-    numpys = numpy.random.get_state() if numpy is not None else None
+    drawn, torchs, numpy = random.getstate(), torch.get_rng_state(), sys.modules.get("numpy.random")
+    numpys = numpy.get_state() if numpy is not None else None
     try:
         yield
     finally:
         random.setstate(drawn)
         torch.set_rng_state(torchs)
         if numpy is not None:
-            numpy.random.set_state(numpys)
+            numpy.set_state(numpys)
 
 
 def _is_known(counted: Any) -> bool:
