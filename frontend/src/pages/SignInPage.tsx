@@ -45,10 +45,12 @@ export function SignInPage() {
       <p id="refusal" class="refusal firm" role="alert">
         {refusal.value}
       </p>
-      <Button type="submit" kind="primary">
-        {signInPage.button}
-      </Button>
-      {isOpen && <Button onClick={() => askForOwner(false)}>{signInPage.cancel}</Button>}
+      <div class="row">
+        <Button type="submit" kind="primary">
+          {signInPage.button}
+        </Button>
+        {isOpen && <Button onClick={() => askForOwner(false)}>{signInPage.cancel}</Button>}
+      </div>
     </form>
   )
 }

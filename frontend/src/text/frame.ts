@@ -51,7 +51,7 @@ export const signInPage = {
   lead: 'This service requires an access token. Its operator creates one: underfed token create --name … --scope view',
   /** Where whoever is on the machine may read. */
   leadOfOwner:
-    'Only the owner of this service may change runs: open the link that `underfed serve` printed, or enter the token in the file owner-token of its data directory.',
+    'Only the owner of this service may change runs: open the link that “underfed serve” printed, or enter the token in the file owner-token of its data directory.',
   label: 'Access token',
   button: 'Sign in',
   cancel: 'Only read',
