@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import threading
@@ -24,8 +25,13 @@ START_S = 30.0
 @contextmanager
 def serving(application: Application, settings: Settings) -> Iterator[str]:
     """The address at which ``application`` answers."""
-    listening = listen(settings)
-    server = Server(application)
+    with answering(Server(application), listen(settings)) as address:
+        yield address
+
+
+@contextmanager
+def answering(server: Server, listening: socket.socket) -> Iterator[str]:
+    """The address at which ``server`` answers, in a thread of its own."""
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:

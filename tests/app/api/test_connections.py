@@ -8,14 +8,13 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from threading import Thread
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.app.made_windows import made_window, posted
 from tests.app.operations.asking import ask, scraped
-from tests.app.serving import application_in, poll, settings_for
+from tests.app.serving import answering, application_in, poll, settings_for
 from underfed_server import __main__ as serving
 from underfed_server.__main__ import Server, listen
 from underfed_server.api import connections
@@ -54,15 +53,8 @@ def served(application: Application, directory: Path) -> Iterator[str]:
     listening = listen(settings_for(directory, token=TOKEN))
     # Connections have it too: what is not read is soon noticed.
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
-    server = Server(application, most_connections=MOST)
-    thread = Thread(target=server.run, args=([listening],))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with answering(Server(application, most_connections=MOST), listening) as address:
+        yield address
 
 
 def connected(address: str) -> socket.socket:
