@@ -15,9 +15,7 @@ import pytest
 
 from tests.app.api.test_events import a_run
 from tests.app.event_stream import Stream
-from tests.app.made_windows import made_window
 from tests.app.serving import application_in, poll, serving, settings_for
-from tests.app.store.posting import post
 from underfed_server.api import event_streams
 from underfed_server.api.access import PROXY_SAYS
 from underfed_server.api.event_streams import Events
@@ -25,8 +23,6 @@ from underfed_server.errors import TooManyRequestsError
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.settings import read_settings
-from underfed_server.store.runs import listing
-from underfed_server.store.store import Store
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
 
@@ -123,15 +119,6 @@ def test_what_was_missed_comes_in_pieces() -> None:
 
     pieces = asyncio.run(resume())
     assert [piece.count("data: ") for piece in pieces] == [event_streams.MOST_AT_ONCE] * 10
-
-
-def test_of_too_many_missed_changes_the_newest_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_CHANGED", 3)
-    for number in range(5):
-        post(store, [made_window(0, run_id=f"run-{number}")])
-    found = [run.run_id for run in store.changed_since(NOW - timedelta(days=10_000))]
-    assert len(found) == 3
-    assert found[-1] == "run-4"
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ import pytest
 
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window
+from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
 from tests.app.store.posting import post
 from underfed_server.errors import InvalidError, NotFoundError
+from underfed_server.store.runs import listing
 from underfed_server.store.runs.listing import SORTS
 from underfed_server.store.store import Store
 
@@ -206,3 +208,14 @@ def test_a_loader_that_is_told_again_replaces_what_was_known_of_it(store: Store)
     post(store, [made_window(1, loaders=[LOADER | {"batches_per_epoch": 40, "settings": {"num_workers": 8}}])])
     run = store.run("run-1")
     assert [(each.batches_per_epoch, each.settings) for each in run.loaders] == [(40, {"num_workers": 8})]
+
+
+def test_of_too_many_changes_the_newest_are_read(
+    store: Store, clock: WallClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST_CHANGED", 3)
+    before = clock()
+    for number in range(5):
+        clock.advance(seconds=1)
+        add(store, f"run-{number}")
+    assert [run.run_id for run in store.changed_since(before)] == ["run-2", "run-3", "run-4"]
