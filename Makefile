@@ -8,7 +8,7 @@ DEMO_FLAGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 PAGE := frontend/index.html frontend/package-lock.json $(shell find frontend/src 2>/dev/null)
 
-.PHONY: demo test soak check check-python check-page ready system bench faults clean
+.PHONY: demo test soak check check-python check-page test-page ready system bench faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
@@ -16,8 +16,7 @@ demo: $(VENV)/.demo
 # What is fast comes first, and the first that is red is the last.
 test:
 	$(MAKE) --no-print-directory --jobs 3 ready
-	$(MAKE) --no-print-directory --jobs 2 check
-	npm --prefix frontend test
+	$(MAKE) --no-print-directory --jobs 2 check test-page
 	$(BIN)/python -m pytest --exitfirst --numprocesses auto --dist worksteal --durations 40
 
 # What needs the network, real time or chance. It goes on after what is red, and ends with what passed how often.
@@ -34,6 +33,9 @@ check-python: $(VENV)/.dev
 
 check-page: frontend/node_modules/.stamp
 	npm --prefix frontend run check
+
+test-page: frontend/node_modules/.stamp
+	npm --prefix frontend test
 
 ready: $(VENV)/.page system
 	tests/setup.sh $(BIN)/python

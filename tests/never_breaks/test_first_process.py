@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.jobs import ROOT, environment
+from tests.fakes.jobs import ROOT, environment, run_job
 from tests.fakes.launching import UNDERFED, make_known
 from tests.fakes.service import Service, is_preliminary, wait_until
 from tests.never_breaks.evidence import delivered
@@ -42,8 +42,9 @@ def container(rings: Path) -> Iterator[None]:
 def test_a_trainer_as_process_1_ends_as_without_us_and_all_of_it_arrives(
     service: Service, tmp_path: Path, how: str, workers: str
 ) -> None:
-    arguments = (*JOB, str(tmp_path), "--end", how, "--workers", workers)
-    bare, job = run_first(*arguments, UNDERFED_DISABLED="1"), run_first(*arguments)
+    arguments = ("--end", how, "--workers", workers)
+    bare = run_job("--wait-for", str(tmp_path), *arguments, UNDERFED_DISABLED="1")
+    job = run_first(*JOB, str(tmp_path), *arguments)
     assert (job.returncode, job.stdout) == (bare.returncode, bare.stdout)
     ends = [window["end"] for window in service.windows if "end" in window]
     assert len(delivered(service)) == len(job.stdout.splitlines())
@@ -55,10 +56,9 @@ def test_a_trainer_as_process_1_ends_as_without_us_and_all_of_it_arrives(
 
 @pytest.mark.parametrize("how", STATUS)
 def test_underfed_run_as_process_1_tells_the_status(service: Service, tmp_path: Path, how: str) -> None:
-    command = (*JOB, str(tmp_path), "--end", how)
     make_known(environment()["UNDERFED_DIR"])
-    bare = run_first(*command, UNDERFED_DISABLED="1")
-    done = run_first(*UNDERFED, "run", "--", *command)
+    bare = run_job("--wait-for", str(tmp_path), "--end", how, UNDERFED_DISABLED="1")
+    done = run_first(*UNDERFED, "run", "--", *JOB, str(tmp_path), "--end", how)
     assert (done.returncode, done.stdout) == (bare.returncode, bare.stdout)
     status, code = STATUS[how]
     wait_until(service.ends, "the end arrives", timeout_s=10)
