@@ -30,8 +30,8 @@ def test_a_watched_loader_is_left_alone_with_the_reason(service: Service, num_wo
     assert patched_attributes() == []
     assert len(list(loader)) == len(loader)
     underfed.finish()
-    wait_until(lambda: service.windows, "the end arrives")
-    facts = service.windows[0]["loaders"][0]
+    wait_until(service.ends, "the end arrives")
+    facts = service.loaders()["train"]
     reasons = facts["not_measured"]
     assert {reasons[name] for name in (*STEP_FACTS, *LOADING_FACTS) if name != "queue_depth"} == {FREE_THREADED}
     assert service.steps() == []
@@ -43,7 +43,7 @@ def test_an_iterator_that_lives_already_is_left_alone_too(service: Service) -> N
     underfed.watch(loader, name="train")
     assert next(loader.kept) is not None  # type: ignore[attr-defined]
     underfed.finish()
-    wait_until(lambda: service.windows, "the end arrives")
+    wait_until(service.ends, "the end arrives")
     assert service.steps() == []
 
 

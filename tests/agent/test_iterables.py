@@ -115,7 +115,7 @@ def test_wait_and_step_arrive_and_the_rest_says_why_not(service: Service) -> Non
     assert len(waits) == 6
     assert min(waits) >= 20_000
     assert not {"queue_depth", "sampler_us"} & set(service.steps()[0])
-    (facts,) = [loader for window in service.windows for loader in window.get("loaders", [])][-1:]
+    facts = service.loaders()["train"]
     assert {"load_us", "blocked_us", "queue_depth", "sampler_us"} <= {
         name for name, reason in facts["not_measured"].items() if reason == "not a torch DataLoader"
     }

@@ -104,8 +104,8 @@ def test_settings_are_those_of_the_run(service: Service) -> None:
     (run,) = facts(service)
     expected = {"num_workers": 2, "prefetch_factor": 3, "persistent_workers": True, "threads_per_worker": 2}
     assert run["overrides"] == expected
-    settings = [window["loaders"][0]["settings"] for window in service.windows if window.get("loaders")][-1]
-    assert expected.items() <= settings.items()
+    (loader,) = service.loaders().values()
+    assert expected.items() <= loader["settings"].items()
 
 
 def test_a_loader_that_was_watched_before_it_was_changed_is_told_of_as_it_trains(
@@ -119,7 +119,7 @@ def test_a_loader_that_was_watched_before_it_was_changed_is_told_of_as_it_trains
         "    list(loader)\n"
     )
     recorded(service, "--set", "num_workers=2", "--", sys.executable, str(tmp_path / "watched.py"))
-    loader = [window["loaders"][0] for window in service.windows if window.get("loaders")][-1]
+    loader = service.loaders()["train"]
     assert (loader["settings"]["num_workers"], loader["settings"]["prefetch_factor"]) == (2, 2)
     assert "queue_depth" not in loader["not_measured"]
 

@@ -158,6 +158,12 @@ class Service:
             found = [epoch for window in self.windows for epoch in window.get("epochs", [])]
         return {(epoch["loader"], epoch["epoch_index"]): epoch for epoch in found}
 
+    def loaders(self) -> dict[str, Window]:
+        """The newest facts of each."""
+        with self._lock:
+            found = [facts for window in self.windows for facts in window.get("loaders", [])]
+        return {facts["loader"]: facts for facts in found}
+
     def ends(self) -> list[Window]:
         """How each stream ended, of those of which no more will be known."""
         told: dict[Stream, list[Window]] = {}

@@ -99,6 +99,5 @@ def count_batches(service: Service, loader: str, fact: str) -> int:
 
 def reasons(service: Service, loader: str) -> dict[str, str]:
     """What the newest facts of the loader call not measured."""
-    told = [facts for window in service.windows for facts in window.get("loaders", []) if facts["loader"] == loader]
-    not_measured: dict[str, str] = told[-1]["not_measured"]
+    not_measured: dict[str, str] = service.loaders()[loader]["not_measured"]
     return not_measured
