@@ -50,6 +50,35 @@ def test_a_ring_goes_round(ring: tuple[RingWriter, RingReader]) -> None:
     assert reader.lost == 0
 
 
+@pytest.mark.parametrize("missing", [{1}, {3}, {3, 4, 5}, {16, 18}])
+def test_a_record_that_never_comes_is_counted_and_those_behind_it_are_read(
+    ring: tuple[RingWriter, RingReader], missing: set[int]
+) -> None:
+    """What a handler raised ended its writer between number and record."""
+    writer, reader = ring
+    seen: list[int] = []
+    for number in range(1, 25):
+        if number in missing:
+            writer.next_number()
+        else:
+            writer.write(number)
+        seen += numbers(drain(reader))
+    seen += numbers(drain(reader))
+    assert seen == [number for number in range(1, 25) if number not in missing]
+    assert reader.lost == len(missing)
+
+
+def test_a_record_that_comes_later_than_the_one_behind_it_is_read(ring: tuple[RingWriter, RingReader]) -> None:
+    """Two threads write."""
+    writer, reader = ring
+    first = writer.next_number()
+    writer.write(2)
+    assert drain(reader) == []
+    writer.pack(writer.memory, HEADER_BYTES + first * RECORD.size, 1, 0, 0, 0, 0, 0, 0, first)
+    assert numbers(drain(reader)) == [1, 2]
+    assert reader.lost == 0
+
+
 def test_what_was_overwritten_is_counted_and_the_newest_kept(ring: tuple[RingWriter, RingReader]) -> None:
     writer, reader = ring
     for number in range(1, 101):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from underfed.errors import RingError
 from underfed.exchange.ring_format import Record
+from underfed.host.signal_handlers import let_through
 
 RECORD = struct.Struct("@8q")
 HEADER = struct.Struct("@8s7q")
@@ -27,6 +28,9 @@ RECORD_SHIFT = 6
 LAST = 7
 """Position of the number within a record."""
 
+LONGEST_GAP = 8
+"""Records in a row whose writer may be interrupted."""
+
 SETTLE_S = 0.001
 """A store buffer drains within microseconds; a millisecond is far above that and costs the collector nothing."""
 
@@ -36,17 +40,21 @@ class RingWriter:
 
     ``capacity`` is a power of two. All pages exist before the first record: on a full tmpfs the constructor
     raises ``OSError``, where a store into a missing page would kill the training process with SIGBUS.
+
+    A file without records, left when a signal handler of the program ended this constructor, is used again: the
+    collector may have it open.
     """
 
     __slots__ = ("mask", "memory", "next_number", "pack")
 
     def __init__(self, path: str | Path, capacity: int) -> None:
         size = HEADER_BYTES + capacity * RECORD.size
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             _fill(file, HEADER.pack(MAGIC, capacity, os.getpid(), 0, 0, 0, 0, 0).ljust(size, b"\0"))
             self.memory = mmap.mmap(file, size, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
-        except BaseException:
+        except OSError as error:
+            let_through(error)
             Path(path).unlink()
             raise
         finally:
@@ -70,7 +78,7 @@ class RingReader:
         OSError: it cannot be opened.
     """
 
-    __slots__ = ("_marked", "_memory", "_words", "capacity", "lost", "next", "pid")
+    __slots__ = ("_late", "_marked", "_memory", "_missing", "_words", "capacity", "lost", "next", "pid")
 
     def __init__(self, path: Path, first: int = 1) -> None:
         with path.open("rb") as file:
@@ -87,6 +95,10 @@ class RingReader:
         self.lost = 0
         """Records overwritten before they were read."""
         self._marked = first - 1
+        self._late: set[int] = set()
+        """Records that were missing at the last mark while one behind them was there."""
+        self._missing: set[int] = set()
+        """Of the marked ones, those that will never come."""
 
     def close(self) -> None:
         self._words.release()
@@ -98,14 +110,25 @@ class RingReader:
         return self._marked - self.next + 1
 
     def mark(self) -> None:
-        """Note the newest record."""
+        """Note the newest record.
+
+        A signal handler of the program may raise between a record's number and the record, which then never comes. One
+        that another thread is about to write, beside a thread that has written, is there at the next mark.
+        """
+        self._missing = set()
         if self._number_at(self.next) > self.next:
             self._marked = self._newest_anywhere()
             return
-        newest = self.next - 1
-        while newest - self.next < self.capacity and self._number_at(newest + 1) == newest + 1:
-            newest += 1
-        self._marked = newest
+        late, self._late = self._late, set()
+        number = self._first_missing(self.next)
+        while (behind := self._next_written(number)) is not None:
+            skipped = range(number, behind)
+            self._late.update(skipped)
+            if not late.issuperset(skipped):
+                break
+            self._missing.update(skipped)
+            number = self._first_missing(behind)
+        self._marked = number - 1
 
     def drain(self) -> list[Record]:
         """Everything up to the mark, oldest first. Records that the writer came near during the copy count as lost."""
@@ -115,8 +138,21 @@ class RingReader:
         if records and self._has_come_near(first):
             self._skip_to(min(self._marked + 1, self._oldest_safe(self._newest_anywhere())))
             records = records[self.next - first :]
+        if self._missing:
+            there = [record for number, record in enumerate(records, self.next) if number not in self._missing]
+            self.lost += len(records) - len(there)
+            records = there
         self.next = self._marked + 1
         return records
+
+    def _first_missing(self, number: int) -> int:
+        while self._number_at(number) == number:
+            number += 1
+        return number
+
+    def _next_written(self, missing: int) -> int | None:
+        numbers = range(missing + 1, missing + 1 + LONGEST_GAP)
+        return next((number for number in numbers if self._number_at(number) == number), None)
 
     def _has_come_near(self, number: int) -> bool:
         """Whether record ``number`` is no longer safe: one read, where finding the newest takes thousands."""

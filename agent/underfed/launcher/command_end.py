@@ -10,10 +10,9 @@ from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config
 from underfed.exchange.facts import End, write_facts
 from underfed.exchange.guard import Guard
-from underfed.exchange.rank import make_run_id, read_rank
 from underfed.host import procfs
 from underfed.launcher.command import StartedCommand
-from underfed.trainer.recording import Recording, make_directory, say
+from underfed.trainer.recording import Recording, make_place, say
 from underfed.trainer.settings.overrides import NOT_YET
 
 
@@ -40,16 +39,14 @@ def record_without_loader(config: Config, command: StartedCommand, status: int, 
     Raises:
         OSError: there is no place to record it.
     """
-    rank = read_rank(os.environ)
-    run_id = config.run_id or make_run_id(config.name, rank)
-    recording = Recording(config, rank, run_id, make_directory(config, rank, run_id), "run")
+    recording = Recording(config, make_place(config), "run")
     recording.origin = replace(recording.origin, started_at=command.started_at, origin_ns=command.origin_ns)
     recording.facts = replace(recording.facts, command=command.words, script=None, not_measured={"loader": reason})
     write_facts(recording.directory / run_files.RUN, recording.origin, recording.facts)
-    launch.first_rank_only(os.environ, say)(f"run {config.name} at {config.url}/runs/{run_id}: {reason}")
+    launch.first_rank_only(os.environ, say)(f"run {config.name} at {config.url}/runs/{recording.run_id}: {reason}")
     recording.begin()
     recording.end(end_of(status))
-    return run_id
+    return recording.run_id
 
 
 def end_of(status: int) -> End:

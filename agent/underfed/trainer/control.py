@@ -24,7 +24,7 @@ from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, STEP_FA
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.uncompiled import leave_ours_uncompiled
-from underfed.trainer.recording import Recording, open_recording, say
+from underfed.trainer.recording import Place, Recording, announce, make_place, make_recording, say
 from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from underfed.trainer.settings.overrides import Overrides
 
 INNER = ("base_dataloader", "_dataloader")
+
+TRIES = 3
+"""Times in a row that a signal handler of the program may end the start of an iterator before one is let through
+unrecorded: without us it might have had its batch before the next signal."""
 
 
 class _State:
@@ -46,7 +50,13 @@ class _State:
 
     def reset(self) -> None:
         self.lock = threading.RLock()
+        self.place: Place | None = None
         self.recording: Recording | None = None
+        self.has_begun = False
+        """``recording`` has a collector and was announced: a signal handler may end the beginning halfway."""
+        self.tries = 0
+        """Iterators in a row whose start a signal handler ended."""
+        self.has_told_tries = False
         self.hooks: Hooks | None = None
         self.has_failed = False
         """No place to record was found: reported once, not tried again."""
@@ -151,7 +161,7 @@ def init(
         return Run(None, None)
     wanted = read_config(os.environ, project=project, name=name, tags=tags, config=config)
     with _state.lock:
-        if _state.recording is not None:
+        if _state.recording is not None and (_state.has_begun or _state.recording.config != wanted):
             raise ConfigError("init() comes before the first watch(), and once: a run has begun; finish() ends it")
         recording = _running_recording(lambda: wanted)
     if recording is None:
@@ -161,9 +171,9 @@ def init(
 
 def finish() -> None:
     with _state.lock:
-        recording, _state.recording = _state.recording, None
+        recording, _state.recording, _state.place = _state.recording, None, None
         hooks, _state.hooks = _state.hooks, None
-        _state.has_failed = False
+        _state.has_begun = _state.has_failed = False
     if hooks is not None:
         hooks.remove()
     if recording is not None:
@@ -213,18 +223,29 @@ def is_worker() -> bool:
 def _running_recording(config: Callable[[], Config]) -> Recording | None:
     """The current recording, else a new one. ``None`` where there is no place for one: the training goes on without."""
     with _state.lock:
-        if _state.recording is None and not _state.has_failed:
+        if not _state.has_begun and not _state.has_failed:
             wanted = config()
             try:
-                _state.recording = open_recording(wanted)
-                _report_overrides()
+                _begin(wanted)
             except Exception as error:
                 let_through(error)
-                _state.has_failed = True
+                _state.recording, _state.has_failed = None, True
                 say(f"nothing is recorded: {error}")
                 if not isinstance(error, RunDirectoryError):
                     Guard().failed("start", error)
         return _state.recording
+
+
+def _begin(config: Config) -> None:
+    """Where a signal handler of the program ends it halfway, the next call goes on: one training is one run."""
+    if _state.place is None:
+        _state.place = make_place(config)
+    if _state.recording is None:
+        _state.recording = make_recording(config, _state.place)
+    _state.recording.begin()
+    announce(_state.recording)
+    _report_overrides()
+    _state.has_begun = True
 
 
 def _installed_hooks() -> Hooks:
@@ -244,8 +265,30 @@ def _open_session(loader: Any) -> Session | None:
     recording, hooks = _state.recording, _state.hooks
     if hooks is None or (recording is None and not _state.watches_all):
         return None
+    if threading.current_thread() is not threading.main_thread():  # No handler runs there.
+        return _session_of(loader, recording, hooks)
+    if _state.tries == TRIES:
+        _state.tries = 0
+        _tell_interrupted()
+        return None
+    _state.tries += 1
+    session = _session_of(loader, recording, hooks)
+    _state.tries = 0
+    return session
+
+
+def _tell_interrupted() -> None:
+    reason = f"a signal handler ended the start of an iterator {TRIES} times in a row: the next one is not recorded"
+    if _state.recording is not None:
+        _state.recording.guard.count("iterator start", RuntimeError(reason))
+    if not _state.has_told_tries:
+        _state.has_told_tries = True
+        say(reason)
+
+
+def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Session | None:
     try:
-        if recording is None:
+        if not _state.has_begun:
             recording = None if is_worker() else _running_recording(lambda: read_config(os.environ))
         if recording is None:
             return None

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import parent_process, util
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from underfed.errors import RunDirectoryError
 from underfed.exchange import launch, run_files
@@ -48,21 +48,24 @@ ReadFacts = Callable[[str, str], LoaderFacts]
 class Recording:
     """The run as its training process knows it."""
 
-    def __init__(self, config: Config, rank: Rank, run_id: str, directory: Path, started_by: str) -> None:
+    def __init__(self, config: Config, place: Place, started_by: str) -> None:
         self.config = config
-        self.run_id = run_id
-        self.directory = directory
+        self.run_id = place.run_id
+        self.directory = place.directory
         self.pid = os.getpid()
-        self.guard = Guard(str(directory / run_files.FAILURES))
+        self.guard = Guard(str(place.directory / run_files.FAILURES))
         self.registry = Registry()
-        self.origin = make_origin(config, rank, run_id, directory)
-        self.facts = make_run_facts(config, rank, started_by)
+        self.origin = make_origin(config, place.rank, place.run_id, place.directory)
+        self.facts = make_run_facts(config, place.rank, started_by)
+        self.has_collector = False
         self.has_ended = False
         self._write()
 
     def begin(self) -> None:
-        """Start the collector, and register what marks the end."""
-        start_collector(self.directory.parent, self.guard)
+        """Start the collector, and register what marks the end: the last line, so that all may be repeated."""
+        if not self.has_collector:
+            start_collector(self.directory.parent, self.guard)
+            self.has_collector = True
         # A child of multiprocessing ends without atexit, but runs these.
         if parent_process() is not None:
             util.Finalize(None, self.leave, exitpriority=0)
@@ -174,31 +177,47 @@ class Recording:
         write_facts(self.directory / run_files.RUN, self.origin, self.facts)
 
 
-def open_recording(config: Config) -> Recording:
-    """Create this process's directory and begin.
+class Place(NamedTuple):
+    """Of one incarnation."""
 
+    rank: Rank
+    run_id: str
+    directory: Path
+
+
+def make_place(config: Config) -> Place:
+    """
     Raises:
         RunDirectoryError: there is no safe place for the rings.
     """
     rank = read_rank(os.environ)
     run_id = config.run_id or make_run_id(config.name, rank)
-    directory = make_directory(config, rank, run_id)
+    return Place(rank, run_id, _make_directory(config, rank, run_id))
+
+
+def make_recording(config: Config, place: Place) -> Recording:
+    """
+    Raises:
+        RunDirectoryError: nothing can be written there.
+    """
     try:
-        recording = Recording(config, rank, run_id, directory, "run" if os.environ.get(launch.LAUNCH) else "watch")
-    except BaseException as error:
-        shutil.rmtree(directory, ignore_errors=True)
+        return Recording(config, place, "run" if os.environ.get(launch.LAUNCH) else "watch")
+    except Exception as error:
         let_through(error)
+        shutil.rmtree(place.directory, ignore_errors=True)
         if not isinstance(error, OSError):
             raise
-        raise RunDirectoryError(f"{directory} cannot be used: {error}") from error
-    recording.begin()
-    launch.report(os.environ, launch.RECORDING, run_id)
-    if rank.rank == 0:
-        say(f"run {config.name} at {config.url}/runs/{run_id}")
-    return recording
+        raise RunDirectoryError(f"{place.directory} cannot be used: {error}") from error
 
 
-def make_directory(config: Config, rank: Rank, run_id: str) -> Path:
+def announce(recording: Recording) -> None:
+    """Tell the launcher and, once for all ranks, who reads the terminal."""
+    launch.report(os.environ, launch.RECORDING, recording.run_id)
+    if recording.origin.rank == 0:
+        say(f"run {recording.config.name} at {recording.config.url}/runs/{recording.run_id}")
+
+
+def _make_directory(config: Config, rank: Rank, run_id: str) -> Path:
     """This incarnation's directory, at the first safe root: in /dev/shm another user may hold our name."""
     *earlier, last = run_files.find_roots(os.environ, config.data_directory)
     for root in earlier:

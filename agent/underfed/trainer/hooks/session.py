@@ -57,10 +57,7 @@ KEY = "_underfed"
 def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
     """For a new iterator of the loader. Creates the step ring for the first."""
     if loader.ring is None:
-        path = run_files.step_ring(loader.directory, loader.index)
-        # A signal handler's exception may have kept an earlier one from us.
-        path.unlink(missing_ok=True)
-        loader.ring = RingWriter(path, STEP_CAPACITY)
+        loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
     session = Session(loader, loader.ring, loader.iterators, fetches_ahead)
     loader.iterators += 1
     if session.iterator >= KEPT_ITERATORS:
