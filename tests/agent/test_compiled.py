@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,19 @@ import pytest
 from tests.fakes.jobs import run_python
 from tests.fakes.service import Service, wait_until
 
+CASES = ["loop", "next", "outside", "loop listed", "loop generated", "outside generated"]
+"""How it is iterated, and over what: several in one process, as it takes seconds to start one that compiles."""
+
+CASES_THAT_WARN = ["loop workers", "loop torchdata"]
+"""Dynamo itself warns there, of multiprocessing."""
+
 PROGRAM = """
-import json, sys, warnings
+import json, sys, traceback, warnings
 import torch, torch._dynamo
 from torch._dynamo.utils import counters
 from torch.utils.data import DataLoader, TensorDataset
 import underfed
 
-kind, workers, module = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-if module == "torchdata":
-    from torchdata.stateful_dataloader import StatefulDataLoader as DataLoader
 samples = TensorDataset(torch.arange(32.0).reshape(16, 2))
 
 class Listed:
@@ -36,9 +39,17 @@ class Generated(Listed):
         for batch in self.batches:
             yield batch
 
-iterables = {"listed": Listed, "generated": Generated}
-loader = iterables[module]() if module in iterables else DataLoader(samples, batch_size=4, num_workers=workers)
-loader = underfed.watch(loader, name="train")
+def stateful():
+    from torchdata.stateful_dataloader import StatefulDataLoader
+    return StatefulDataLoader(samples, batch_size=4)
+
+loaders = {
+    "": lambda: DataLoader(samples, batch_size=4),
+    "workers": lambda: DataLoader(samples, batch_size=4, num_workers=2),
+    "torchdata": stateful,
+    "listed": Listed,
+    "generated": Generated,
+}
 
 def total(batches):
     found = torch.zeros(2)
@@ -58,62 +69,93 @@ def outside(batches):
     compiled = torch.compile(step, backend="eager")
     return torch.stack([compiled(batch) for (batch,) in batches])
 
-program = {"loop": total, "next": first, "outside": outside}[kind]
-if kind == "outside":
-    results = [outside(loader).tolist()]
-    explained = []
-else:
+def results_of(case):
+    how, _, over = case.partition(" ")
+    loader = underfed.watch(loaders[over](), name=case)
+    torch._dynamo.reset()
+    counters.clear()
+    if how == "outside":
+        return [outside(loader).tolist()], []
+    program = {"loop": total, "next": first}[how]
     found = torch._dynamo.explain(program)(loader)
     explained = [found.graph_count, found.graph_break_count, [each.reason for each in found.break_reasons]]
     torch._dynamo.reset()
     counters.clear()
     compiled = torch.compile(program, backend="eager")
-    results = [compiled(loader).tolist() for _ in range(3)]
-counted = {name: {reason: times for reason, times in each.items()} for name, each in counters.items()}
-print(json.dumps([results, explained, counted]))
+    return [compiled(loader).tolist() for _ in range(3)], explained
+
+for case in sys.argv[1:]:
+    print("case", case, file=sys.stderr)
+    with warnings.catch_warnings():  # what was warned of before is again
+        try:
+            found = results_of(case)
+        except Exception:
+            found = traceback.format_exc()
+    counted = {name: {reason: times for reason, times in each.items()} for name, each in counters.items()}
+    print(json.dumps([found, counted]))
+print("case", "end", file=sys.stderr)
 """
 
 
-@cache
-def bare(*arguments: str) -> tuple[int, list[Any], list[str]]:
-    return run(*arguments, UNDERFED_DISABLED="1")
+@dataclass(frozen=True)
+class Compiled:
+    """What a case came to in its program."""
+
+    found: Any
+    """Results, graphs and breaks; words where it failed."""
+    counted: Any
+    warned: list[str]
 
 
-def run(*arguments: str, **variables: str) -> tuple[int, list[Any], list[str]]:
-    """Exit code, what was printed, and warnings."""
-    done = run_python(*arguments, **variables)
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout), [line for line in done.stderr.splitlines() if "Warning" in line]
+def compile_cases(program: Path, options: list[str], cases: list[str], **variables: str) -> dict[str, Compiled]:
+    done = run_python(*options, str(program), *cases, **variables)
+    assert done.returncode == 0, done.stderr
+    _, *errors, at_end = done.stderr.split("case ")
+    assert "Warning" not in at_end
+    warned = [[line for line in each.splitlines() if "Warning" in line] for each in errors]
+    compiled = zip(map(json.loads, done.stdout.splitlines()), warned, strict=True)
+    return {case: Compiled(*of, lines) for case, (of, lines) in zip(cases, compiled, strict=True)}
 
 
-@pytest.mark.parametrize(
-    ("kind", "workers", "module"),
-    [
-        ("loop", 0, "torch"),
-        ("next", 0, "torch"),
-        ("outside", 0, "torch"),
-        ("loop", 2, "torch"),
-        ("loop", 0, "torchdata"),
-        ("loop", 0, "listed"),
-        ("loop", 0, "generated"),
-        ("outside", 0, "generated"),
-    ],
-)
-def test_it_is_compiled_as_without_us(service: Service, tmp_path: Path, kind: str, workers: int, module: str) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(PROGRAM)
-    # With workers Dynamo itself warns, of multiprocessing.
-    strict = ["-W", "error"] if workers == 0 and module != "torchdata" else []
-    arguments = [*strict, str(program), kind, str(workers), module]
-    code, (*found, counted), warned = run(*arguments)
-    bare_code, (*expected, expected_counted), bare_warned = bare(*arguments)
-    assert (code, found, warned) == (bare_code, expected, bare_warned)
+@dataclass(frozen=True)
+class Programs:
+    """All cases that warn, or all others: with us, without, and how many steps of each were recorded."""
+
+    watched: dict[str, Compiled]
+    bare: dict[str, Compiled]
+    steps: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def run_before() -> dict[str, Programs]:
+    """By case: its programs run for the first test that looks at one of their cases."""
+    return {}
+
+
+@pytest.fixture
+def programs(case: str, run_before: dict[str, Programs], service: Service, tmp_path: Path) -> Programs:
+    if case not in run_before:
+        cases, options = (CASES, ["-W", "error"]) if case in CASES else (CASES_THAT_WARN, [])
+        program = tmp_path / "train.py"
+        program.write_text(PROGRAM)
+        watched = compile_cases(program, options, cases)
+        wait_until(service.ends, "the end arrives")
+        bare = compile_cases(program, options, cases, UNDERFED_DISABLED="1")
+        steps = {each: service.count_steps(each) for each in cases}
+        run_before.update(dict.fromkeys(cases, Programs(watched, bare, steps)))
+    return run_before[case]
+
+
+@pytest.mark.parametrize("case", [*CASES, *CASES_THAT_WARN])
+def test_it_is_compiled_as_without_us(case: str, programs: Programs) -> None:
+    watched, bare = programs.watched[case], programs.bare[case]
+    assert not isinstance(bare.found, str), bare.found
+    assert (watched.found, watched.warned) == (bare.found, bare.warned)
     # Dynamo looks into torchdata's functions, and not into those with our calls in them.
-    if module != "torchdata":
-        assert counted == expected_counted
+    if case != "loop torchdata":
+        assert watched.counted == bare.counted
     # What is no DataLoader Dynamo sees through our stand-in: it is compiled with the loop, and so not measured in it.
-    wait_until(service.ends, "the end arrives")
-    assert service.count_steps() > 0 or (module in ("listed", "generated") and kind != "outside")
+    assert (programs.steps[case] > 0) == (case not in ("loop listed", "loop generated"))
 
 
 IN_WORKERS = """
