@@ -14,13 +14,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from torch.utils.data import DataLoader
 
 import underfed
 from tests.fakes.jobs import run_python
+from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
+from underfed.exchange.facts import End
 from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer import control
 
@@ -182,6 +185,19 @@ def test_it_reaches_the_program_from_every_line_of_ours(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # files that were open when it was interrupted
         gc.collect()
+
+
+@pytest.mark.parametrize("at", range(1, 60, 4))
+def test_an_end_that_is_interrupted_is_marked_all_the_same(
+    service: Service, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As torch does where a worker was killed, once more while the interpreter ends."""
+    monkeypatch.setattr("underfed.trainer.recording.leaving", lambda: End("finished"))  # this process goes on
+    consume(underfed.watch(DataLoader(EIGHT, batch_size=4), name="train"))
+    recording = control._state.recording
+    assert recording is not None
+    assert interrupted(at, recording.leave, RuntimeError) == (ANY, True)
+    wait_until(service.ends, "the mark arrives", timeout_s=20)
 
 
 CATCHING = {"Exception", "BaseException", "OSError", "RuntimeError", "TimeoutError"}

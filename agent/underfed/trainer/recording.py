@@ -121,19 +121,24 @@ class Recording:
 
     def leave(self) -> None:
         """At the end of the process. Its exit status is the kernel's to tell, once it has one."""
-        self.end(leaving())
+        try:
+            self.end(leaving())
+        except Exception:  # A signal handler's, as torch's where a worker was killed; the mark stands all the same.
+            if not self.has_ended:
+                self.end(leaving())
+            raise
 
     def end(self, end: End | Leaving) -> None:
         """Mark the end, and wait at most ``DRAIN_S`` until the collector has read the records."""
         if self.has_ended or os.getpid() != self.pid:
             return
-        self.has_ended = True
-        atexit.unregister(self.leave)
         try:
             for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):
                     clock.poll()
             write_facts(self.directory / run_files.END, end)
+            self.has_ended = True
+            atexit.unregister(self.leave)
             ensure_collector(self.directory.parent, self.guard, is_end=True)
             self._say_what_is_left()
         except Exception as error:
