@@ -114,7 +114,9 @@ def compile_cases(program: Path, options: list[str], cases: list[str], **variabl
     assert "Warning" not in at_end
     warned = [[line for line in each.splitlines() if "Warning" in line] for each in errors]
     compiled = zip(map(json.loads, done.stdout.splitlines()), warned, strict=True)
-    return {case: Compiled(*of, lines) for case, (of, lines) in zip(cases, compiled, strict=True)}
+    return {
+        case: Compiled(found, counted, lines) for case, ((found, counted), lines) in zip(cases, compiled, strict=True)
+    }
 
 
 @dataclass(frozen=True)
