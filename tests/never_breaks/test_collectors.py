@@ -20,6 +20,7 @@ from tests.never_breaks.evidence import (
     start_confined,
     wait_for_collector,
 )
+from underfed.collector.spool.segment import count_frames
 
 LONG = ("--length", "1600", "--work-ms", "4", "--epochs", "1", "--workers", "1")
 LONG_STEPS = 400
@@ -57,7 +58,7 @@ def test_a_push_in_between_takes_nothing_from_the_next_collector(
     absent_service: Service, run_id: str, tmp_path: Path
 ) -> None:
     job = start_job(*LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
-    wait_until(lambda: list(tmp_path.glob("data/spool/*/*.segment")), "a window is kept")
+    wait_until(lambda: any(map(count_frames, tmp_path.glob("data/spool/*/*.segment"))), "a window is kept")
     end_collector(run_id, signal.SIGKILL)
     wait_for_collector(run_id)
     absent_service.start()
