@@ -136,3 +136,15 @@ def test_a_run_after_another_has_a_collector_of_its_own(host: Host) -> None:
     collector_process.start_collector(host.run_directory, Guard())
     collector_process.start_collector(host.run_directory, Guard())
     assert host.starts == 2
+
+
+def test_one_whose_start_a_signal_handler_ended_is_not_starting(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_run_directory: Path) -> None:
+        raise RuntimeError("of a signal handler")
+
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError):
+        patched.setattr(collector_process, "start_process", interrupted)
+        collector_process.start_collector(host.run_directory, Guard())
+    assert not collector_process.is_served(host.run_directory)
+    assert host.ensure() == 0
+    assert host.ensure(is_end=True) == 1

@@ -36,7 +36,7 @@ WORDS = Leaving("ValueError: the loss is not a number")
         (0, None, End("finished", "the process ended without marking its end, exit code 0", 0)),
         (None, Leaving(), End("finished", UNTOLD)),
         (None, WORDS, End("crashed", f"{WORDS.last_words} ({UNTOLD})")),
-        (None, None, End("crashed", "the process ended without marking its end: killed, or out of memory")),
+        (None, None, End("crashed", f"the process ended without marking its end, {UNTOLD}")),
     ],
 )
 def test_the_status_decides_and_words_explain(status: int | None, mark: Leaving | None, end: End) -> None:

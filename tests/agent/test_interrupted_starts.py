@@ -12,11 +12,14 @@ import pytest
 from torch.utils.data import DataLoader
 
 import underfed
-from tests.agent.test_signal_handlers import consume, interrupted
+from tests.agent.test_signal_handlers import Handler, consume, interrupted
 from tests.fakes.service import Service, wait_until
+from tests.fakes.traces import patched_attributes
 from underfed.errors import ConfigError
 from underfed.trainer import control
 from underfed.trainer.control import TRIES
+from underfed.trainer.hooks.install import Hooks
+from underfed.trainer.hooks.watched_loader import WatchedLoader
 
 EIGHT: Any = range(8)
 
@@ -85,3 +88,46 @@ def test_init_may_be_called_again_where_it_was_interrupted(service: Service) -> 
     underfed.finish()
     wait_until(service.ends, "the end arrives")
     assert {window["run"]["name"] for window in service.windows if "run" in window} == {"again"}
+
+
+@pytest.mark.parametrize("how", ["iterate", "watch"])
+def test_what_was_interrupted_before_it_had_its_facts_reports_them(
+    loader: Any, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loader is numbered by then."""
+    monkeypatch.setattr(control._state, "watches_all", how == "iterate")
+    signal.signal(signal.SIGUSR1, Handler(TimeoutError).plain)
+    with monkeypatch.context() as patched, pytest.raises(TimeoutError, match="handled"):
+        patched.setattr(WatchedLoader, "report", lambda *_: signal.raise_signal(signal.SIGUSR1))
+        consume(loader if how == "iterate" else underfed.watch(loader))
+    consume(loader)
+    (rank,) = rank_directories()
+    assert (rank / "loader-0.json").exists()
+
+
+def test_a_lock_that_was_left_held_does_not_keep_its_own_thread_waiting(loader: Any) -> None:
+    """Python 3.10 may run a handler between a block and the release of its lock."""
+    consume(loader)
+    assert control._state.recording is not None
+    control._state.recording.registry._lock.acquire()
+    assert [batch.tolist() for batch in DataLoader(EIGHT, batch_size=4)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_hooks_whose_installation_was_interrupted_are_all_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, called = Hooks._splice, []
+
+    def third(*arguments: Any) -> None:
+        called.append(arguments)
+        if len(called) == 3:
+            raise TimeoutError("handled")
+        real(*arguments)
+
+    hooks = control._installed_hooks()
+    hooks.remove()
+    monkeypatch.setattr(Hooks, "_splice", third)
+    with pytest.raises(TimeoutError, match="handled"):
+        hooks.install()
+    assert (hooks.is_installed, patched_attributes()) == (False, [])
+    hooks.install()
+    assert hooks.is_installed
+    assert "_BaseDataLoaderIter.__next__" in patched_attributes()

@@ -19,7 +19,7 @@ from underfed.exchange.launch import collector_words
 from underfed.host import procfs
 from underfed.host.clock import now_ns
 from underfed.host.lock import is_held
-from underfed.host.signal_handlers import passing
+from underfed.host.signal_handlers import let_through, passing
 
 DETACH = '"$@" </dev/null >/dev/null 2>>"$0" & echo $!'
 """The shell ends at once, so the collector belongs to init. In the background it ignores Ctrl-C."""
@@ -94,13 +94,18 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
             attempts.starts = 0
     # Where the rings were removed, only a process that has them open can read them.
     elif run_directory.exists() and attempts.may_start(now, is_end):
-        attempts.started_ns, attempts.has_served = now, False
         attempts.starts += 1
         reap_ended()
+        failure = None
         try:
             attempts.process = start_process(run_directory)
         except OSError as error:
-            guard.failed("collector start", error)
+            let_through(error)
+            failure = error
+        # Not before: one whose start a signal handler broke off is not starting.
+        attempts.started_ns, attempts.has_served = now, False
+        if failure is not None:
+            guard.failed("collector start", failure)
 
 
 def is_served(run_directory: Path) -> bool:

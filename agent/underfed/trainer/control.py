@@ -293,7 +293,8 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
         if recording is None:
             return None
         watched = recording.registry.find(loader)
-        if watched is None and _state.watches_all and not is_worker():
+        # Without facts: what was to report them was interrupted.
+        if _state.watches_all and not is_worker() if watched is None else watched.facts is None:
             # Whatever the loader's class overrides, this iterator is torch's own and can be measured.
             facts = partial(loader_facts, loader, not_measured=hooks.not_measured)
             watched = recording.watch(loader, None, iterating_line(), facts)

@@ -50,7 +50,7 @@ def end_while_leaving(mark: Leaving) -> End:
 def end_of(status: int | None, mark: Leaving | None) -> End:
     """``status``: as in ``subprocess``; ``None`` where nobody told it to others than its parent."""
     if status is None:
-        return End("crashed", f"{NO_MARK}: killed, or out of memory") if mark is None else _without_status(mark, UNTOLD)
+        return End("crashed", f"{NO_MARK}, {UNTOLD}") if mark is None else _without_status(mark, UNTOLD)
     if mark is None:
         reason = procfs.describe_exit(status)
         # A program may leave by ``os._exit(0)``: it reports success itself.

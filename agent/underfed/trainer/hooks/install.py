@@ -79,14 +79,22 @@ class Hooks:
         """Change nothing on a free-threaded build. Raises nothing where torch lacks something: ``not_measured`` has the
         reason for both.
         """
-        from torch.utils.data import dataloader
-        from torch.utils.data._utils import pin_memory, worker
-
         self.not_measured = system_limits()
         if is_free_threaded():
             self.not_measured |= dict.fromkeys((*STEP_FACTS, *LOADING_FACTS, *DEVICE_FACTS, *COPY_FACTS), FREE_THREADED)
             return
         self.is_installed = True
+        try:
+            self._install()
+        except BaseException:
+            # A signal handler of the program broke it off: next time all of it.
+            self.remove()
+            raise
+
+    def _install(self) -> None:
+        from torch.utils.data import dataloader
+        from torch.utils.data._utils import pin_memory, worker
+
         leave_ours_uncompiled()
         self._spliced_modules.add(dataloader.__name__)
         for kind, method, seam, facts in WITH_ITERATOR:

@@ -54,7 +54,8 @@ class Registry:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._by_id: dict[int, Entry] = {}
-        self._lock = threading.Lock()
+        # A signal handler may raise before it is released: whoever tries again on that thread must not wait for itself.
+        self._lock = threading.RLock()
 
     def find(self, loader: Any) -> WatchedLoader | None:
         """The entry of a loader, also of one that a framework created from a watched one which itself was not iterated.
