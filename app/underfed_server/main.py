@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from underfed_server.api.access import open_access
+from underfed_server.api.admission.access import open_access
+from underfed_server.api.admission.gate import Gate
+from underfed_server.api.admission.headers import with_headers
+from underfed_server.api.admission.proxy import Proxy
+from underfed_server.api.admission.rate_limits import RateLimits
 from underfed_server.api.application import build
 from underfed_server.api.dependencies import Parts
 from underfed_server.api.event_streams import Events
 from underfed_server.api.follower import Follower
-from underfed_server.api.gate import Gate
-from underfed_server.api.headers import with_headers
-from underfed_server.api.proxy import Proxy
-from underfed_server.api.rate_limits import RateLimits
 from underfed_server.api.scheduler import Judge, JudgementScheduler
 from underfed_server.api.traffic import Traffic
 from underfed_server.counters import Counters

@@ -95,6 +95,17 @@ def test_the_rooms_of_the_store_import_one_way() -> None:
     assert backward_imports("underfed_server.store", ROOT / "app", STORE_LINE) == []
 
 
+def test_what_admits_requests_knows_no_route() -> None:
+    rooms = "underfed_server.api."
+    known = [
+        f"{name} imports {target}"
+        for name, tree in modules(ROOT / "app" / "underfed_server" / "api" / "admission")
+        for target in imported(tree)
+        if target.startswith(rooms) and not target.startswith(f"{rooms}admission")
+    ]
+    assert known == []
+
+
 def test_a_migration_knows_only_what_was_written_for_migrations() -> None:
     """A migration must not use the service's code, which changes: it has to do for ever what it did when written."""
     rooms = "underfed_server.store.databases.migrations"

@@ -7,14 +7,14 @@ from tests.planted_faults.fault import Fault
 API = (
     Fault(
         "a token or session that is over opens the service until the tables are read again",
-        "app/underfed_server/api/access.py",
+        "app/underfed_server/api/admission/access.py",
         "permission is not None and not self._is_over(permission)",
         "permission is not None",
         ("tests/app/api/test_access.py", "tests/app/api/test_tokens.py"),
     ),
     Fault(
         "a stream goes on after its browser signed out",
-        "app/underfed_server/api/access.py",
+        "app/underfed_server/api/admission/access.py",
         "return has_session and permission.token_id in self._token_ids",
         "return permission.token_id in self._token_ids",
         ("tests/app/api/test_streams_of_projects.py",),
@@ -38,7 +38,7 @@ API = (
     ),
     Fault(
         "whoever rests for a day may send a day's worth at once",
-        "app/underfed_server/api/rate_limits.py",
+        "app/underfed_server/api/admission/rate_limits.py",
         "max(self._paid_until.get(key, rested), rested) + amount",
         "self._paid_until.get(key, rested) + amount",
         ("tests/app/api/test_rate_limits.py",),
@@ -46,21 +46,21 @@ API = (
     ),
     Fault(
         "each address of an IPv6 household is a household of its own",
-        "app/underfed_server/api/rate_limits.py",
+        "app/underfed_server/api/admission/rate_limits.py",
         "(found, 64)",
         "(found, 128)",
         ("tests/app/api/test_rate_limits.py",),
     ),
     Fault(
         "an agent that is refused is told to come again at once",
-        "app/underfed_server/api/rate_limits.py",
+        "app/underfed_server/api/admission/rate_limits.py",
         "retry_after_s=math.ceil(late_s)",
         "retry_after_s=int(late_s)",
         ("tests/app/api/test_rate_limits.py",),
     ),
     Fault(
         "a request that is refused for its bytes still counts as one",
-        "app/underfed_server/api/rate_limits.py",
+        "app/underfed_server/api/admission/rate_limits.py",
         '        self._bytes.require(key, "more bytes come than this service takes from one token or address")\n'
         "        self._requests.take(key)\n",
         "        self._requests.take(key)\n"
@@ -70,7 +70,7 @@ API = (
     ),
     Fault(
         "the first address that a client claims is believed behind a proxy",
-        "app/underfed_server/api/proxy.py",
+        "app/underfed_server/api/admission/proxy.py",
         "for each in reversed(named)",
         "for each in named",
         ("tests/app/api/test_proxy.py",),
@@ -172,35 +172,35 @@ API = (
     ),
     Fault(
         "an open service gives what it gives its owner to whoever asks",
-        "app/underfed_server/api/access.py",
+        "app/underfed_server/api/admission/access.py",
         'return found if found is not None and found.has("admin") else OPEN',
         "return found or Permission(ALL)",
         ("tests/app/api/test_owner.py",),
     ),
     Fault(
         "an open service answers what a proxy passed on",
-        "app/underfed_server/api/gate.py",
+        "app/underfed_server/api/admission/gate.py",
         "            require_not_forwarded(headers)\n",
         "",
         ("tests/app/api/test_owner.py",),
     ),
     Fault(
         "a body is read before its sender is known",
-        "app/underfed_server/api/gate.py",
+        "app/underfed_server/api/admission/gate.py",
         "        elif permission is None:\n            raise UnauthorisedError(ASKS)\n",
         "        elif permission is None:\n            pass\n",
         ("tests/app/api/test_connections.py",),
     ),
     Fault(
         "a connection whose headers never end is kept",
-        "app/underfed_server/api/connections.py",
+        "app/underfed_server/api/admission/connections.py",
         "self._timer = self.loop.call_later(seconds, self._too_slow, self._awaited)",
         "pass",
         ("tests/app/api/test_connections.py",),
     ),
     Fault(
         "wrong tokens are tried as fast as they come, but at the sign-in",
-        "app/underfed_server/api/gate.py",
+        "app/underfed_server/api/admission/gate.py",
         "            self._guesses.require(address, digest)\n",
         "            pass\n",
         ("tests/app/api/test_guesses.py",),

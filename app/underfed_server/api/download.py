@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from underfed_server.api.admission.rate_limits import AtOnce
 from underfed_server.api.dependencies import ALLOWED, PartsDep
-from underfed_server.api.rate_limits import AtOnce
 from underfed_server.export.steps import Stretch, stretches
 from underfed_server.export.table import as_csv, as_json, as_parquet
 from underfed_server.export.trace import as_trace

@@ -7,10 +7,10 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from underfed_server.api.access import COOKIE, SESSION_LENGTH
+from underfed_server.api.admission.access import COOKIE, SESSION_LENGTH
+from underfed_server.api.admission.gate import address_of
+from underfed_server.api.admission.guesses import WHAT
 from underfed_server.api.dependencies import PartsDep, PermissionDep, StoreDep
-from underfed_server.api.gate import address_of
-from underfed_server.api.guesses import WHAT
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.permission import NOTHING
 from underfed_server.model import ServiceInfo

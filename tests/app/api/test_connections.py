@@ -17,7 +17,7 @@ from tests.app.operations.asking import ask, scraped
 from tests.app.serving import answering, application_in, poll, settings_for
 from underfed_server import __main__ as serving
 from underfed_server.__main__ import Server, listen
-from underfed_server.api import connections
+from underfed_server.api.admission import connections
 from underfed_server.counters import Counters
 from underfed_server.main import Application
 from underfed_server.settings import read_settings

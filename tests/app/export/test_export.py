@@ -23,7 +23,7 @@ from tests.app.made_windows import LOADER, made_stream, made_window
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post, post_split
 from underfed_server.api import download
-from underfed_server.api.rate_limits import MOST_EXPORTS
+from underfed_server.api.admission.rate_limits import MOST_EXPORTS
 from underfed_server.diagnose import Diagnoser
 from underfed_server.export import steps as exporting
 from underfed_server.export.steps import Stretch

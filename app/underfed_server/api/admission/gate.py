@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from underfed_server.api.access import Access, Credentials, credentials_of
-from underfed_server.api.guesses import Guesses
-from underfed_server.api.headers import (
+from underfed_server.api.admission.access import Access, Credentials, credentials_of
+from underfed_server.api.admission.guesses import Guesses
+from underfed_server.api.admission.headers import (
     WRITES,
     require_json,
     require_local_name,
@@ -15,8 +15,8 @@ from underfed_server.api.headers import (
     require_same_site,
     require_text,
 )
-from underfed_server.api.proxy import Proxy
-from underfed_server.api.rate_limits import RateLimits, key_of
+from underfed_server.api.admission.proxy import Proxy
+from underfed_server.api.admission.rate_limits import RateLimits, key_of
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.asgi import (
     PERMISSION,

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from underfed_server.api.proxy import trusts
-from underfed_server.api.rate_limits import key_of
+from underfed_server.api.admission.proxy import trusts
+from underfed_server.api.admission.rate_limits import key_of
 from underfed_server.counters import Counters, EndReason
 from underfed_server.errors import (
     HeadersTooLargeError,
