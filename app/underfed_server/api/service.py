@@ -19,6 +19,9 @@ from underfed_server.store.team.access_tokens import digest_of
 router = APIRouter(tags=["service"])
 health = APIRouter(tags=["service"])
 
+HEALTH = "/healthz"
+"""Answered without a turn or a thread: it tells that the process lives, however much it has to do."""
+
 
 class Session(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -80,8 +83,8 @@ def sign_out(request: Request, parts: PartsDep) -> Response:
     return response
 
 
-@health.get("/healthz")
-def healthz() -> Health:
+@health.get(HEALTH)
+async def healthz() -> Health:
     """The process answers."""
     return Health()
 

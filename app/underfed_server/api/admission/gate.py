@@ -17,10 +17,10 @@ from underfed_server.api.admission.headers import (
 )
 from underfed_server.api.admission.proxy import Proxy
 from underfed_server.api.admission.rate_limits import RateLimits, key_of
+from underfed_server.budget import Budget
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.asgi import (
     PERMISSION,
-    BodyBudget,
     Headers,
     Message,
     Receive,
@@ -40,7 +40,7 @@ ASKS = "this service asks for an access token (UNDERFED_TOKEN)"
 
 
 class Gate:
-    def __init__(self, access: Access, limits: RateLimits, proxy: Proxy, budget: BodyBudget) -> None:
+    def __init__(self, access: Access, limits: RateLimits, proxy: Proxy, budget: Budget) -> None:
         self._access = access
         self._limits = limits
         self._proxy = proxy
