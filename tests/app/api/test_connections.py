@@ -204,6 +204,21 @@ def test_a_refusal_is_read_by_who_still_sends(address: str) -> None:
         assert refusal(everything(connection)) == (431, "headers_too_large")
 
 
+@pytest.mark.parametrize("more", [b"", b"Connection: close\r\n"])
+@pytest.mark.parametrize(("said", "status"), [(HEAD, 401), (PERMITTED, 413)])
+def test_who_reads_only_after_sending_all_has_the_answer_too(
+    address: str, said: bytes, status: int, more: bytes
+) -> None:
+    """The service answers before the body has come."""
+    size = 6 * 2**20
+    with closing(connected(address)) as connection:
+        connection.sendall(said + more + b"Content-Length: %d\r\n\r\n" % size)
+        time.sleep(SOON_S)
+        for _ in range(size // 2**16):
+            connection.sendall(b"x" * 2**16)
+        assert connection.recv(2**16).startswith(b"HTTP/1.1 %d" % status)
+
+
 HOSTS = (b"127.0.0.1", b"evil.example")
 MISLEADING = [
     b"GET / HTTP/1.1\r\nHost: %b\r\nHost: %b\r\n\r\n" % HOSTS,
