@@ -212,4 +212,32 @@ API = (
         "        if True:\n            self._next",
         ("tests/app/api/test_stream_limits.py",),
     ),
+    Fault(
+        "a caller takes all threads",
+        "app/underfed_server/api/admission/turns.py",
+        "            await turns.acquire()\n",
+        "            pass\n",
+        ("tests/app/api/test_turns.py",),
+    ),
+    Fault(
+        "answers that nobody reads are kept without a limit",
+        "app/underfed_server/api/admission/connections.py",
+        "        while sum(self._unread.values()) > MOST_UNREAD_BYTES:\n",
+        "        while False:\n",
+        ("tests/app/api/test_connections.py",),
+    ),
+    Fault(
+        "a connection is closed while its client still sends",
+        "app/underfed_server/api/admission/connections.py",
+        'if self._awaited in ("headers", "body") and self._own.can_write_eof():',
+        "if False:",
+        ("tests/app/api/test_connections.py",),
+    ),
+    Fault(
+        "of two headers that only one may be, one counts",
+        "app/underfed_server/api/admission/connections.py",
+        "if repeated := [name for name in SINGLE if counts[name] > 1]:",
+        "if repeated := [name for name in SINGLE if counts[name] > 2]:",
+        ("tests/app/api/test_connections.py",),
+    ),
 )

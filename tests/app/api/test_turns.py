@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Semaphore
+from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
+from tests.app.conftest import on_sqlite_alone
 from underfed_server.api.admission.turns import MOST_AT_ONCE, Turns
 from underfed_server.ingest.asgi import Message
+from underfed_server.main import Application
 
 
 def test_a_caller_waits_for_its_own_answers_alone() -> None:
@@ -50,3 +56,31 @@ def test_a_turn_ends_when_the_answer_begins(kind: str) -> None:
         assert sent == [kind]
 
     asyncio.run(answered())
+
+
+@on_sqlite_alone
+def test_who_asks_for_much_keeps_nobody_else_waiting(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end = Semaphore(0), Event()
+    store = application.parts.store
+    read = store.runs
+
+    def slow(*asked: Any) -> bytes:
+        begun.release()
+        assert may_end.wait(30)
+        return read(*asked)
+
+    monkeypatch.setattr(type(store), "runs", lambda _, *asked: slow(*asked))
+    greedy, other = (TestClient(application, base_url="http://127.0.0.1:7077", client=(f"127.0.0.{number}", 1))
+                     for number in (1, 2))  # fmt: skip
+    # Beside the 40 threads that answer all requests the clients need their own.
+    with greedy, ThreadPoolExecutor(50) as pool:
+        waiting = [pool.submit(greedy.get, "/api/v1/runs") for _ in range(50)]
+        for _ in range(MOST_AT_ONCE):
+            assert begun.acquire(timeout=30)
+        try:
+            assert not begun.acquire(timeout=0.5)
+            assert other.get("/api/v1/service").status_code == 200
+            assert greedy.get("/healthz").status_code == 200
+        finally:
+            may_end.set()
+        assert {each.result().status_code for each in waiting} == {200}
