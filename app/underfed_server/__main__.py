@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import uvicorn
 
-from underfed_server.api.connections import BoundedProtocol, Connections, raise_file_limit
+from underfed_server.api.admission.connections import BoundedProtocol, Connections, raise_file_limit
 from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import StartError, UnderfedError
 from underfed_server.logs import start_logging
@@ -80,7 +80,7 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=STOP_S,
                 server_header=False,
-                # Whose word counts is for api/proxy.py to decide.
+                # Whose word counts is for api/admission/proxy.py to decide.
                 proxy_headers=False,
                 access_log=False,
                 # What it has to say goes where all goes.

@@ -10,7 +10,9 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 SIZES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 
 
-EndReason = Literal["full", "one_address", "headers", "headers_size", "body", "body_size", "pipelined", "stalled"]
+EndReason = Literal[
+    "full", "one_address", "headers", "headers_size", "body", "body_size", "malformed", "pipelined", "stalled", "unread"
+]
 """Of what a connection, or all together, had too much."""
 
 

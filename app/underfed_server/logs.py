@@ -8,7 +8,9 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import datetime, timezone
 from typing import Any, Literal, get_args
@@ -17,6 +19,12 @@ LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 FORMATS: tuple[str, ...] = get_args(LogFormat)
 LEVELS: tuple[str, ...] = get_args(LogLevel)
+
+MINUTE_S = 60.0
+MOST_OF_A_KIND = 10
+"""Warnings and errors a minute that say the same."""
+
+MOST_KINDS = 1_000
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """Of the request that this code works for; threads that a request's work is handed to have it too."""
@@ -71,6 +79,40 @@ class TextLines(logging.Formatter):
         return "\n".join(lines)
 
 
+class Seldom(logging.Filter):
+    """Whoever may send requests must not fill the disk with warnings of them: of each kind some a minute are written.
+
+    The next one after that minute says in ``left_out`` how many were not.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kinds: dict[tuple[object, ...], tuple[float, int]] = {}
+        """Since when each is counted, and how many there were."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        # Lines of usual requests are written where somebody asked for each.
+        if record.levelno < logging.WARNING:
+            return True
+        fields = _fields(record)
+        # What was said, not of what: there are as many addresses as anybody likes.
+        kind = (record.name, record.levelno, record.msg, fields.get("status"))
+        now = self._clock()
+        with self._lock:
+            since, count = self._kinds.get(kind, (now, 0))
+            left_out = 0
+            if now - since >= MINUTE_S:
+                since, count, left_out = now, 0, max(0, count - MOST_OF_A_KIND)
+            if len(self._kinds) >= MOST_KINDS and kind not in self._kinds:
+                self._kinds.clear()
+            self._kinds[kind] = since, count + 1
+        if left_out:
+            record.fields = {**fields, "left_out": left_out}
+        return count < MOST_OF_A_KIND
+
+
 def printable(text: str) -> str:
     """``text`` on one line, with nothing in it that a terminal obeys."""
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
@@ -80,6 +122,7 @@ def start_logging(form: LogFormat | None, level: LogLevel) -> None:
     """Everything that this process logs goes to stderr. ``form`` ``None``: text on a terminal, else JSON."""
     as_text = form == "text" or (form is None and sys.stderr.isatty())
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(Seldom())
     handler.setFormatter(TextLines() if as_text else JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(True)

@@ -7,20 +7,23 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from underfed_server.api.access import open_access
+from underfed_server.api.admission.access import open_access
+from underfed_server.api.admission.gate import Gate, key_of_caller
+from underfed_server.api.admission.headers import with_headers
+from underfed_server.api.admission.proxy import Proxy
+from underfed_server.api.admission.rate_limits import RateLimits
+from underfed_server.api.admission.turns import Turns
 from underfed_server.api.application import build
 from underfed_server.api.dependencies import Parts
 from underfed_server.api.event_streams import Events
 from underfed_server.api.follower import Follower
-from underfed_server.api.gate import Gate
-from underfed_server.api.headers import with_headers
-from underfed_server.api.proxy import Proxy
-from underfed_server.api.rate_limits import RateLimits
 from underfed_server.api.scheduler import Judge, JudgementScheduler
+from underfed_server.api.service import HEALTH
 from underfed_server.api.traffic import Traffic
+from underfed_server.budget import Budget
 from underfed_server.counters import Counters
 from underfed_server.errors import RequestError
-from underfed_server.ingest.asgi import BodyBudget, Receive, Scope, Send, refuse
+from underfed_server.ingest.asgi import PERMISSION, Receive, Scope, Send, bodies, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
@@ -42,7 +45,7 @@ class Application:
     """The ASGI application. Open it with :func:`create_app`; it closes itself at the end of its lifespan."""
 
     def __init__(
-        self, parts: Parts, gate: Gate, budget: BodyBudget, background: Sequence[Background], *, new_token: str | None
+        self, parts: Parts, gate: Gate, budget: Budget, background: Sequence[Background], *, new_token: str | None
     ) -> None:
         """``background`` runs until :meth:`close`."""
         self.parts = parts
@@ -52,6 +55,7 @@ class Application:
         self._gate = gate
         self._ingest = Ingest(parts.store.submit, budget)
         self._api = build(parts)
+        self._turns = Turns()
         self._traffic = Traffic(self._serve, parts.counters)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +75,19 @@ class Application:
         except ConnectionResetError:
             return
         else:
-            await (self._ingest if is_ingest else self._api)(scope, receive, answer)
+            if is_ingest:
+                await self._ingest(scope, receive, answer)
+            elif scope["path"] == HEALTH:
+                await self._api(scope, receive, answer)
+            else:
+                await self._in_turn(scope, receive, answer)
+
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        turn = await self._turns.next(key_of_caller(scope, scope[PERMISSION]))
+        try:
+            await self._api(scope, receive, turn.until_answered(send))
+        finally:
+            turn.end()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -128,7 +144,7 @@ def create_app(
             background.insert(0, Follower(store, events, scheduler.touch))
         if settings.backups is not None and store.database.path is not None:
             background.append(ScheduledBackups(store.database.path, settings.backups, counters))
-        budget = BodyBudget()
+        budget = bodies()
         gate = Gate(access, limits, Proxy(settings), budget)
         application = Application(parts, gate, budget, background, new_token=new_token)
     except BaseException:

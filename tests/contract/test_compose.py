@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from tests.app.made_windows import made_stream
 from tests.app.serving import application_in
 from tests.app.store.posting import post
-from underfed_server.api import connections
+from underfed_server.api.admission import connections
 from underfed_server.api.exposition import RUN_GAUGES
 from underfed_server.api.openapi import description
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "model", "names", "measurements", "logs", "counters"),
+    ("errors", "settings", "model", "names", "measurements", "logs", "counters", "budget"),
     ("search",),
     ("ingest",),
     ("store",),
@@ -93,6 +93,17 @@ def test_the_service_imports_one_way() -> None:
 
 def test_the_rooms_of_the_store_import_one_way() -> None:
     assert backward_imports("underfed_server.store", ROOT / "app", STORE_LINE) == []
+
+
+def test_what_admits_requests_knows_no_route() -> None:
+    rooms = "underfed_server.api."
+    known = [
+        f"{name} imports {target}"
+        for name, tree in modules(ROOT / "app" / "underfed_server" / "api" / "admission")
+        for target in imported(tree)
+        if target.startswith(rooms) and not target.startswith(f"{rooms}admission")
+    ]
+    assert known == []
 
 
 def test_a_migration_knows_only_what_was_written_for_migrations() -> None:

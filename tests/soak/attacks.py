@@ -103,6 +103,8 @@ class Waits:
     """How long somebody else waits for answers meanwhile, in seconds."""
 
     service: Attacked
+    token: str
+    """Another one than the attacker's."""
     seconds: dict[str, list[float]] = field(default_factory=dict)
     unanswered: int = 0
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -122,7 +124,7 @@ class Waits:
     def _ask(self, path: str) -> None:
         while not self._ended.is_set():
             begun = time.monotonic()
-            status, _ = self.service.ask(path)
+            status, _ = self.service.ask(path, Authorization=f"Bearer {self.token}")
             self.unanswered += status != 200
             self.seconds.setdefault(path, []).append(time.monotonic() - begun)
             self._ended.wait(ASKED_EVERY_S)
@@ -226,9 +228,18 @@ def silence(service: Attacked) -> str:
 
 
 def deafness(service: Attacked) -> str:
-    """Four hundred clients that ask for the list of a thousand runs twenty times and read nothing."""
+    """Four hundred clients that ask for the list of a thousand runs eight times and read nothing."""
+    return _unread(service, "/api/v1/runs?limit=1000", 8)
+
+
+def deafness_once(service: Attacked) -> str:
+    """The same, each asking once."""
+    return _unread(service, "/api/v1/runs?limit=1000", 1)
+
+
+def _unread(service: Attacked, path: str, times: int) -> str:
     _fill(service, 1_000)
-    asked = _head("GET /api/v1/runs?limit=1000", 0, f"Authorization: Bearer {TOKEN}\r\n") * 20
+    asked = _head(f"GET {path}", 0, f"Authorization: Bearer {TOKEN}\r\n") * times
     return _sent_and_held(service, 400, lambda: asked, receive_bytes=4_096)
 
 
@@ -338,14 +349,28 @@ def _sent_and_held(
 
 ATTACKS: Mapping[str, Callable[[Attacked], str]] = {
     each.__name__: each
-    for each in (zeros, largest, bombs, texts, bodies, permitted_bodies, headers, silence, deafness, streams, guesses)
+    for each in (
+        zeros,
+        largest,
+        bombs,
+        texts,
+        bodies,
+        permitted_bodies,
+        headers,
+        silence,
+        deafness,
+        deafness_once,
+        streams,
+        guesses,
+    )
 }
 
 
 def tried(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place, attacked(Path(place)) as service:
         assert service.ask("/api/v1/runs")[0] == 200
-        before, waits = service.memory(), Waits(service)
+        _, made = service.ask("/api/v1/tokens", b'{"name": "somebody else", "scopes": ["view"]}')
+        before, waits = service.memory(), Waits(service, json.loads(made)["token"])
         begun = time.monotonic()
         with waits.measured():
             said = ATTACKS[name](service)

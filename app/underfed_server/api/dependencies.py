@@ -11,10 +11,10 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends, Query, Request
 from pydantic import AwareDatetime, BeforeValidator
 
-from underfed_server.api.access import Access
+from underfed_server.api.admission.access import Access
+from underfed_server.api.admission.gate import ASKS
+from underfed_server.api.admission.rate_limits import RateLimits
 from underfed_server.api.event_streams import Events
-from underfed_server.api.gate import ASKS
-from underfed_server.api.rate_limits import RateLimits
 from underfed_server.api.scheduler import JudgementScheduler
 from underfed_server.counters import Counters
 from underfed_server.errors import InvalidError, NotFoundError, UnauthorisedError

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from underfed_server.api.admission.gate import address_of
 from underfed_server.api.dependencies import ALLOWED, PartsDep
-from underfed_server.api.rate_limits import AtOnce
+from underfed_server.budget import Budget
 from underfed_server.export.steps import Stretch, stretches
 from underfed_server.export.table import as_csv, as_json, as_parquet
 from underfed_server.export.trace import as_trace
@@ -32,15 +33,15 @@ WRITTEN: Mapping[ExportFormat, tuple[Callable[[Run, Iterable[Stretch]], Iterator
 class _Export(StreamingResponse):
     """Counts while it is sent, however that ends; one too many is refused before its first byte."""
 
-    def __init__(self, content: Iterator[bytes], at_once: AtOnce, media_type: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, content: Iterator[bytes], at_once: Budget, media_type: str, headers: Mapping[str, str]) -> None:
         super().__init__(content, media_type=media_type, headers=headers)
         self._at_once = at_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Raises:
-        TryLaterError: as many are being sent as may be.
+        TryLaterError: as many are being sent as may be, to all or to this client.
         """
-        with self._at_once.one():
+        with self._at_once.held(address_of(scope)):
             await super().__call__(scope, receive, send)
 
 

@@ -12,10 +12,10 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from underfed_server.api.admission.gate import address_of, key_of_caller
 from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep
 from underfed_server.api.event_streams import ALL_RUNS, Watching, since_of
 from underfed_server.api.failures import answer
-from underfed_server.api.gate import address_of, key_of_caller
 from underfed_server.errors import InvalidError, TooManyRequestsError
 from underfed_server.model import RunEvent
 

@@ -7,10 +7,10 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from underfed_server.api.access import COOKIE, SESSION_LENGTH
+from underfed_server.api.admission.access import COOKIE, SESSION_LENGTH
+from underfed_server.api.admission.gate import address_of
+from underfed_server.api.admission.guesses import WHAT
 from underfed_server.api.dependencies import PartsDep, PermissionDep, StoreDep
-from underfed_server.api.gate import address_of
-from underfed_server.api.guesses import WHAT
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.permission import NOTHING
 from underfed_server.model import ServiceInfo
@@ -18,6 +18,9 @@ from underfed_server.store.team.access_tokens import digest_of
 
 router = APIRouter(tags=["service"])
 health = APIRouter(tags=["service"])
+
+HEALTH = "/healthz"
+"""Answered without a turn or a thread: it tells that the process lives, however much it has to do."""
 
 
 class Session(BaseModel):
@@ -80,8 +83,8 @@ def sign_out(request: Request, parts: PartsDep) -> Response:
     return response
 
 
-@health.get("/healthz")
-def healthz() -> Health:
+@health.get(HEALTH)
+async def healthz() -> Health:
     """The process answers."""
     return Health()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
-from underfed_server.errors import RequestError, TooLargeError, TryLaterError, written
+from underfed_server.budget import Budget
+from underfed_server.errors import RequestError, TooLargeError, written
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -29,26 +30,12 @@ def length_of(headers: Headers) -> int:
     return int(told) if told.isdigit() else 0
 
 
-class BodyBudget:
-    """Bytes of all bodies together that are being received. On one event loop."""
-
-    def __init__(self, most_bytes: int = MOST_BODIES_BYTES) -> None:
-        self._most_bytes = most_bytes
-        self.taken_bytes = 0
-
-    def take(self, size: int) -> None:
-        """Raises:
-        TryLaterError: too much is being received already; nothing was taken.
-        """
-        if self.taken_bytes + size > self._most_bytes:
-            raise TryLaterError("more is being received than this service holds at once", retry_after_s=2)
-        self.taken_bytes += size
-
-    def give_back(self, size: int) -> None:
-        self.taken_bytes -= size
+def bodies() -> Budget:
+    """For the bytes of all bodies together that are being received."""
+    return Budget(MOST_BODIES_BYTES, "more is being received than this service holds at once", retry_after_s=2)
 
 
-async def read_body(receive: Receive, most_bytes: int, budget: BodyBudget) -> bytes:
+async def read_body(receive: Receive, most_bytes: int, budget: Budget) -> bytes:
     """Raises:
     TooLargeError: more than ``most_bytes`` arrived; no more than that is kept.
     TryLaterError: the ``budget`` is used up by bodies of others.

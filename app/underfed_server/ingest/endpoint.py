@@ -11,6 +11,7 @@ from concurrent.futures import Future
 
 import msgspec
 
+from underfed_server.budget import Budget
 from underfed_server.errors import (
     InvalidError,
     MethodNotAllowedError,
@@ -20,7 +21,6 @@ from underfed_server.errors import (
 )
 from underfed_server.ingest.asgi import (
     PERMISSION,
-    BodyBudget,
     Headers,
     Receive,
     Scope,
@@ -48,7 +48,7 @@ _encode = msgspec.json.Encoder().encode
 class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
-    def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]], budget: BodyBudget) -> None:
+    def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]], budget: Budget) -> None:
         """The sender's permission is in the request's scope."""
         self._submit = submit
         self._budget = budget

@@ -15,7 +15,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
-from underfed_server.api.owner_token import is_listened_to_by_this_user, read
+from underfed_server.api.admission.owner_token import is_listened_to_by_this_user, read
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Comparison, Diagnosis, Run, RunsPage, RunSummary, TokenList, TokenMade, WorkersPage
 from underfed_server.settings import owner_token_path

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from tests.app.conftest import Opening, on_sqlite_alone
 from tests.app.serving import application_in
-from underfed_server.api import access as granting
+from underfed_server.api.admission import access as granting
 from underfed_server.main import Application
 from underfed_server.store.databases import tables
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import resource
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from tests.app.operations.asking import ask, scraped
 from tests.app.serving import answering, application_in, poll, settings_for
 from underfed_server import __main__ as serving
 from underfed_server.__main__ import Server, listen
-from underfed_server.api import connections
+from underfed_server.api.admission import connections
 from underfed_server.counters import Counters
 from underfed_server.main import Application
 from underfed_server.settings import read_settings
@@ -124,15 +125,144 @@ def test_a_body_that_never_ends_is_ended_also_after_its_refusal(application: App
     assert ended(application, "body") == 1
 
 
-@pytest.mark.usefixtures("quick")
-def test_an_answer_that_is_not_read_is_not_kept(application: Application, address: str) -> None:
+@contextmanager
+def deaf(address: str, times: int = 1, more: str = "") -> Iterator[socket.socket]:
+    """Asks for an answer of some 100 kB and reads nothing."""
     with closing(socket.socket()) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         connection.connect((urlsplit(address).hostname, urlsplit(address).port))
-        connection.sendall(
-            f"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
-        )
+        asked = f"GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n{more}\r\n"
+        connection.sendall(asked.encode() * times)
+        yield connection
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("more", ["", "Connection: close\r\n"])
+def test_an_answer_that_is_not_read_is_not_kept(application: Application, address: str, more: str) -> None:
+    with deaf(address, more=more):
         poll(lambda: ended(application, "stalled") > 0)
+
+
+@pytest.mark.usefixtures("quick")
+def test_who_reads_too_slowly_is_ended_too(
+    application: Application, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often a little is read."""
+    monkeypatch.setattr(connections, "STALLED_S", 10 * SOON_S)
+    monkeypatch.setattr(connections, "LEAST_READ_BYTES_PER_S", 2**30)
+    with deaf(address, times=7) as connection:
+        with suppress(OSError):
+            while connection.recv(4_096):
+                time.sleep(SOON_S / 20)
+        assert ended(application, "stalled") == 1
+
+
+def test_answers_that_nobody_reads_have_a_limit_together(
+    application: Application, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that waits longest is ended."""
+    monkeypatch.setattr(connections, "MOST_UNREAD_BYTES", 250_000)
+    with ExitStack() as several:
+        for number in range(MOST - 2):
+            several.enter_context(deaf(address))
+            poll(lambda: answers(application) > number)  # noqa: B023 called at once
+        assert 2 <= ended(application, "unread") < MOST - 2
+        assert ask(address, "/healthz").status == 200
+
+
+def answers(application: Application) -> float:
+    """That were made."""
+    metrics = application.parts.counters.request_seconds.collect()
+    return sum(
+        each.value
+        for metric in metrics
+        for each in metric.samples
+        if each.name.endswith("_count") and each.labels["status"] == "200"
+    )
+
+
+def test_no_answer_is_made_behind_one_that_is_not_read(application: Application, address: str) -> None:
+    with deaf(address, times=8) as connection:
+        poll(lambda: answers(application) == 1)
+        time.sleep(5 * SOON_S)
+        assert answers(application) == 1
+        connection.settimeout(30)
+        read = b""
+        while read.count(b"HTTP/1.1 200") < 8:
+            read += connection.recv(2**16)
+    assert answers(application) == 8
+
+
+LEFT_UNREAD = b"GET / HTTP/1.1\r\nX-A: " + b"b" * 4_000_000
+
+
+def test_a_refusal_is_read_by_who_still_sends(address: str) -> None:
+    """Were the connection closed at once, the client's kernel would drop what it has not read."""
+    with closing(connected(address)) as connection:
+        connection.sendall(LEFT_UNREAD)
+        time.sleep(SOON_S)
+        assert refusal(everything(connection)) == (431, "headers_too_large")
+
+
+@pytest.mark.parametrize("more", [b"", b"Connection: close\r\n"])
+@pytest.mark.parametrize(("said", "status"), [(HEAD, 401), (PERMITTED, 413)])
+def test_who_reads_only_after_sending_all_has_the_answer_too(
+    address: str, said: bytes, status: int, more: bytes
+) -> None:
+    """The service answers before the body has come."""
+    size = 6 * 2**20
+    with closing(connected(address)) as connection:
+        connection.sendall(said + more + b"Content-Length: %d\r\n\r\n" % size)
+        time.sleep(SOON_S)
+        for _ in range(size // 2**16):
+            connection.sendall(b"x" * 2**16)
+        assert connection.recv(2**16).startswith(b"HTTP/1.1 %d" % status)
+
+
+HOSTS = (b"127.0.0.1", b"evil.example")
+MISLEADING = [
+    b"GET / HTTP/1.1\r\nHost: %b\r\nHost: %b\r\n\r\n" % HOSTS,
+    b"GET / HTTP/1.1\r\nHost: %b\r\nHost: %b\r\n\r\n" % HOSTS[::-1],
+    b"GET / HTTP/1.0\r\nHost: %b\r\nhost: %b\r\n\r\n" % HOSTS,
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"GET http://evil.example/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    b"GET http://127.0.0.1@evil.example/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: evil.example@127.0.0.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1, evil.example\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1/evil.example\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n evil.example\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n",
+    b"CONNECT evil.example:80 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    PERMITTED + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+    PERMITTED + b"Content-Length: 2\r\nContent-Length: 20\r\n\r\n{}",
+    PERMITTED + b"Content-Length: 2, 2\r\n\r\n{}",
+    PERMITTED + b"Content-Length: +2\r\n\r\n{}",
+    PERMITTED + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    PERMITTED + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    PERMITTED + b"Transfer-Encoding: chunked, identity\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    PERMITTED + b"Transfer-Encoding: x\r\n\r\n{}",
+    PERMITTED + b"Authorization: Bearer other\r\nContent-Length: 2\r\n\r\n{}",
+    PERMITTED + b"Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
+    b"GET / HTTP/1.1\nHost: 127.0.0.1\n\n",
+]
+
+
+@pytest.mark.parametrize("sent", MISLEADING)
+def test_what_parsers_read_differently_is_refused(application: Application, address: str, sent: bytes) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(sent)
+        assert refusal(everything(connection)) == (400, "malformed")
+    assert ended(application, "malformed") == 1
+
+
+@pytest.mark.parametrize("host", [b"127.0.0.1:7077", b"[::1]:7077", b"LOCALHOST", b"a-b.example:80", b"some-host."])
+@pytest.mark.parametrize("target", [b"/healthz", b"http://%b/healthz"])
+def test_a_usual_host_is_taken(address: str, host: bytes, target: bytes) -> None:
+    with closing(connected(address)) as connection:
+        target = target.replace(b"%b", host)
+        connection.sendall(b"GET %b HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % (target, host))
+        assert everything(connection).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(
@@ -228,16 +358,17 @@ def test_a_change_of_protocol_is_not_made(address: str) -> None:
 
 def test_bodies_together_have_a_limit(application: Application, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     budget = application._ingest._budget
-    monkeypatch.setattr(budget, "_most_bytes", 100_000)
+    for limit in ("_most", "_most_each"):
+        monkeypatch.setattr(budget, limit, 100_000)
     with closing(connected(address)) as first:
         first.sendall(PERMITTED + b"Content-Length: 90002\r\n\r\n" + b'"' + b"x" * 90_000)
-        poll(lambda: budget.taken_bytes == 90_001)
+        poll(lambda: budget.taken == 90_001)
         large = posted(made_window(0, note="x" * 20_000))
         refused = ask(address, "/api/v1/ingest", large, BEARER)
         assert (refused.status, refused.code) == (503, "unavailable")
         assert refused.headers["retry-after"]
         assert ask(address, "/api/v1/ingest", posted(made_window(0)), BEARER).status == 200
-    poll(lambda: budget.taken_bytes == 0)
+    poll(lambda: budget.taken == 0)
     assert ask(address, "/api/v1/ingest", large, BEARER).status == 200
 
 

@@ -13,10 +13,10 @@ from tests.app.api.test_rate_limits import FakeClock
 from tests.app.api.visitors import ORIGIN, ROOT, bearer
 from tests.app.made_windows import made_window
 from tests.app.serving import AS_OWNER, OWNER, settings_for
-from underfed_server.api import guesses
-from underfed_server.api.access import COOKIE
-from underfed_server.api.guesses import Guesses
-from underfed_server.api.rate_limits import Rate
+from underfed_server.api.admission import guesses
+from underfed_server.api.admission.access import COOKIE
+from underfed_server.api.admission.guesses import Guesses
+from underfed_server.api.admission.rate_limits import Rate
 from underfed_server.errors import SettingsError
 from underfed_server.main import Application, create_app
 from underfed_server.settings import LEAST_TOKEN, read_settings

@@ -19,7 +19,7 @@ from tests.app.listening import free_port
 from tests.app.made_windows import made_window, posted
 from tests.app.operations.asking import JSON, ask
 from tests.app.serving import AS_OWNER, OWNER, Service, application_in, poll, settings_for, start_service
-from underfed_server.api import owner_token
+from underfed_server.api.admission import owner_token
 from underfed_server.api.openapi import description
 from underfed_server.errors import StartError
 from underfed_server.main import Application, create_app

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.app.api.visitors import ROOT, bearer
 from tests.app.made_windows import made_window
 from tests.app.serving import settings_for
-from underfed_server.api.rate_limits import Rate, key_of
+from underfed_server.api.admission.rate_limits import Rate, key_of
 from underfed_server.errors import SettingsError
 from underfed_server.main import Application, create_app
 from underfed_server.settings import read_settings

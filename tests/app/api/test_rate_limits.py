@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.app.api.visitors import ORIGIN, ROOT, bearer, make_token, visitor
 from tests.app.made_windows import made_window, posted
 from tests.app.serving import settings_for
-from underfed_server.api.rate_limits import BURST_S, MOST_KEYS, Rate, RateLimits, key_of
+from underfed_server.api.admission.rate_limits import BURST_S, MOST_KEYS, Rate, RateLimits, key_of
 from underfed_server.errors import TooManyRequestsError
 from underfed_server.main import Application, create_app
 

@@ -17,7 +17,7 @@ from tests.app.api.test_events import a_run
 from tests.app.event_stream import Stream
 from tests.app.serving import application_in, poll, serving, settings_for
 from underfed_server.api import event_streams
-from underfed_server.api.access import PROXY_SAYS
+from underfed_server.api.admission.access import PROXY_SAYS
 from underfed_server.api.event_streams import Events
 from underfed_server.errors import TooManyRequestsError
 from underfed_server.main import Application, create_app

@@ -15,8 +15,8 @@ from tests.app.conftest import Opening, on_postgresql_alone
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import AS_OWNER, application_in, poll
 from tests.app.store.posting import post
-from underfed_server.api import access as granting
-from underfed_server.api.access import COOKIE
+from underfed_server.api.admission import access as granting
+from underfed_server.api.admission.access import COOKIE
 from underfed_server.main import Application
 from underfed_server.store.team import access_tokens
 

@@ -23,7 +23,7 @@ from tests.app.made_windows import LOADER, made_stream, made_window
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post, post_split
 from underfed_server.api import download
-from underfed_server.api.rate_limits import MOST_EXPORTS
+from underfed_server.api.admission.rate_limits import MOST_EXPORTS, MOST_EXPORTS_EACH
 from underfed_server.diagnose import Diagnoser
 from underfed_server.export import steps as exporting
 from underfed_server.export.steps import Stretch
@@ -274,10 +274,18 @@ def test_exports_leave_threads_to_other_requests(
     monkeypatch.setattr(download, "WRITTEN", {"csv": (held, "text/csv", "csv")})
     assert MOST_EXPORTS < 40, "threads of the pool"
     with client, ThreadPoolExecutor(MOST_EXPORTS) as pool:
-        waiting = [pool.submit(client.get, "/api/v1/runs/run-1/export") for _ in range(MOST_EXPORTS)]
+        address = "/api/v1/runs/run-1/export"
+        waiting = [pool.submit(client.get, address) for _ in range(MOST_EXPORTS_EACH)]
         for _ in waiting:
             assert going_on.acquire(timeout=30)
-        refused = client.get("/api/v1/runs/run-1/export")
+        more = client.get(address)
+        assert (more.status_code, "from one client" in more.text) == (503, True)
+        other = TestClient(application, base_url="http://127.0.0.1:7077", client=("127.0.0.2", 1))
+        others = [pool.submit(other.get, address) for _ in range(MOST_EXPORTS - MOST_EXPORTS_EACH)]
+        for _ in others:
+            assert going_on.acquire(timeout=30)
+        waiting += others
+        refused = other.get("/api/v1/runs/run-1/export")
         told = client.get("/api/v1/runs/run-1").status_code
         may_end.set()
         assert [each.result().status_code for each in waiting] == [200] * MOST_EXPORTS
@@ -307,8 +315,8 @@ def test_a_client_that_goes_away_ends_its_export(application: Application, store
     asyncio.run(answer({"type": "http", "asgi": {"spec_version": "2.3"}}, receive, send))
     assert len(sent) < 1_000
     with ExitStack() as all_of_them:
-        for _ in range(MOST_EXPORTS):
-            all_of_them.enter_context(limits.one())
+        for _ in range(MOST_EXPORTS_EACH):
+            all_of_them.enter_context(limits.held("another"))
 
 
 def test_the_command_writes_a_whole_file_or_none(

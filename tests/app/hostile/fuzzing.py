@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, RemoteDisconnected
 from pathlib import Path
@@ -55,13 +55,16 @@ def post_shapes(address: str, seed: int, count: int, token: str | None, ends_at:
 
 
 def _posted(connection: HTTPConnection, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-    """A connection that the service closed while nothing was under way is opened again, as any client does."""
+    """A connection that the service closed while nothing was under way is opened again, and an answer that came before
+    all was sent is read, as any client does.
+    """
     for is_last in (False, True):
         try:
-            connection.request("POST", "/api/v1/ingest", body, headers)
+            with suppress(BrokenPipeError):
+                connection.request("POST", "/api/v1/ingest", body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
-        except (BrokenPipeError, ConnectionResetError, RemoteDisconnected):
+        except (ConnectionResetError, RemoteDisconnected):
             connection.close()
             if is_last:
                 raise

@@ -7,9 +7,11 @@ import json
 import logging
 import os
 import pty
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from sqlalchemy import Connection, text
@@ -20,7 +22,7 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import made_window
 from tests.app.operations.asking import ask, lines_of
 from tests.app.operations.running import Running, running, start
-from underfed_server.logs import JsonLines, TextLines, request_id
+from underfed_server.logs import MINUTE_S, MOST_OF_A_KIND, JsonLines, Seldom, TextLines, request_id
 from underfed_server.main import Application
 from underfed_server.settings import read_settings
 from underfed_server.store.store import Store
@@ -177,3 +179,44 @@ def test_a_terminal_gets_lines_for_people(tmp_path: Path) -> None:
         started.wait()
     assert " info uvicorn.error: " in said
     assert "{" not in said
+
+
+def test_of_one_kind_some_lines_are_written_a_minute_and_the_others_are_counted() -> None:
+    now = 0.0
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    handler.addFilter(Seldom(lambda: now))
+    log = logging.Logger("underfed.test")
+    log.addHandler(handler)
+    for number in range(1_000):
+        log.warning("request", extra={"fields": {"path": f"/{number}", "status": 503}})
+        log.info("request", extra={"fields": {"path": f"/{number}", "status": 200}})
+    log.error("request %s failed", "x", extra={"fields": {"status": 500}})
+    now = MINUTE_S
+    log.warning("request", extra={"fields": {"path": "/", "status": 503}})
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert sum(line["level"] == "info" for line in lines) == 1_000, "somebody asked for each"
+    assert sum(line["level"] == "error" for line in lines) == 1
+    warnings = [line for line in lines if line["level"] == "warning"]
+    assert len(warnings) == MOST_OF_A_KIND + 1
+    assert (warnings[-1]["left_out"], warnings[-1]["path"]) == (1_000 - MOST_OF_A_KIND, "/")
+
+
+BAD_REQUESTS = (
+    b"\x00\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    b"GET /api/v1/runs/%00 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    b"GET /api/v1/runs HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+)
+
+
+def test_bad_requests_do_not_fill_the_disk(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        place = urlsplit(service.address)
+        for sent in BAD_REQUESTS * 3 * MOST_OF_A_KIND:
+            with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
+                connection.sendall(sent)
+                assert connection.recv(1_000)
+    assert 0 < len(lines_of(service.log)) <= 3 * MOST_OF_A_KIND

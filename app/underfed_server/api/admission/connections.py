@@ -1,19 +1,22 @@
 """What each connection may take of the service before anything is known of who is at its other end: time and memory.
 
-uvicorn waits for headers, bodies and readers without end, and keeps headers and pipelined requests without a limit.
+uvicorn waits for headers, bodies and readers without end, keeps headers, pipelined requests and unread answers without
+a limit, and passes on requests that a proxy in front may have read differently.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import resource
 from collections import Counter
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from underfed_server.api.proxy import trusts
-from underfed_server.api.rate_limits import key_of
+from underfed_server.api.admission.proxy import trusts
+from underfed_server.api.admission.rate_limits import key_of
 from underfed_server.counters import Counters, EndReason
 from underfed_server.errors import (
     HeadersTooLargeError,
@@ -34,6 +37,18 @@ BODY_S = 60.0
 
 STALLED_S = 30.0
 """So long a client may leave unread what it asked for."""
+
+LEAST_READ_BYTES_PER_S = 16 * 2**10
+"""Who reads slower uses up that time, however often a little is read."""
+
+MOST_UNREAD_BYTES = 64 * 2**20
+"""Of all connections together. A page of a thousand runs is less than one."""
+
+UNREAD_BYTES = 16 * 2**10
+"""More than that of one connection counts, and its next request waits."""
+
+LINGER_S = 2.0
+"""So long the rest of a refused request is read and dropped: closed at once, its client could not read why."""
 
 MOST_HEADERS_BYTES = 64 * 2**10
 MOST_MESSAGE_BYTES = 9 * 2**20
@@ -59,6 +74,12 @@ def raise_file_limit() -> int:
     return max(soft - FILES_BESIDE, soft // 2)
 
 
+SINGLE = frozenset({b"host", b"content-length", b"transfer-encoding", b"content-type", b"authorization", b"origin"})
+"""Headers of which one parser reads the first and another the last."""
+
+_HOST = re.compile(rb"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]*)(:\d{1,5})?")
+"""No user, no path, no list, and nothing encoded."""
+
 Part = Literal["headers", "body", "next"]
 """What is waited for; ``next``: a request, as long as uvicorn waits for one after an answer."""
 
@@ -73,6 +94,8 @@ class Connections:
         self._counters = counters
         self._by_address: Counter[str] = Counter()
         self._open = 0
+        self._unread: dict[BoundedProtocol, int] = {}
+        """Bytes that wait for their readers, of who waits longest first."""
         self.refusing = 0
 
     def admit(self, address: str) -> RequestError | None:
@@ -100,8 +123,32 @@ class Connections:
     def _speaks_for_many(self, address: str) -> bool:
         return address.startswith(("127.", "::1")) or trusts(self._proxies, address)
 
+    def wait_for_reader(self, connection: BoundedProtocol, size: int) -> None:
+        """Beyond the limit, connections of the address that leaves most unread are ended, the longest waiting first."""
+        self._unread[connection] = size
+        while sum(self._unread.values()) > MOST_UNREAD_BYTES:
+            by_address: Counter[str] = Counter()
+            for each, unread in self._unread.items():
+                by_address[each.key] += unread
+            worst = max(by_address, key=by_address.__getitem__)
+            next(each for each in self._unread if each.key == worst).end_unread("unread")
+
+    def no_longer_wait_for(self, connection: BoundedProtocol) -> int:
+        """How much it had left unread."""
+        return self._unread.pop(connection, 0)
+
     def count(self, reason: EndReason) -> None:
         self._counters.connections_ended.labels(reason).inc()
+
+
+class _Transport:
+    """What uvicorn writes to and closes; closing is the connection's own affair."""
+
+    def __init__(self, transport: asyncio.Transport, connection: BoundedProtocol) -> None:
+        self.write = transport.write
+        self.get_extra_info = transport.get_extra_info
+        self.close = connection.leave
+        self.is_closing = connection.is_leaving
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -116,23 +163,35 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timed: Part | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
+        self._unread_since = 0.0
+        self._patience_s = STALLED_S
         self._received_bytes = 0
+        self._wrong: str | None = None
+        """Why the parser was ended."""
+        self._is_leaving = False
+        self._answered: RequestResponseCycle | None = None
+        self._own: asyncio.Transport
+        self.key = ""
+        """The address as one customer."""
 
     # --- begin and end ----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         peer = transport.get_extra_info("peername")
         address = str(peer[0]) if isinstance(peer, tuple) else ""
+        self._own = transport
+        self.key = key_of(address)
         refusal = self._all.admit(address)
         if refusal is not None:
             self._turn_away(transport, refusal)
             return
         self._address = address
+        transport.set_write_buffer_limits(UNREAD_BYTES)
         super().connection_made(transport)
+        self.transport = cast(asyncio.Transport, _Transport(transport, self))
         self._time()
 
     def _turn_away(self, transport: asyncio.Transport, refusal: RequestError) -> None:
-        self.transport = transport
         if self._all.refusing >= MOST_REFUSING:
             transport.abort()
             return
@@ -142,7 +201,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _turned_away(self) -> None:
         self._all.refusing -= 1
-        self.transport.abort()
+        self._own.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         for timer in (self._timer, self._stalled):
@@ -151,14 +210,51 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._address is not None:
             self._all.release(self._address)
             self._address = None
+            self._is_leaving = True
+            self._all.no_longer_wait_for(self)
+            # uvicorn tells it to the newest request alone, which others may be before.
+            if self._answered is not None:
+                self._answered.disconnected = True
+                self._answered.message_event.set()
             super().connection_lost(exc)
+
+    def leave(self) -> None:
+        """Close it, once what was written is read; what still comes of a request is dropped for a while."""
+        if self._is_leaving:
+            return
+        self._is_leaving = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._awaited in ("headers", "body") and self._own.can_write_eof():
+            self._own.write_eof()
+            self.flow.resume_reading()
+            self._timer = self.loop.call_later(LINGER_S, self._own.abort)
+            return
+        self._own.close()
+        if self._stalled is None:
+            self._stalled = self.loop.call_later(STALLED_S, self.end_unread, "stalled")
+
+    def shutdown(self) -> None:
+        """At the service's end nothing is waited for but the answer under way."""
+        if self._is_leaving or self.cycle is None or self.cycle.response_complete:
+            self._is_leaving = True
+            self._own.close()
+        else:
+            super().shutdown()
+
+    def is_leaving(self) -> bool:
+        return self._is_leaving or self._own.is_closing()
 
     # --- what comes -------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        if self._address is None or self.transport.is_closing():
+        if self._address is None:
             return
         self._received_bytes += len(data)
+        if self.is_leaving():
+            if self._received_bytes > MOST_MESSAGE_BYTES:
+                self._own.abort()
+            return
         super().data_received(data)
         if self._awaited is None and (self.cycle is None or self.cycle.response_complete):
             # Line ends and the rest of a refused body begin no request, and ended uvicorn's own timer.
@@ -176,18 +272,35 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._awaited, self._received_bytes = "body", 0
+        # The parser ends with what is raised, and the connection.
         if len(self.pipeline) >= MOST_PIPELINED:
             self._all.count("pipelined")
-            # The parser ends with it, and the connection.
             raise MalformedError("too many requests at once")
+        self._wrong = _ambiguity(self.url, self.headers, self.parser.get_http_version())
+        if self._wrong is not None:
+            raise MalformedError(self._wrong)
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, self._once_read(cycle, app) if self.flow.write_paused else app)
+
+    def _once_read(self, cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
+        """Answers are made for who reads them: that of the next request would wait in memory too."""
+
+        async def answering(scope: Any, receive: Any, send: Any) -> None:
+            await self.flow.drain()
+            if not cycle.disconnected:
+                await app(scope, receive, send)
+
+        return answering
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._awaited, self._received_bytes = None, 0
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(MalformedError(msg))
+        self._end("malformed", MalformedError(self._wrong or msg))
 
     # --- what does not come -----------------------------------------------------------------------
 
@@ -204,24 +317,30 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _too_slow(self, part: Part) -> None:
         if part == "next":
-            self.transport.close()
+            self.leave()
             return
         seconds = HEADERS_S if part == "headers" else BODY_S
         self._end(part, SlowRequestError(f"the {part} of the request did not come within {seconds:g} s"))
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stalled = self.loop.call_later(STALLED_S, self._unread)
+        self._unread_since = self.loop.time()
+        self._stalled = self.loop.call_later(self._patience_s, self.end_unread, "stalled")
+        self._all.wait_for_reader(self, self._own.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         super().resume_writing()
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
+        read = self._all.no_longer_wait_for(self) - self._own.get_write_buffer_size()
+        took_s = self.loop.time() - self._unread_since
+        self._patience_s = min(STALLED_S, self._patience_s - took_s + read / LEAST_READ_BYTES_PER_S)
 
-    def _unread(self) -> None:
-        self._all.count("stalled")
-        self.transport.abort()
+    def end_unread(self, reason: EndReason) -> None:
+        self._all.count(reason)
+        self._all.no_longer_wait_for(self)
+        self._own.abort()
 
     def _end(self, reason: EndReason, refusal: RequestError) -> None:
         self._all.count(reason)
@@ -230,8 +349,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def _refuse(self, refusal: RequestError) -> None:
         """With the reason, unless that would come in the middle of an answer."""
         if not self._is_answering():
-            self.transport.write(_answer(refusal))
-        self.transport.close()
+            self._own.write(_answer(refusal))
+        self.leave()
 
     def _is_answering(self) -> bool:
         if self.pipeline:
@@ -239,6 +358,23 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._awaited == "headers":
             return self.cycle is not None and not self.cycle.response_complete
         return self.cycle is not None and self.cycle.response_started
+
+
+def _ambiguity(target: bytes, headers: list[tuple[bytes, bytes]], version: str) -> str | None:
+    """What in a request others may read differently; ``None``: nothing. Some of it the parser refuses itself."""
+    counts = Counter(name for name, _ in headers)
+    if repeated := [name for name in SINGLE if counts[name] > 1]:
+        return f"more than one {repeated[0].decode()} header"
+    host = next((value for name, value in headers if name == b"host"), None)
+    if host is None:
+        return "no host header" if version != "1.0" else None
+    if not _HOST.fullmatch(host):
+        return "the host header is not a name or address with a port"
+    if not target.startswith((b"/", b"*")) and target.partition(b"://")[2].partition(b"/")[0].lower() != host.lower():
+        return "the address names another host than the host header"
+    if counts[b"content-length"] and counts[b"transfer-encoding"]:
+        return "both a content-length and a transfer-encoding header"
+    return None
 
 
 def _answer(refusal: RequestError) -> bytes:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from starlette.requests import cookie_parser
 
-from underfed_server.api import owner_token
+from underfed_server.api.admission import owner_token
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
 from underfed_server.ingest.permission import ALL, OPEN, Permission

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 
-from underfed_server.api.rate_limits import Rate
+from underfed_server.api.admission.rate_limits import Rate
 
 MOST_REMEMBERED = 20_000
 WHAT = "too many wrong tokens came from here"

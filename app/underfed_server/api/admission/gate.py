@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from underfed_server.api.access import Access, Credentials, credentials_of
-from underfed_server.api.guesses import Guesses
-from underfed_server.api.headers import (
+from underfed_server.api.admission.access import Access, Credentials, credentials_of
+from underfed_server.api.admission.guesses import Guesses
+from underfed_server.api.admission.headers import (
     WRITES,
     require_json,
     require_local_name,
@@ -15,12 +15,12 @@ from underfed_server.api.headers import (
     require_same_site,
     require_text,
 )
-from underfed_server.api.proxy import Proxy
-from underfed_server.api.rate_limits import RateLimits, key_of
+from underfed_server.api.admission.proxy import Proxy
+from underfed_server.api.admission.rate_limits import RateLimits, key_of
+from underfed_server.budget import Budget
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.asgi import (
     PERMISSION,
-    BodyBudget,
     Headers,
     Message,
     Receive,
@@ -40,7 +40,7 @@ ASKS = "this service asks for an access token (UNDERFED_TOKEN)"
 
 
 class Gate:
-    def __init__(self, access: Access, limits: RateLimits, proxy: Proxy, budget: BodyBudget) -> None:
+    def __init__(self, access: Access, limits: RateLimits, proxy: Proxy, budget: Budget) -> None:
         self._access = access
         self._limits = limits
         self._proxy = proxy

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
 
-from underfed_server.errors import TooManyRequestsError, TryLaterError
+from underfed_server.budget import Budget
+from underfed_server.errors import TooManyRequestsError
 
 BURST_S = 4.0
 SIGN_INS_PER_S, SIGN_INS_BURST_S = 0.2, 50.0
@@ -17,31 +17,11 @@ SIGN_INS_PER_S, SIGN_INS_BURST_S = 0.2, 50.0
 
 MOST_KEYS = 20_000
 
-
 MOST_EXPORTS = 8
 """At one time. Each takes a thread while it reads, of the 40 that answer all requests."""
 
-
-class AtOnce:
-    """How many of a kind of answer may be sent at one time. On one event loop."""
-
-    def __init__(self, most: int, what: str) -> None:
-        self._most = most
-        self._what = what
-        self._now = 0
-
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        """Raises:
-        TryLaterError: there are as many already.
-        """
-        if self._now >= self._most:
-            raise TryLaterError(f"{self._what}: {self._most} at one time; try again later", retry_after_s=5)
-        self._now += 1
-        try:
-            yield
-        finally:
-            self._now -= 1
+MOST_EXPORTS_EACH = 4
+"""Of one address: who reads slowly holds no more than half."""
 
 
 class Rate:
@@ -85,7 +65,8 @@ class RateLimits:
         """Wrong tokens with which somebody tried to sign in, by address."""
         self.guesses = Rate(SIGN_INS_PER_S, SIGN_INS_BURST_S, clock)
         """Wrong tokens and cookies of any other request, likewise."""
-        self.exports = AtOnce(MOST_EXPORTS, "this service exports as many runs as it may")
+        full = f"this service exports as many runs as it may, {MOST_EXPORTS} at one time or {MOST_EXPORTS_EACH}"
+        self.exports = Budget(MOST_EXPORTS, full, most_each=MOST_EXPORTS_EACH)
 
     def take(self, key: str, size: int) -> None:
         """One request of ``size`` bytes.
