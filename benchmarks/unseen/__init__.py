@@ -1,0 +1,1 @@
+"""Training jobs that the rules were not written for."""
