@@ -13,7 +13,7 @@ class NoisyDigits(Dataset[tuple[Tensor, int]]):
     """``rounds`` of noise: with none a sample is a slice of memory."""
 
     def __init__(self, rounds: int) -> None:
-        self.images = torch.rand(512, 3, 48, 48)
+        self.images = torch.rand(512, 3, 32, 32)
         self.rounds = rounds
 
     def __len__(self) -> int:
