@@ -1,8 +1,8 @@
 """Training jobs that the rules were not written for, and what an expert says of each who does not know the rules.
 
-Two things are expected of every truth: it is about this job as it runs on two cores without a GPU, and it says only what
-can be seen from the code or measured by running the job again. Half of the jobs, chosen by lot before any of them was
-diagnosed, are held out: nothing may be tuned on them.
+Each truth is about its job as it runs on two cores without a GPU, and says only what can be seen from the code or
+measured by running the job again. Half of the jobs, chosen by lot before any of them was diagnosed, are held out:
+nothing may be tuned on them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Truth:
     """What an expert says of one job."""
 
     bound: Bound
-    """Whether training waits for data: ``no`` below a tenth of the time, ``partly`` where it is a matter of judgement."""
+    """Whether training waits for data: ``no`` below a tenth of the time, ``partly`` where judgements may differ."""
     role: Role
     """Which loader is the problem."""
     dataset: str | None
@@ -95,7 +95,7 @@ UNSEEN: tuple[Unseen, ...] = (
     Unseen(
         "slow_validation",
         "slow_validation",
-        "training keeps up; validation without workers takes about two fifths of the time, with a check before training",
+        "training keeps up; validation without workers takes about two fifths of the time; a check goes first",
         Truth(
             "partly",
             "validation",
