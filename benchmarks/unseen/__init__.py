@@ -517,7 +517,10 @@ UNSEEN: tuple[Unseen, ...] = (
             "none",
             None,
             "the loop writes checkpoints: a pause, but none for data",
-            helps=(Change("code", "write checkpoints in a thread", ("--save-beside",)),),
+            helps=(
+                Change("code", "write checkpoints less often", ("--save-every", "400")),
+                Change("code", "write them in a thread, as far as that runs beside the loop", ("--save-beside",)),
+            ),
             leave_alone=True,
         ),
         held_out=True,

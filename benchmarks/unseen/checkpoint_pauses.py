@@ -34,6 +34,7 @@ def save(weights: list[Tensor], file: Path) -> None:
 
 def main() -> None:
     arguments = parser(__doc__, steps=800, batch_size=32, num_workers=1)
+    arguments.add_argument("--save-every", type=int, default=50)
     arguments.add_argument("--save-beside", action="store_true", help="write checkpoints in a thread")
     args = arguments.parse_args()
     args.data.mkdir(parents=True, exist_ok=True)
@@ -43,7 +44,7 @@ def main() -> None:
     loop = Loop(args.steps)
     for number, _ in enumerate(loader, start=1):
         device_work(0.015)
-        if number % 50 == 0:
+        if number % args.save_every == 0:
             print(f"step {number}: loss {1 / number:.4f}")
             if args.save_beside:
                 if writer:

@@ -30,10 +30,10 @@ def make_shards(folder: Path, shards: int) -> None:
                 tar.addfile(member, io.BytesIO(content.getvalue()))
 
 
-def decode(sample: dict[str, Any]) -> Tensor:
+def decode(sample: dict[str, Any]) -> tuple[Tensor]:
     """A second look-up for each sample: a label service that answers after three milliseconds."""
     time.sleep(0.003)
-    return torch.from_numpy(np.load(io.BytesIO(sample["npy"])))
+    return (torch.from_numpy(np.load(io.BytesIO(sample["npy"]))),)
 
 
 def main() -> None:
@@ -43,7 +43,9 @@ def main() -> None:
     folder = made_once(args.data / f"shards-{args.shards}", lambda folder: make_shards(folder, args.shards))
     shards = [str(shard) for shard in sorted(folder.glob("*.tar"))]
     samples = webdataset.WebDataset(shards, shardshuffle=False, empty_check=False).map(decode)
-    loader: DataLoader[Tensor] = DataLoader(samples.batched(args.batch_size), batch_size=None, **worker_settings(args))
+    loader: DataLoader[tuple[Tensor]] = DataLoader(
+        samples.batched(args.batch_size), batch_size=None, **worker_settings(args)
+    )
     loop = Loop(args.steps)
     while not loop.done:
         for _ in loader:
