@@ -416,7 +416,7 @@ UNSEEN: tuple[Unseen, ...] = (
             "Frames",
             "late reads of the second rank's loader, for which both ranks wait",
             helps=(
-                Change("prefetch_factor", "batches for half a second ahead", ("--prefetch-factor", "32"), "more"),
+                Change("prefetch_factor", "batches for a second ahead", ("--prefetch-factor", "64"), "more"),
                 Change("num_workers", "further workers go on while one is held up", (), "more"),
                 Change("in_order", "hand out batches as they are ready"),
                 Change("fix_rank", "see why this rank's reads are late", ("--slow", "none")),

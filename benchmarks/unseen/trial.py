@@ -87,10 +87,10 @@ class RealService:
             current = self.get(f"/api/v1/runs/{run_id}/diagnosis")
             if current != last:
                 last, since = current, time.monotonic()
-            elif time.monotonic() - since > UNCHANGED_S:
+            elif current["status"] != "running" and time.monotonic() - since > UNCHANGED_S:
                 return current
             time.sleep(0.5)
-        raise TimeoutError("the diagnosis does not settle")
+        raise TimeoutError(f"the last diagnosis is of a run that was {last and last['status']}")
 
 
 def command(job: Unseen, more: tuple[str, ...], data: Path) -> list[str]:
