@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.unseen import Change, Unseen
+from benchmarks.unseen.truths import Change, Unseen
 
 COLUMNS = (
     "job",
