@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import socket
@@ -191,6 +192,21 @@ def test_no_answer_is_made_behind_one_that_is_not_read(application: Application,
         while read.count(b"HTTP/1.1 200") < 8:
             read += connection.recv(2**16)
     assert answers(application) == 8
+
+
+def test_a_connection_that_ended_is_freed_at_once(application: Application, address: str) -> None:
+    """Also what it sent, which may be megabytes: the service looks for cyclic garbage seldom."""
+    ask(address, "/healthz")
+    poll(lambda: application.parts.counters.connections._value.get() == 0)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            ask(address, "/healthz")
+        poll(lambda: application.parts.counters.connections._value.get() == 0)
+        poll(lambda: sum(isinstance(each, connections.BoundedProtocol) for each in gc.get_objects()) <= 1)
+    finally:
+        gc.enable()
 
 
 LEFT_UNREAD = b"GET / HTTP/1.1\r\nX-A: " + b"b" * 4_000_000

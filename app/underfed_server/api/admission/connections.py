@@ -150,6 +150,10 @@ class _Transport:
         self.close = connection.leave
         self.is_closing = connection.is_leaving
 
+    def let_go(self, transport: asyncio.Transport) -> None:
+        """The connection is lost: what refers to it only through this is freed at once, with its memory."""
+        self.close, self.is_closing = transport.close, transport.is_closing
+
 
 class BoundedProtocol(HttpToolsProtocol):
     """One connection."""
@@ -171,6 +175,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._is_leaving = False
         self._answered: RequestResponseCycle | None = None
         self._own: asyncio.Transport
+        self._uvicorns: _Transport
         self.key = ""
         """The address as one customer."""
 
@@ -188,7 +193,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._address = address
         transport.set_write_buffer_limits(UNREAD_BYTES)
         super().connection_made(transport)
-        self.transport = cast(asyncio.Transport, _Transport(transport, self))
+        self._uvicorns = _Transport(transport, self)
+        self.transport = cast(asyncio.Transport, self._uvicorns)
         self._time()
 
     def _turn_away(self, transport: asyncio.Transport, refusal: RequestError) -> None:
@@ -217,6 +223,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 self._answered.disconnected = True
                 self._answered.message_event.set()
             super().connection_lost(exc)
+            self._uvicorns.let_go(self._own)
 
     def leave(self) -> None:
         """Close it, once what was written is read; what still comes of a request is dropped for a while."""
