@@ -16,7 +16,8 @@ from tests.agent.test_signal_handlers import Handler, consume, interrupted
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import patched_attributes
 from underfed.errors import ConfigError
-from underfed.trainer import control
+from underfed.exchange import launch
+from underfed.trainer import control, recording
 from underfed.trainer.control import TRIES
 from underfed.trainer.hooks.install import Hooks
 from underfed.trainer.hooks.watched_loader import WatchedLoader
@@ -131,3 +132,17 @@ def test_hooks_whose_installation_was_interrupted_are_all_undone(monkeypatch: py
     hooks.install()
     assert hooks.is_installed
     assert "_BaseDataLoaderIter.__next__" in patched_attributes()
+
+
+def test_a_launcher_is_told_of_a_recording_whose_start_is_interrupted(
+    loader: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It would record another run, of a command that used no loader."""
+    monkeypatch.setenv(launch.LAUNCH, str(tmp_path))
+    signal.signal(signal.SIGUSR1, Handler(TimeoutError).plain)
+    with monkeypatch.context() as patched, pytest.raises(TimeoutError, match="handled"):
+        patched.setattr(recording, "start_collector", lambda *_: signal.raise_signal(signal.SIGUSR1))
+        consume(loader)
+    assert control._state.recording is not None
+    assert launch.read_reports(tmp_path)[launch.RECORDING] == [control._state.recording.run_id]
+    consume(loader)

@@ -242,6 +242,8 @@ def _begin(config: Config) -> None:
         _state.place = make_place(config)
     if _state.recording is None:
         _state.recording = make_recording(config, _state.place)
+    # Before what takes long: a launcher that is not told records a run of its own.
+    launch.report(os.environ, launch.RECORDING, _state.recording.run_id)
     _state.recording.begin()
     announce(_state.recording)
     _report_overrides()

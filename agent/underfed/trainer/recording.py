@@ -216,8 +216,7 @@ def make_recording(config: Config, place: Place) -> Recording:
 
 
 def announce(recording: Recording) -> None:
-    """Tell the launcher and, once for all ranks, who reads the terminal."""
-    launch.report(os.environ, launch.RECORDING, recording.run_id)
+    """Once for all ranks, to whoever reads the terminal."""
     if recording.origin.rank == 0:
         say(f"run {recording.config.name} at {recording.config.url}/runs/{recording.run_id}")
 
