@@ -78,7 +78,7 @@ class RingReader:
         OSError: it cannot be opened.
     """
 
-    __slots__ = ("_late", "_marked", "_memory", "_missing", "_words", "capacity", "lost", "next", "pid")
+    __slots__ = ("_late", "_marked", "_memory", "_words", "capacity", "lost", "next", "pid")
 
     def __init__(self, path: Path, first: int = 1) -> None:
         with path.open("rb") as file:
@@ -97,8 +97,6 @@ class RingReader:
         self._marked = first - 1
         self._late: set[int] = set()
         """Records that were missing at the last mark while one behind them was there."""
-        self._missing: set[int] = set()
-        """Of the marked ones, those that will never come."""
 
     def close(self) -> None:
         self._words.release()
@@ -115,7 +113,6 @@ class RingReader:
         A signal handler of the program may raise between a record's number and the record, which then never comes. One
         that another thread is about to write, beside a thread that has written, is there at the next mark.
         """
-        self._missing = set()
         if self._number_at(self.next) > self.next:
             self._marked = self._newest_anywhere()
             return
@@ -126,7 +123,6 @@ class RingReader:
             self._late.update(skipped)
             if not late.issuperset(skipped):
                 break
-            self._missing.update(skipped)
             number = self._first_missing(behind)
         self._marked = number - 1
 
@@ -138,12 +134,10 @@ class RingReader:
         if records and self._has_come_near(first):
             self._skip_to(min(self._marked + 1, self._oldest_safe(self._newest_anywhere())))
             records = records[self.next - first :]
-        if self._missing:
-            there = [record for number, record in enumerate(records, self.next) if number not in self._missing]
-            self.lost += len(records) - len(there)
-            records = there
+        there = [record for number, record in enumerate(records, self.next) if record[LAST] == number]
+        self.lost += len(records) - len(there)
         self.next = self._marked + 1
-        return records
+        return there
 
     def _first_missing(self, number: int) -> int:
         while self._number_at(number) == number:
