@@ -204,7 +204,7 @@ def test_a_connection_that_ended_is_freed_at_once(application: Application, addr
         for _ in range(5):
             ask(address, "/healthz")
         poll(lambda: application.parts.counters.connections._value.get() == 0)
-        poll(lambda: sum(isinstance(each, connections.BoundedProtocol) for each in gc.get_objects()) <= 1)
+        poll(lambda: sum(type(each) is connections.BoundedProtocol for each in gc.get_objects()) <= 1)
     finally:
         gc.enable()
 
