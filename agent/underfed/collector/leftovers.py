@@ -21,14 +21,14 @@ from underfed.collector.rank_stream import RankStream
 from underfed.collector.ranks import Ranks
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
-from underfed.collector.spool.all_spools import STALE_S, AllSpools
+from underfed.collector.spool.all_spools import STALE_S, AllSpools, changed_at
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, segments_in, spool_directory
 from underfed.errors import SpoolLockedError
 from underfed.exchange import run_files
 from underfed.exchange.facts import Origin, read_facts
 from underfed.host import procfs
-from underfed.host.lock import LOCK, held, locked
+from underfed.host.lock import held, locked
 
 LOGS = "log"
 UNFINISHED = re.compile(r"\.(.+\.\d+|launch-\d+-\d+)|.+\.moving")
@@ -125,7 +125,7 @@ def _is_gone(directory: Path) -> bool:
         return True
     if origin.pid_namespace == procfs.pid_namespace():
         return not procfs.is_running(origin.pid, origin.start_ticks)
-    return time.time() - _changed_at(directory) > STALE_S
+    return time.time() - changed_at(directory) > STALE_S
 
 
 def _take(run_directory: Path, data_directory: Path, spools: AllSpools) -> None:
@@ -140,7 +140,7 @@ def _take(run_directory: Path, data_directory: Path, spools: AllSpools) -> None:
 
 def _remove_empty(run_directory: Path) -> None:
     """Its ranks never began, or were removed: nothing but a lock is in it, or what a killed process began."""
-    if run_directory.name.startswith("launch-") or time.time() - _changed_at(run_directory) < UNFINISHED_S:
+    if run_directory.name.startswith("launch-") or time.time() - changed_at(run_directory) < UNFINISHED_S:
         return
     with held(run_directory) as is_ours:
         if is_ours and not segments_in(run_directory / SPOOL):
@@ -158,9 +158,3 @@ def _remove_older(path: Path, age_s: float) -> None:
     with suppress(OSError):
         if time.time() - path.lstat().st_mtime > age_s:
             rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-
-
-def _changed_at(directory: Path) -> float:
-    """When something in it was written last. Its lock is touched by whoever looks."""
-    times = [path.lstat().st_mtime for path in directory.rglob("*") if path.name != LOCK]
-    return max(times, default=directory.stat().st_mtime)

@@ -7,6 +7,7 @@ for ``underfed push``, which tells it.
 from __future__ import annotations
 
 import json
+import math
 import platform
 import time
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ class AllSpools:
     def remove_old(self) -> None:
         """Spools of ended runs that nothing was written to for longer than the limit."""
         for directory in self._ended():
-            if time.time() - _changed_at(directory) > self._limits.age_s:
+            if time.time() - changed_at(directory) > self._limits.age_s:
                 self._remove(directory, TOO_OLD)
 
     def make_room(self, size: int, own: Path) -> int:
@@ -88,7 +89,7 @@ class AllSpools:
             with suppress(OSError):
                 is_here = host_of(directory) == slug(platform.node())
                 if (is_here or is_stale(directory)) and not is_held(directory):
-                    ended.append((_changed_at(directory), directory))
+                    ended.append((changed_at(directory), directory))
         return [directory for _, directory in sorted(ended)]
 
     def _remove(self, directory: Path, reason: str) -> None:
@@ -115,7 +116,7 @@ def take_removed(data_directory: Path) -> list[Removed]:
 
 def is_stale(directory: Path) -> bool:
     """Whether nothing was written there for so long that no other host can be writing it."""
-    return time.time() - _changed_at(directory) > STALE_S
+    return time.time() - changed_at(directory) > STALE_S
 
 
 def size_of(directory: Path) -> int:
@@ -128,10 +129,11 @@ def size_of(directory: Path) -> int:
     return total
 
 
-def _changed_at(directory: Path) -> float:
-    """When a file in it was written last."""
-    changed = 0.0
-    with suppress(OSError):
-        changed = directory.stat().st_mtime
-        changed = max([path.stat().st_mtime for path in directory.iterdir() if path.name != LOCK], default=changed)
-    return changed
+def changed_at(directory: Path) -> float:
+    """When something in it was written last; its lock is touched by whoever looks. Infinite where that cannot be read:
+    then it is not old."""
+    try:
+        times = [path.lstat().st_mtime for path in directory.rglob("*") if path.name != LOCK]
+        return max(times, default=directory.stat().st_mtime)
+    except OSError:
+        return math.inf
