@@ -98,7 +98,7 @@ class Seldom(logging.Filter):
             return True
         fields = _fields(record)
         # What was said, not of what: there are as many addresses as anybody likes.
-        kind = (record.name, record.levelno, record.msg, fields.get("status"))
+        kind = (record.name, record.levelno, record.msg, fields.get("status"), _raised(record))
         now = self._clock()
         with self._lock:
             since, count = self._kinds.get(kind, (now, 0))
@@ -111,6 +111,16 @@ class Seldom(logging.Filter):
         if left_out:
             record.fields = {**fields, "left_out": left_out}
         return count < MOST_OF_A_KIND
+
+
+def _raised(record: logging.LogRecord) -> object:
+    """What was raised, and where: of one message in the code there are many failures."""
+    if not record.exc_info or record.exc_info[0] is None:
+        return None
+    kind, _, traceback = record.exc_info
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return kind, traceback and (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
 
 
 def printable(text: str) -> str:

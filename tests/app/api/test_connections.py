@@ -158,6 +158,22 @@ def test_who_reads_too_slowly_is_ended_too(
         assert ended(application, "stalled") == 1
 
 
+def test_who_reads_slowly_but_fast_enough_has_all_of_it(
+    application: Application, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the kernel holds for the reader is read, too: with megabytes in it the service is asked for more seldom."""
+    monkeypatch.setattr(connections, "STALLED_S", 5 * SOON_S)
+    monkeypatch.setattr(connections, "LEAST_READ_BYTES_PER_S", 2**10)
+    monkeypatch.setattr(connections, "UNREAD_BYTES", 1)
+    with deaf(address, more="Connection: close\r\n") as connection:
+        size = 0
+        while part := connection.recv(4_096):
+            size += len(part)
+            time.sleep(SOON_S / 2)
+        assert size > 100_000
+    assert ended(application, "stalled") == 0
+
+
 def test_answers_that_nobody_reads_have_a_limit_together(
     application: Application, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +223,34 @@ def test_a_connection_that_ended_is_freed_at_once(application: Application, addr
         poll(lambda: sum(type(each) is connections.BoundedProtocol for each in gc.get_objects()) <= 1)
     finally:
         gc.enable()
+
+
+STRAY = (
+    (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 200),
+    (b"GET /api/v1/runs HTTP/1.1\r\nHost: x\r\n\r\n", 401),
+    (HEAD + b"Content-Length: 2\r\n\r\n{}", 401),
+    (PERMITTED + b"Content-Length: 2\r\n\r\n{}", 400),
+)
+
+
+@pytest.mark.parametrize(("said", "status"), STRAY)
+def test_a_request_is_answered_whatever_comes_behind_it(
+    application: Application, address: str, said: bytes, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(said + b"}")
+        answer = everything(connection)
+    assert answer.startswith(b"HTTP/1.1 %d" % status)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert ended(application, "malformed") == 1
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+@pytest.mark.parametrize("size", [70_000, 120_000])
+def test_headers_that_come_at_once_have_the_same_limit(address: str, size: int) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: " + b"b" * size + b"\r\n\r\n")
+        assert refusal(everything(connection)) == (431, "headers_too_large")
 
 
 LEFT_UNREAD = b"GET / HTTP/1.1\r\nX-A: " + b"b" * 4_000_000

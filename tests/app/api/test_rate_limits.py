@@ -189,3 +189,19 @@ def test_wrong_tokens_are_tried_ever_slower_and_a_right_one_waits_too(tmp_path: 
     clock.now += 5.0
     assert guesser.post("/api/v1/session", json={"token": ROOT}).status_code == 204
     opened.close()
+
+
+@pytest.mark.parametrize("token", [ROOT, None])
+@pytest.mark.parametrize("size", [10**9, 10**15])
+def test_a_body_that_is_only_announced_is_not_paid_for(
+    tmp_path: Path, clock: FakeClock, token: str | None, size: int
+) -> None:
+    """One request of nobody's would keep out all who are counted with it, for years."""
+    opened = limited(tmp_path, clock, token=token, requests_per_s=1e9, bytes_per_s=2e6)
+    client = TestClient(opened, base_url="http://127.0.0.1:7077")
+    announced = {**JSON, "Content-Length": str(size)}
+    for method, path in (("POST", "/api/v1/ingest"), ("GET", "/")):
+        client.request(method, path, headers=announced)
+    clock.now += BURST_S
+    assert client.get("/healthz").status_code == 200
+    opened.close()

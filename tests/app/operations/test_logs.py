@@ -203,6 +203,22 @@ def test_of_one_kind_some_lines_are_written_a_minute_and_the_others_are_counted(
     assert (warnings[-1]["left_out"], warnings[-1]["path"]) == (1_000 - MOST_OF_A_KIND, "/")
 
 
+def test_a_failure_is_not_left_out_for_another_one_of_the_same_message() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(Seldom(lambda: 0.0))
+    log = logging.Logger("underfed.test")
+    log.addHandler(handler)
+    for _ in range(100):
+        log.error("request %s failed", "x", exc_info=RuntimeError("a client's fault"))
+    try:
+        {}["table"]
+    except KeyError:
+        log.exception("request %s failed", "x")
+    assert stream.getvalue().count("a client's fault") == MOST_OF_A_KIND
+    assert "KeyError: 'table'" in stream.getvalue()
+
+
 BAD_REQUESTS = (
     b"\x00\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",

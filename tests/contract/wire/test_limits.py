@@ -69,8 +69,8 @@ def table() -> str:
 
     rows = [
         ("the body as posted", f"{MOST_BYTES:,} bytes"),
-        ("inflated", f"{MOST_INFLATED_BYTES:,} bytes and {MOST_VALUES:,} values"),
-        ("steps; batches; samples of processes, hosts, workers and GPUs together",
+        ("inflated", f"{MOST_INFLATED_BYTES:,} bytes and {MOST_VALUES:,} values, counted by their commas, also those in texts"),
+        ("steps, in as many objects; batches, in as many; samples of processes, hosts, workers and GPUs together",
          f"{MOST_STEPS:,}; {MOST_BATCHES:,}; {MOST_SAMPLES:,}"),
         (of("list", 1_000), "1,000 entries each"),
         ("any other list or object that is no column", "10,000 entries"),

@@ -7,8 +7,11 @@ a limit, and passes on requests that a proxy in front may have read differently.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import re
 import resource
+import struct
+import termios
 from collections import Counter
 from typing import Any, Literal, cast
 
@@ -133,22 +136,36 @@ class Connections:
             worst = max(by_address, key=by_address.__getitem__)
             next(each for each in self._unread if each.key == worst).end_unread("unread")
 
-    def no_longer_wait_for(self, connection: BoundedProtocol) -> int:
-        """How much it had left unread."""
-        return self._unread.pop(connection, 0)
+    def no_longer_wait_for(self, connection: BoundedProtocol) -> None:
+        self._unread.pop(connection, None)
 
     def count(self, reason: EndReason) -> None:
         self._counters.connections_ended.labels(reason).inc()
+
+
+def _unacknowledged_bytes(transport: asyncio.Transport) -> int:
+    """What the kernel holds until the client has it: megabytes, where a client reads slowly. 0: it does not say."""
+    file = transport.get_extra_info("socket")
+    try:
+        told = fcntl.ioctl(file.fileno(), termios.TIOCOUTQ, bytes(4)) if file is not None else bytes(4)
+    except (OSError, ValueError):  # no such call here, or closed
+        return 0
+    return int(struct.unpack("i", told)[0])
 
 
 class _Transport:
     """What uvicorn writes to and closes; closing is the connection's own affair."""
 
     def __init__(self, transport: asyncio.Transport, connection: BoundedProtocol) -> None:
-        self.write = transport.write
+        self._write = transport.write
+        self.written = 0
         self.get_extra_info = transport.get_extra_info
         self.close = connection.leave
         self.is_closing = connection.is_leaving
+
+    def write(self, data: bytes) -> None:
+        self.written += len(data)
+        self._write(data)
 
     def let_go(self, transport: asyncio.Transport) -> None:
         """The connection is lost: what refers to it only through this is freed at once, with its memory."""
@@ -169,9 +186,13 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stalled: asyncio.TimerHandle | None = None
         self._unread_since = 0.0
         self._patience_s = STALLED_S
+        self._had_read = 0
+        """Bytes that the client had when its patience was counted last."""
         self._received_bytes = 0
-        self._wrong: str | None = None
+        self._wrong: RequestError | None = None
         """Why the parser was ended."""
+        self._is_answering_last = False
+        """What came after a request is not one: that request is answered, nothing more is read."""
         self._is_leaving = False
         self._answered: RequestResponseCycle | None = None
         self._own: asyncio.Transport
@@ -239,7 +260,8 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._own.close()
         if self._stalled is None:
-            self._stalled = self.loop.call_later(STALLED_S, self.end_unread, "stalled")
+            self._unread_since = self.loop.time()
+            self._stalled = self.loop.call_later(self._patience_s, self._count_read)
 
     def shutdown(self) -> None:
         """At the service's end nothing is waited for but the answer under way."""
@@ -258,7 +280,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._address is None:
             return
         self._received_bytes += len(data)
-        if self.is_leaving():
+        if self.is_leaving() or self._is_answering_last:
             if self._received_bytes > MOST_MESSAGE_BYTES:
                 self._own.abort()
             return
@@ -267,7 +289,7 @@ class BoundedProtocol(HttpToolsProtocol):
             # Line ends and the rest of a refused body begin no request, and ended uvicorn's own timer.
             self._awaited = "next"
         if self._awaited == "headers" and self._received_bytes > MOST_HEADERS_BYTES:
-            self._end("headers_size", HeadersTooLargeError(f"the headers are larger than {MOST_HEADERS_BYTES:,} bytes"))
+            self._end("headers_size", _too_large())
         elif self._awaited == "body" and self._received_bytes > MOST_MESSAGE_BYTES:
             self._end("body_size", TooLargeError(f"the body is larger than {MOST_MESSAGE_BYTES:,} bytes"))
         else:
@@ -283,9 +305,12 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_PIPELINED:
             self._all.count("pipelined")
             raise MalformedError("too many requests at once")
-        self._wrong = _ambiguity(self.url, self.headers, self.parser.get_http_version())
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MOST_HEADERS_BYTES:
+            self._wrong = _too_large()
+        elif ambiguity := _ambiguity(self.url, self.headers, self.parser.get_http_version()):
+            self._wrong = MalformedError(ambiguity)
         if self._wrong is not None:
-            raise MalformedError(self._wrong)
+            raise self._wrong
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -307,7 +332,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._awaited, self._received_bytes = None, 0
 
     def send_400_response(self, msg: str) -> None:
-        self._end("malformed", MalformedError(self._wrong or msg))
+        is_whole = self._awaited != "body" and self.cycle is not None and not self.cycle.response_complete
+        if self._wrong is None and is_whole:
+            self._all.count("malformed")
+            self.cycle.keep_alive = False
+            self._is_answering_last, self._awaited = True, None
+            return
+        reason: EndReason = "headers_size" if isinstance(self._wrong, HeadersTooLargeError) else "malformed"
+        self._end(reason, self._wrong or MalformedError(msg))
 
     # --- what does not come -----------------------------------------------------------------------
 
@@ -332,7 +364,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._unread_since = self.loop.time()
-        self._stalled = self.loop.call_later(self._patience_s, self.end_unread, "stalled")
+        self._stalled = self.loop.call_later(self._patience_s, self._count_read)
         self._all.wait_for_reader(self, self._own.get_write_buffer_size())
 
     def resume_writing(self) -> None:
@@ -340,9 +372,23 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
-        read = self._all.no_longer_wait_for(self) - self._own.get_write_buffer_size()
-        took_s = self.loop.time() - self._unread_since
-        self._patience_s = min(STALLED_S, self._patience_s - took_s + read / LEAST_READ_BYTES_PER_S)
+        self._all.no_longer_wait_for(self)
+        self._count_patience()
+
+    def _count_patience(self) -> None:
+        """Less by the time that was waited, more by what was read meanwhile."""
+        now = self.loop.time()
+        had = self._uvicorns.written - self._own.get_write_buffer_size() - _unacknowledged_bytes(self._own)
+        left_s = max(0.0, self._patience_s - (now - self._unread_since))
+        self._patience_s = min(STALLED_S, left_s + (had - self._had_read) / LEAST_READ_BYTES_PER_S)
+        self._unread_since, self._had_read = now, had
+
+    def _count_read(self) -> None:
+        self._count_patience()
+        if self._patience_s > 0:
+            self._stalled = self.loop.call_later(self._patience_s, self._count_read)
+        else:
+            self.end_unread("stalled")
 
     def end_unread(self, reason: EndReason) -> None:
         self._all.count(reason)
@@ -365,6 +411,10 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._awaited == "headers":
             return self.cycle is not None and not self.cycle.response_complete
         return self.cycle is not None and self.cycle.response_started
+
+
+def _too_large() -> HeadersTooLargeError:
+    return HeadersTooLargeError(f"the headers are larger than {MOST_HEADERS_BYTES:,} bytes")
 
 
 def _ambiguity(target: bytes, headers: list[tuple[bytes, bytes]], version: str) -> str | None:
