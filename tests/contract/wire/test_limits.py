@@ -69,7 +69,8 @@ def table() -> str:
 
     rows = [
         ("the body as posted", f"{MOST_BYTES:,} bytes"),
-        ("inflated", f"{MOST_INFLATED_BYTES:,} bytes and {MOST_VALUES:,} values, counted by their commas, also those in texts"),
+        ("inflated",
+         f"{MOST_INFLATED_BYTES:,} bytes and {MOST_VALUES:,} values, counted by their commas, also those in texts"),
         ("steps, in as many objects; batches, in as many; samples of processes, hosts, workers and GPUs together",
          f"{MOST_STEPS:,}; {MOST_BATCHES:,}; {MOST_SAMPLES:,}"),
         (of("list", 1_000), "1,000 entries each"),
