@@ -211,8 +211,9 @@ def test_a_failure_is_not_left_out_for_another_one_of_the_same_message() -> None
     log.addHandler(handler)
     for _ in range(100):
         log.error("request %s failed", "x", exc_info=RuntimeError("a client's fault"))
+    tables: dict[str, object] = {}
     try:
-        {}["table"]
+        tables["table"]
     except KeyError:
         log.exception("request %s failed", "x")
     assert stream.getvalue().count("a client's fault") == MOST_OF_A_KIND
