@@ -113,7 +113,10 @@ def test_what_is_never_complete_is_ended_with_a_reason(
 def test_line_ends_between_requests_do_not_keep_a_connection(application: Application, address: str) -> None:
     with closing(connected(address)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert connection.recv(2**16).startswith(b"HTTP/1.1 200")
+        connection.settimeout(30)
+        read = b""
+        while not read.endswith(b'{"status":"ok"}'):
+            read += connection.recv(2**16)
         connection.sendall(b"\r\n")
         assert everything(connection) == b""
 
@@ -162,14 +165,14 @@ def test_who_reads_slowly_but_fast_enough_has_all_of_it(
     application: Application, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the kernel holds for the reader is read, too: with megabytes in it the service is asked for more seldom."""
-    monkeypatch.setattr(connections, "STALLED_S", 5 * SOON_S)
+    monkeypatch.setattr(connections, "STALLED_S", 15 * SOON_S)
     monkeypatch.setattr(connections, "LEAST_READ_BYTES_PER_S", 2**10)
     monkeypatch.setattr(connections, "UNREAD_BYTES", 1)
     with deaf(address, more="Connection: close\r\n") as connection:
         size = 0
         while part := connection.recv(4_096):
             size += len(part)
-            time.sleep(SOON_S / 2)
+            time.sleep(SOON_S)
         assert size > 100_000
     assert ended(application, "stalled") == 0
 
