@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import datetime, timezone
@@ -117,10 +118,9 @@ def _raised(record: logging.LogRecord) -> object:
     """What was raised, and where: of one message in the code there are many failures."""
     if not record.exc_info or record.exc_info[0] is None:
         return None
-    kind, _, traceback = record.exc_info
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return kind, traceback and (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+    kind, _, raised = record.exc_info
+    *_, place = None, *((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(raised))
+    return kind, place
 
 
 def printable(text: str) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from benchmarks.unseen.truths import Unseen
+from tests.app.serving import start_service
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -25,14 +24,10 @@ UNCHANGED_S = 3.0
 
 
 class RealService:
-    """``underfed serve`` on a free port, as long as the block lasts."""
+    """As long as the block lasts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -41,29 +36,14 @@ class RealService:
 
     def __enter__(self) -> RealService:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "service.log").open("w") as log:
-            self.process = subprocess.Popen(
-                [SCRIPTS / "underfed", "serve", "--port", str(self.port)],
-                env=self.environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        ends = time.monotonic() + SERVICE_LIMIT_S
-        while time.monotonic() < ends:
-            try:
-                self.get("/readyz")
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.2)
-            else:
-                return self
-        self.process.kill()
-        raise TimeoutError("the service did not become ready")
+        self.service = start_service(self.folder / "underfed.db")
+        self.url = self.service.address
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.process.terminate()
-        self.process.wait(30)
+        self.service.kill()
 
     def get(self, path: str) -> Any:
         with urllib.request.urlopen(f"{self.url}{path}", timeout=30) as answer:

@@ -21,7 +21,7 @@ from underfed.collector.rank_stream import RankStream
 from underfed.collector.ranks import Ranks
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
-from underfed.collector.spool.all_spools import STALE_S, AllSpools, changed_at
+from underfed.collector.spool.all_spools import AllSpools, changed_at, is_stale
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.spool_directory import SPOOL, claimed, leave, segments_in, spool_directory
 from underfed.errors import SpoolLockedError
@@ -125,7 +125,7 @@ def _is_gone(directory: Path) -> bool:
         return True
     if origin.pid_namespace == procfs.pid_namespace():
         return not procfs.is_running(origin.pid, origin.start_ticks)
-    return time.time() - changed_at(directory) > STALE_S
+    return is_stale(directory)
 
 
 def _take(run_directory: Path, data_directory: Path, spools: AllSpools) -> None:

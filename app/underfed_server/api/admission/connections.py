@@ -260,8 +260,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._own.close()
         if self._stalled is None:
-            self._unread_since = self.loop.time()
-            self._stalled = self.loop.call_later(self._patience_s, self._count_read)
+            self._wait_for_reader()
 
     def shutdown(self) -> None:
         """At the service's end nothing is waited for but the answer under way."""
@@ -363,8 +362,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._unread_since = self.loop.time()
-        self._stalled = self.loop.call_later(self._patience_s, self._count_read)
+        self._wait_for_reader()
         self._all.wait_for_reader(self, self._own.get_write_buffer_size())
 
     def resume_writing(self) -> None:
@@ -374,6 +372,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._stalled = None
         self._all.no_longer_wait_for(self)
         self._count_patience()
+
+    def _wait_for_reader(self) -> None:
+        self._unread_since = self.loop.time()
+        self._stalled = self.loop.call_later(self._patience_s, self._count_read)
 
     def _count_patience(self) -> None:
         """Less by the time that was waited, more by what was read meanwhile."""
