@@ -485,6 +485,10 @@ class EpochInfo(Model):
     startup_us: int | None
     sampler_us: int | None
     """The sampler, while the iterator was constructed or reset, outside any step."""
+    grad_enabled: bool | None = None
+    """Gradients were enabled when it began."""
+    graph_built: bool | None = None
+    """Between its batches an autograd graph was built, as by a step with a backward pass."""
     first_step_index: int
     steps: int | None
     end_us: int | None

@@ -107,6 +107,8 @@ class Epoch:
     end_us: int | None
     ended: str | None
     sampler_us: int | None = None
+    grad_enabled: bool | None = None
+    graph_built: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

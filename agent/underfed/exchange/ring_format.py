@@ -13,8 +13,7 @@ NOT_MEASURED = -1
 
 EPOCH = 1
 """iterator, its pass, start_ns, constructed_ns (NOT_MEASURED: a persistent iterator), first step index,
-``sampler_ns << 1 | fetches_ahead``: sampler time during construction or reset, and whether its consumer asks for the
-batch after the one it hands out"""
+``pack_pass(…)``"""
 STEP = 2
 """entered_ns, left_ns, ``pack_request(…)``, batch index, step index, received_ns (before entered_ns: it was ready)"""
 EXHAUSTED = 3
@@ -45,6 +44,9 @@ WORKER_END = 14
 FINGERPRINT = 15
 """a number, –, –, –, –, – : of what a batch holds. Of the first batches of a worker that is not the only one of its
 iterable data set"""
+
+GRAPH = 16
+"""0: between the batches of this pass no autograd graph was built so far, 1: one was, –, –, –, –, –"""
 
 LATER_COLUMNS: Mapping[int, tuple[str, ...]] = {
     DEVICE: ("gpu_idle_us", "gpu_work_us"),
@@ -77,6 +79,17 @@ def pack_request(depth: int, is_timed: bool, sampler_ns: int) -> int:
     ``NOT_MEASURED`` may stand for the first and the last. ``hooks.requests`` packs the same by hand.
     """
     return sampler_ns << SAMPLER_SHIFT | is_timed << DEPTH_BITS | min(depth, DEEPEST) + 1
+
+
+def pack_pass(sampler_ns: int, grad_enabled: bool, fetches_ahead: bool) -> int:
+    """Sampler time during construction or reset (it may be ``NOT_MEASURED``), whether gradients are enabled, and
+    whether its consumer asks for the batch after the one it hands out."""
+    return sampler_ns << 2 | grad_enabled << 1 | fetches_ahead
+
+
+def unpack_pass(packed: int) -> tuple[int, bool, bool]:
+    """The arguments of ``pack_pass``."""
+    return packed >> 2, bool(packed & 2), bool(packed & 1)
 
 
 def unpack_request(packed: int) -> tuple[int, bool, int]:

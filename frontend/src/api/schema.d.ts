@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9e3f778110d52c2c07b08932c8c1628739516ea12b37526f9aa29754c3218e1f. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 274ec1d78f93ca9efcb7ba35e345eeaa1e2a3d6c630ed394b12bc90ac33b24ba. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -840,6 +840,10 @@ export interface components {
             epoch_index: number;
             /** First Step Index */
             first_step_index: number;
+            /** Grad Enabled */
+            grad_enabled?: boolean | null;
+            /** Graph Built */
+            graph_built?: boolean | null;
             /** Iterator Us */
             iterator_us: number | null;
             /** Loader */

@@ -61,6 +61,7 @@ class LoaderRecords:
             ring_format.OVERHEAD: lambda _, __, each: self._overhead.plain(each[1]),
             ring_format.BATCH_SHAPE: self._shape,
             ring_format.PIN: self._pin,
+            ring_format.GRAPH: lambda _, epoch, each: self.steps.graph(epoch, bool(each[1])),
             **dict.fromkeys(ring_format.LATER_COLUMNS, lambda _, __, each: self._later(each)),
         }
 
@@ -91,7 +92,8 @@ class LoaderRecords:
         self.batches.finish()
 
     def _begin_epoch(self, epoch: int, each: Record) -> None:
-        _, iterator, number, started_ns, constructed_ns, first_step, sampler, _ = each
+        _, iterator, number, started_ns, constructed_ns, first_step, packed, _ = each
+        sampler_ns, grad_enabled, fetches_ahead = ring_format.unpack_pass(packed)
         for left in list(self.steps.open):
             self.batches.end_epoch(left)
         start_us = self._us(started_ns)
@@ -103,8 +105,9 @@ class LoaderRecords:
                 first_step,
                 iterator_us,
                 last_us=start_us,
-                sampler_us=_known(_us(sampler >> 1)),
-                fetches_ahead=bool(sampler & 1),
+                sampler_us=_known(_us(sampler_ns)),
+                fetches_ahead=fetches_ahead,
+                grad_enabled=grad_enabled,
             )
         )
         self._epochs[iterator, number] = epoch

@@ -96,6 +96,9 @@ class OpenEpoch:
     """Sampler time while the iterator was constructed or reset."""
     fetches_ahead: bool = False
     """Its consumer asks for the batch after the one that it hands out."""
+    grad_enabled: bool | None = None
+    graph_built: bool | None = None
+    """Between its batches, so far."""
     ahead: Request | None = None
     """The request whose batch such a consumer has not handed out yet."""
 
@@ -188,6 +191,14 @@ class LoaderSteps:
         self._report(epoch, left_us, ended)
         if ended == "error":
             self._remember(epoch)  # a program may catch it and go on
+
+    def graph(self, epoch_index: int, is_built: bool) -> None:
+        """Whether an autograd graph was built between the batches of this epoch."""
+        epoch = self.open.get(epoch_index) or self._left.get(epoch_index)
+        if epoch is not None:
+            epoch.graph_built = is_built
+        if epoch_index in self.open:
+            self._report(self.open[epoch_index])
 
     def later(self, step_index: int, times: DeviceTimes) -> None:
         """Columns of this step that became known after it, see ``ring_format.LATER_COLUMNS``."""
@@ -299,4 +310,6 @@ class LoaderSteps:
             end_us=end_us,
             ended=ended,
             sampler_us=epoch.sampler_us,
+            grad_enabled=epoch.grad_enabled,
+            graph_built=epoch.graph_built,
         )

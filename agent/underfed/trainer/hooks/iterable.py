@@ -153,6 +153,7 @@ def _begin(session: Session) -> bool:
     try:
         if session.is_inspected:
             session.began_ns = now_ns()
+            session.look_for_graph()
         return session.device is not None and session.device.entered(session.loader.steps, True)
     except Exception as error:
         session.loader.guard.failed("request", error)

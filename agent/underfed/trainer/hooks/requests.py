@@ -45,6 +45,7 @@ class Requests:
                     return None
                 # Read here, and not in a method of the session: what runs in few steps only is slow when it does.
                 session.began_ns = now_ns()
+                session.look_for_graph()
                 if session.began_ns >= session.due_ns:
                     session.begin_probing()
             if session.qsize is not None:

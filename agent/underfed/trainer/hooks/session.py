@@ -9,11 +9,12 @@ from typing import Any
 
 from underfed.exchange import ring_format, run_files
 from underfed.exchange.ring import RingWriter
-from underfed.exchange.ring_format import NOT_MEASURED, head, pack_request
+from underfed.exchange.ring_format import NOT_MEASURED, head, pack_pass, pack_request
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.batch import measure_batch
 from underfed.trainer.device.device_clock import DeviceClock
+from underfed.trainer.hooks.gradients import GraphWatch, grad_enabled
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
@@ -114,6 +115,7 @@ class Session:
     probe: Probe | None = None
     collate: CollateTimer | None = None
     device: DeviceClock | None = None
+    graph: GraphWatch = field(init=False)
     memory: mmap = field(init=False)
     mask: int = field(init=False)
     pack: Callable[..., None] = field(init=False)
@@ -132,6 +134,7 @@ class Session:
         self.step_head = head(ring_format.STEP, self.epoch)
         self.arrived = self.received_ns = 0
         self.batch_index = NOT_MEASURED
+        self.graph = GraphWatch()
         self.loader.report_versions()
         self.loader.ensure_collector()
         self.device = self.loader.device_clock()
@@ -160,6 +163,11 @@ class Session:
         self.is_constructed = True
         self._write_epoch(NOT_MEASURED)
 
+    def look_for_graph(self) -> None:
+        """Before a request: whether what was done with the batches before it built an autograd graph."""
+        if self.graph.has_changed():
+            self._write(ring_format.GRAPH, int(bool(self.graph.was_built)))
+
     def begin_probing(self) -> None:
         """Before the request of a step whose batch is to be measured."""
         if self.probe is not None and self.collate is not None:
@@ -182,6 +190,8 @@ class Session:
         else:
             timed_ns = (entered_ns - self.began_ns) + (done_ns - left_ns)
             self._write(ring_format.OVERHEAD, timed_ns if self.device is not None else round(timed_ns / TIMED_SHARE))
+        # The second request of a pass is the first that shows what its batches are for.
+        self.is_inspected = self.graph.begin() or self.is_inspected
 
     def handed_out(
         self, index: int, entered_ns: int, left_ns: int, depth: int, device: DeviceClock | None, is_timed: bool
@@ -199,6 +209,7 @@ class Session:
 
     def stopped(self, iterator: Any, is_over: bool, entered_ns: int, left_ns: int) -> None:
         """``next()`` raised: there are no more batches, or something failed."""
+        self.look_for_graph()
         if not self.is_passive:
             self.ended(is_over, entered_ns, left_ns)
         self.is_inspected, self.is_probing = True, False
@@ -226,7 +237,7 @@ class Session:
 
     def _write_epoch(self, constructed_ns: int) -> None:
         sampler_ns, self.sampler_ns = self.sampler_ns, min(self.sampler_ns, 0)
-        last = sampler_ns << 1 | self.fetches_ahead
+        last = pack_pass(sampler_ns, grad_enabled(), self.fetches_ahead)
         steps = self.loader.steps
         self._write(ring_format.EPOCH, self.iterator, self.pass_index, self.started_ns, constructed_ns, steps, last)
 

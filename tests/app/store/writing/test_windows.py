@@ -149,5 +149,8 @@ def test_an_epoch_that_is_told_again_replaces_what_was_known_of_it(store: Store)
     epoch = {"loader": "train", "epoch_index": 0, "start_us": 10, "first_step_index": 0}
     post(store, made_window(0, epochs=[epoch]))
     assert [(each.start_us, each.ended) for each in store.run("run-1").epochs] == [(10, None)]
-    post(store, made_window(1, epochs=[epoch | {"steps": 40, "end_us": 500, "ended": "exhausted"}]))
+    post(
+        store, made_window(1, epochs=[epoch | {"steps": 40, "end_us": 500, "ended": "exhausted", "graph_built": False}])
+    )
     assert [(each.steps, each.ended) for each in store.run("run-1").epochs] == [(40, "exhausted")]
+    assert [(each.grad_enabled, each.graph_built) for each in store.run("run-1").epochs] == [(None, False)]
