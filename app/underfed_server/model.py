@@ -446,6 +446,16 @@ class LoaderInfo(Model):
     watched_at: str | None
     batch_tensors: int | None
     batch_bytes: int | None
+    batch_dtypes: dict[str, int] | None = None
+    """Bytes of the tensors in a first batch, by their type (``float32``, ``int64`` …)."""
+    batch_fits_uint8: bool | None = None
+    """A sample of its largest floating-point tensor holds whole numbers from 0 to 255, or such divided by 255."""
+    dataset_shards: int | None = None
+    """Shards of an iterable data set that the workers of a rank share, as its own attributes say."""
+    dispatched: bool | None = None
+    """One rank loads for all, and sends each its batches."""
+    snapshot_interval_steps: int | None = None
+    """Of a stateful loader with workers: batches of which one brings its worker's state with it."""
     shards: bool | None
     """Whether an iterable data set shards itself among workers, as its code shows."""
     why_unsharded: str | None

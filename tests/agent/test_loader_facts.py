@@ -19,7 +19,9 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, Sampler, S
 from tests.fakes.datasets import Numbers, Stream, slow_collate
 from underfed.exchange.facts import LoaderFacts
 from underfed.exchange.ring_format import NOT_MEASURED
-from underfed.trainer.batch import DEPTH, ITEMS, measure_batch
+from underfed.trainer.batch import DEPTH, ITEMS, UNMEASURED, measure_batch
+from underfed.trainer.hooks.ahead import dispatches
+from underfed.trainer.narrow_values import fits_uint8
 from underfed.trainer.settings.loader_facts import loader_facts
 
 
@@ -234,11 +236,136 @@ class Example:
     ids=lambda value: type(value).__name__,
 )
 def test_tensors_and_bytes_of_a_batch_are_counted(batch: Any, shape: tuple[int, int]) -> None:
-    assert measure_batch(batch) == shape
+    assert measure_batch(batch)[:2] == shape
 
 
 def test_a_batch_that_holds_itself_is_not_measured() -> None:
     batch: list[Any] = []
     batch.append(batch)
-    assert measure_batch(batch) == (NOT_MEASURED, NOT_MEASURED)
+    assert measure_batch(batch) == UNMEASURED
     assert DEPTH < 20
+
+
+def test_bytes_of_a_batch_are_told_by_type() -> None:
+    batch = {"image": torch.zeros(4), "more": [torch.zeros(2), torch.zeros(3, dtype=torch.int64)], "name": "x"}
+    assert measure_batch(batch).bytes_by_dtype == {"float32": 24, "int64": 24}
+
+
+@pytest.mark.parametrize(
+    ("tensor", "fits"),
+    [
+        (torch.randint(256, (8, 3, 64, 64)).float(), True),
+        (torch.randint(256, (8, 3, 64, 64)).double(), True),
+        (torch.randint(256, (8, 3, 64, 64)).float() / 255, True),
+        (torch.arange(5.0), True),
+        (torch.rand(8, 3, 64, 64), False),
+        ((torch.randint(256, (8, 3, 64, 64)) / 255 - 0.45) / 0.22, False),
+        (torch.randint(-9, 256, (4096,)).float(), False),
+        (torch.randint(300, (4096,)).float() + 1, False),
+        (torch.tensor([1.0, 2.0, float("nan")]), False),
+        (torch.tensor([1.0, 2.0, float("inf")]), False),
+        (torch.zeros(4096), None),
+        (torch.randint(2, (4096,)).float(), None),
+        (torch.zeros(0), None),
+        (torch.randint(256, (4096,)).half(), None),
+        (torch.randint(256, (4096,)), None),
+        (torch.randint(256, (64, 64)).float().T, None),
+        (torch.randint(256, (64, 64)).float().to_sparse(), None),
+        (torch.randint(256, (64, 64)).float().to("meta"), None),
+        (nn.Parameter(torch.randint(256, (4096,)).float()), None),
+    ],
+)
+def test_whether_eight_bits_would_do_is_seen_in_a_sample_of_the_values(tensor: Tensor, fits: bool | None) -> None:
+    assert fits_uint8(tensor) is fits
+
+
+def typed(package: str, name: str, base: type = Stream, **attributes: Any) -> Any:
+    """A data set of another package's class, or of one that a program derived from it."""
+    kind = type(name, (base,), {"__module__": f"{package}.module"})
+    made = type("Derived", (kind,), {})()
+    vars(made).update(attributes)
+    return made
+
+
+class HasProperty(Stream):
+    @property
+    def num_shards(self) -> int:
+        return 6
+
+
+class Refusing(Stream):
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"asked for {name}")
+
+
+def pipeline(*stages: Any) -> Any:
+    from webdataset import DataPipeline
+
+    return DataPipeline(*stages)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "shards"),
+    [
+        (typed("datasets", "IterableDataset", HasProperty), 6),
+        (typed("litdata", "StreamingDataset", subsampled_files=["a", "b", "c", "a"]), 3),
+        (typed("litdata", "StreamingDataset", subsampled_files=[]), None),
+        (typed("streaming", "StreamingDataset", shards=[1, 2]), 2),
+        (typed("mine", "Wrapper", dataset=typed("streaming", "StreamingDataset", shards=[1, 2])), 2),
+        (typed("mine", "Files", shards=("a", "b", "c", "d")), 4),
+        (typed("mine", "OneOf", shards=8), None),
+        (HasProperty(), None),
+        (Stream(), None),
+    ],
+)
+def test_shards_are_counted_where_a_data_set_keeps_them(dataset: Any, shards: int | None) -> None:
+    assert facts_of(DataLoader(dataset)).dataset_shards == shards
+
+
+def test_shards_of_a_pipeline_of_webdatasets_are_those_that_this_rank_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    from webdataset import ResampledShards, SimpleShardList, WebDataset, split_by_node, split_by_worker
+
+    urls = [f"{number}.tar" for number in range(5)]
+    whole = WebDataset(urls, shardshuffle=False)
+    divided = pipeline(SimpleShardList(urls), split_by_node, split_by_worker)
+    resampled = pipeline(ResampledShards(urls))
+    for rank, of_rank in ((0, 3), (1, 2)):
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        told = [facts_of(DataLoader(each)).dataset_shards for each in (whole, divided, pipeline(divided), resampled)]
+        assert told == [5, of_rank, of_rank, None]
+
+
+def test_a_map_style_data_set_has_no_shards_to_share() -> None:
+    dataset = Numbers()
+    dataset.shards = ["a", "b"]  # type: ignore[attr-defined]
+    assert facts_of(DataLoader(dataset)).dataset_shards is None
+
+
+def test_counting_shards_draws_no_random_numbers_and_asks_nothing_of_the_data_set() -> None:
+    before = torch.get_rng_state(), random.getstate()
+    assert facts_of(DataLoader(Refusing())).dataset_shards is None
+    assert (
+        facts_of(DataLoader(typed("litdata", "StreamingDataset", Refusing, subsampled_files=["a"]))).dataset_shards == 1
+    )
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert random.getstate() == before[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "is_one"),
+    [("DataLoaderDispatcher", 2, True), ("DataLoaderDispatcher", 1, False), ("DataLoaderShard", 2, False)],
+)
+def test_a_dispatcher_loads_on_one_rank_for_the_others(name: str, ranks: int, is_one: bool) -> None:
+    adapter = type(name, (), {})()
+    adapter.state = type("PartialState", (), {"num_processes": ranks})()
+    assert dispatches(adapter) is is_one
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
+def test_a_stateful_loader_tells_how_often_it_takes_its_state() -> None:
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    assert facts_of(StatefulDataLoader(Numbers(), snapshot_every_n_steps=7)).snapshot_interval_steps == 7
+    assert facts_of(StatefulDataLoader(Numbers())).snapshot_interval_steps == 1
+    assert facts_of(DataLoader(Numbers())).snapshot_interval_steps is None

@@ -146,8 +146,9 @@ def test_the_parts_of_a_load_add_up_to_it_though_clocks_differ() -> None:
 
 def test_the_next_collector_knows_epochs_and_passes() -> None:
     first = loader()
-    shape = rec(ring_format.BATCH_SHAPE, 0, 2, 4096)
-    first.feed(STEPS, [epoch(0, start_us=3), step(0, 90), shape])
+    shape = rec(ring_format.BATCH_SHAPE, 0, 2, 4096, 0)
+    dtype = rec(ring_format.BATCH_DTYPE, 0, ring_format.DTYPES.index("int64"), 4096)
+    first.feed(STEPS, [epoch(0, start_us=3), step(0, 90), shape, dtype, rec(ring_format.GRAPH, 0, 1)])
     kept = from_json(json.loads(json.dumps(as_json(Resume(loaders={0: first.resume()}))))).loaders[0]
     assert (kept.open_epochs[0].pending, first.steps.open[0].pending is None) == (None, False)
     second = loader(resume=kept)
@@ -156,7 +157,9 @@ def test_the_next_collector_knows_epochs_and_passes() -> None:
     assert [batches.epoch_index for batches in taken(second)] == [0]
     (ended,) = second.steps.take_epochs()
     assert (ended.start_us, ended.steps, ended.ended) == (3, 2, "exhausted")
+    assert (ended.grad_enabled, ended.graph_built) == (False, True)
     assert (second.steps.dropped_steps, second.shape) == (0, (2, 4096))
+    assert (second.dtypes, second.fits_uint8) == ({"int64": 4096}, False)
 
 
 def test_a_later_column_is_told_in_the_unit_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,8 +109,11 @@ def test_a_first_batch_completes_the_facts_of_its_loader() -> None:
     facts = LoaderFacts("train", {}, None, "Set", "map", 5, 5)
     rank = content()
     assert rank.completed(0, facts) == facts
-    rank.feed([Drained(TRAIN, [rec(ring_format.BATCH_SHAPE, 0, 3, 1024)], 0)])
+    types = [rec(ring_format.BATCH_DTYPE, 0, place, 512) for place in (0, len(ring_format.DTYPES) - 1)]
+    rank.feed([Drained(TRAIN, [rec(ring_format.BATCH_SHAPE, 0, 3, 1024, 1), *types], 0)])
     assert (rank.completed(0, facts).batch_tensors, rank.completed(0, facts).batch_bytes) == (3, 1024)
+    assert rank.completed(0, facts).batch_dtypes == {"float32": 512, "other": 512}
+    assert rank.completed(0, facts).batch_fits_uint8 is True
     rank.feed([Drained(TRAIN, [rec(ring_format.BATCH_SHAPE, 0, NOT_MEASURED, NOT_MEASURED)], 0)])
     assert rank.completed(0, facts).batch_tensors is None
     assert "batch_tensors" in rank.completed(0, facts).not_measured

@@ -104,6 +104,7 @@ def test_with_workers_every_batch_says_how_it_was_loaded(ran: Ran) -> None:
 
 def test_a_dispatcher_requests_ahead_too(ran: Ran) -> None:
     for received in ran.both("dispatched", "train", "Stream"):
+        assert received.facts["dispatched"] is False  # there is one rank
         assert received.places == [(0, batch) for batch in range(SAMPLES)]
         assert received.wait_s(0, SLOW - 1) >= SLOW_S
 

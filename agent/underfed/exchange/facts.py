@@ -100,6 +100,15 @@ class LoaderFacts:
     transforms: list[str] | None = None
     batch_tensors: int | None = None
     batch_bytes: int | None = None
+    batch_dtypes: dict[str, int] | None = None
+    """Bytes of the tensors of each type; found by the collector, like the other facts of a batch."""
+    batch_fits_uint8: bool | None = None
+    dataset_shards: int | None = None
+    """Of an iterable data set: those that the workers of this rank share."""
+    dispatched: bool | None = None
+    """One rank loads for all and sends them their batches."""
+    snapshot_interval_steps: int | None = None
+    """Of a stateful loader: batches of which one brings its worker's state with it."""
     shards: bool | None = None
     """Whether an iterable data set is sharded among workers, as its code shows."""
     why_unsharded: str | None = None

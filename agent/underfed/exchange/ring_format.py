@@ -30,7 +30,8 @@ in the training process: our own ns. Follows its BATCH directly."""
 OVERHEAD = 8
 """our own ns on the training thread in one step, –, –, –, –, –"""
 BATCH_SHAPE = 9
-"""tensors, bytes, –, –, –, – : of a first batch"""
+"""tensors, bytes, 1: its largest floating-point tensor would fit into eight bits, 0: it would not, –, –, – : of a first
+batch"""
 PIN = 10
 """batch index, start_ns, end_ns, –, –, – : copied into page-locked memory. Comes before the batch's arrival."""
 DEVICE = 11
@@ -47,6 +48,14 @@ iterable data set"""
 
 GRAPH = 16
 """0: between the batches of this pass no autograd graph was built so far, 1: one was, –, –, –, –, –"""
+
+BATCH_DTYPE = 17
+"""place in ``DTYPES``, bytes, –, –, –, – : of the tensors of that type in a first batch"""
+
+DTYPES = (
+    "float32", "float64", "float16", "bfloat16", "uint8", "int8", "int16", "int32", "int64", "bool", "complex64",
+    "complex128", "other",
+)  # fmt: skip
 
 LATER_COLUMNS: Mapping[int, tuple[str, ...]] = {
     DEVICE: ("gpu_idle_us", "gpu_work_us"),

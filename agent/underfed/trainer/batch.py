@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.signal_handlers import let_through
@@ -37,21 +37,40 @@ def tensor_type() -> type[Any]:
     return Tensor
 
 
-def measure_batch(batch: Any) -> tuple[int, int]:
-    """``(tensors, bytes)``, found without touching their data. Twice ``NOT_MEASURED`` for a batch too deep or large."""
+class BatchShape(NamedTuple):
+    tensors: int
+    size_bytes: int
+    bytes_by_dtype: Mapping[str, int] = {}
+    """``float32``, ``int64`` …"""
+    largest_float: Any = None
+    """Its largest tensor of floating-point numbers."""
+
+
+UNMEASURED = BatchShape(NOT_MEASURED, NOT_MEASURED)
+
+
+def measure_batch(batch: Any) -> BatchShape:
+    """Found without touching the tensors' data. ``UNMEASURED`` for a batch too deep or large."""
     found = size = seen = 0
+    dtypes: dict[str, int] = {}
+    largest, largest_bytes = None, 0
     waiting = [(batch, 0)]
     while waiting:
         item, depth = waiting.pop()
         seen += 1
         if seen + len(waiting) > ITEMS or depth > DEPTH:
-            return NOT_MEASURED, NOT_MEASURED
+            return UNMEASURED
         if isinstance(item, tensor_type()):
+            item_bytes = item.numel() * item.element_size()
+            dtype = str(item.dtype).removeprefix("torch.")
             found += 1
-            size += item.numel() * item.element_size()
+            size += item_bytes
+            dtypes[dtype] = dtypes.get(dtype, 0) + item_bytes
+            if item.is_floating_point() and item_bytes > largest_bytes:
+                largest, largest_bytes = item, item_bytes
         else:
             waiting += [(part, depth + 1) for part in islice(parts(item), ITEMS)]
-    return found, size
+    return BatchShape(found, size, dtypes, largest)
 
 
 def pinned(item: Any) -> Any:

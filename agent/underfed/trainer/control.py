@@ -19,19 +19,20 @@ from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.call_sites import iterating_line, watching_line
-from underfed.trainer.hooks.ahead import fetches_ahead, why_no_steps
+from underfed.trainer.hooks.ahead import dispatches, fetches_ahead, is_dispatched, why_no_steps
 from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, STEP_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.uncompiled import leave_ours_uncompiled
 from underfed.trainer.recording import Place, Recording, announce, make_place, make_recording, say
 from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
+from underfed.trainer.settings.loader_parts import is_fastais
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
     from underfed.trainer.settings.overrides import Overrides
 
-INNER = ("base_dataloader", "_dataloader")
+INNER = ("base_dataloader", "_dataloader", "fake_l")
 
 TRIES = 3
 """Times in a row that a signal handler of the program may end the start of an iterator before one is let through
@@ -96,6 +97,8 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> An
         recording.report_lacks(hooks.notes)
         facts = partial(loader_facts, each, not_measured=hooks.reasons(each))
         watched = recording.watch(each, name, site, facts)
+        if watched is not None and dispatches(loader):
+            watched.report_dispatched(True)  # ranks that it sends to iterate nothing
         if watched is not None and hooks.adopt(each):
             watched.lacks(dict.fromkeys(WORKER_FACTS, "its workers were started before watch()"))
     return loader
@@ -197,7 +200,8 @@ def check_loader(loader: Any) -> None:
 
 
 def with_inner(loader: Any) -> list[Any]:
-    """The loader, or the one inside that creates the iterators, as adapters of Accelerate and Lightning Fabric have."""
+    """The loader, or the one inside that creates the iterators, as adapters of Accelerate and Lightning Fabric and
+    loaders of fastai have."""
     attributes = getattr(loader, "__dict__", {})
     inner = next((attributes[name] for name in INNER if _is_dataloader(attributes.get(name))), None)
     return [loader] if inner is None else [inner]
@@ -206,7 +210,7 @@ def with_inner(loader: Any) -> list[Any]:
 def _is_dataloader(loader: Any) -> bool:
     from torch.utils.data import DataLoader
 
-    return isinstance(loader, DataLoader)
+    return isinstance(loader, DataLoader) or is_fastais(loader)
 
 
 def is_worker() -> bool:
@@ -304,6 +308,7 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
             return None
         if _state.overrides is not None:
             watched.report_settings(loader, _state.overrides.threads_for(loader))
+        watched.report_dispatched(is_dispatched(loader))
         reason = why_no_steps(loader)
         if reason is not None:
             watched.lacks(dict.fromkeys(STEP_FACTS, reason))

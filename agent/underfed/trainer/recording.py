@@ -33,6 +33,7 @@ from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.process_facts import leaving, make_origin, make_run_facts
+from underfed.trainer.settings.loader_facts import REASON_LENGTH
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
@@ -84,8 +85,18 @@ class Recording:
             excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
             self.guard.count("watch", excess)
         else:
-            watched.report(facts(watched.name, site))
+            self._describe(watched, site, facts)
         return watched
+
+    def _describe(self, watched: WatchedLoader, site: str, facts: ReadFacts) -> None:
+        """A loader that cannot be described is recorded all the same."""
+        try:
+            watched.report(facts(watched.name, site))
+        except Exception as error:
+            let_through(error)
+            reason = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+            watched.report(LoaderFacts(watched.name, {}, site, not_measured={"settings": reason}))
+            self.guard.failed("loader facts", error)
 
     def open_plain(self, stand_in: Any) -> Session | None:
         """A session for a pass over an iterable that is no DataLoader."""

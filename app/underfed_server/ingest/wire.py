@@ -57,7 +57,13 @@ OfSteps = Meta(max_length=MOST_STEPS)
 OfBatches = Meta(max_length=MOST_BATCHES)
 OfSamples = Meta(max_length=MOST_SAMPLES)
 
-LIMITED: Mapping[Any, Any] = {int: Count, float: Amount, str: Text, list[str]: Texts}
+LIMITED: Mapping[Any, Any] = {
+    int: Count,
+    float: Amount,
+    str: Text,
+    list[str]: Texts,
+    dict[str, int]: Annotated[dict[Name, Count], Meta(max_length=MOST_ENTRIES)],
+}
 """Wire type of a fact by its type in the API."""
 
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 274ec1d78f93ca9efcb7ba35e345eeaa1e2a3d6c630ed394b12bc90ac33b24ba. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 ea476fd9f7ff9fc0ba0e7bfbac150229e0759ef6cc07116b8a41c0f3c6ae2c13. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1267,6 +1267,12 @@ export interface components {
         LoaderInfo: {
             /** Batch Bytes */
             batch_bytes: number | null;
+            /** Batch Dtypes */
+            batch_dtypes?: {
+                [key: string]: number;
+            } | null;
+            /** Batch Fits Uint8 */
+            batch_fits_uint8?: boolean | null;
             /** Batch Tensors */
             batch_tensors: number | null;
             /** Batches Per Epoch */
@@ -1279,8 +1285,12 @@ export interface components {
             dataset_kind: ("map" | "iterable") | null;
             /** Dataset Length */
             dataset_length: number | null;
+            /** Dataset Shards */
+            dataset_shards?: number | null;
             /** Dataset Type */
             dataset_type: string | null;
+            /** Dispatched */
+            dispatched?: boolean | null;
             /** Loader */
             loader: string;
             /** Not Measured */
@@ -1297,6 +1307,8 @@ export interface components {
             };
             /** Shards */
             shards: boolean | null;
+            /** Snapshot Interval Steps */
+            snapshot_interval_steps?: number | null;
             /** Transforms */
             transforms: string[] | null;
             /** Watched At */

@@ -38,6 +38,9 @@ class LoaderRecords:
         self.batches = LoaderBatches(loader)
         self.shape = resume.shape
         """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to count."""
+        self.dtypes = dict(resume.dtypes)
+        """Bytes of its tensors by their type."""
+        self.fits_uint8 = resume.fits_uint8
         self._repeats = LoaderRepeats(resume.repeats)
         self.workers_cpu_us: dict[RingName, int] = {}
         """CPU time of each worker's process since it started, as of its newest batch."""
@@ -60,6 +63,7 @@ class LoaderRecords:
             ),
             ring_format.OVERHEAD: lambda _, __, each: self._overhead.plain(each[1]),
             ring_format.BATCH_SHAPE: self._shape,
+            ring_format.BATCH_DTYPE: self._dtype,
             ring_format.PIN: self._pin,
             ring_format.GRAPH: lambda _, epoch, each: self.steps.graph(epoch, bool(each[1])),
             **dict.fromkeys(ring_format.LATER_COLUMNS, lambda _, __, each: self._later(each)),
@@ -69,7 +73,15 @@ class LoaderRecords:
         passes = [(iterator, number, epoch) for (iterator, number), epoch in self._epochs.items()]
         # Requests whose steps have not ended are lost with this process.
         open_epochs = [replace(epoch, pending=None, ahead=None) for epoch in self.steps.open.values()]
-        return LoaderResume(self.steps.next_step, open_epochs, passes, self.shape, self._repeats.result)
+        return LoaderResume(
+            self.steps.next_step,
+            open_epochs,
+            passes,
+            self.shape,
+            self._repeats.result,
+            dict(self.dtypes),
+            self.fits_uint8,
+        )
 
     def feed(self, ring: RingName, records: Iterable[Record], lost: int = 0) -> None:
         """Feed records of the training process, or of a worker, which counts the passes of its own iterator. ``lost``
@@ -141,6 +153,11 @@ class LoaderRecords:
 
     def _shape(self, _: RingName, __: int, each: Record) -> None:
         self.shape = each[1], each[2]
+        self.fits_uint8 = None if each[3] == NOT_MEASURED else bool(each[3])
+
+    def _dtype(self, _: RingName, __: int, each: Record) -> None:
+        name = ring_format.DTYPES[each[1]]
+        self.dtypes[name] = self.dtypes.get(name, 0) + each[2]
 
     def _pin(self, _: RingName, epoch: int, each: Record) -> None:
         self.batches.pinned(epoch, each[1], min(LONGEST_US, self._us(each[3]) - self._us(each[2])))

@@ -112,7 +112,13 @@ class RankContent:
             reason = "the first batch has more pieces than are counted"
             unknown = dict.fromkeys(("batch_tensors", "batch_bytes"), reason)
             return replace(facts, not_measured={**facts.not_measured, **unknown})
-        return replace(facts, batch_tensors=known.shape[0], batch_bytes=known.shape[1])
+        return replace(
+            facts,
+            batch_tensors=known.shape[0],
+            batch_bytes=known.shape[1],
+            batch_dtypes=dict(known.dtypes),
+            batch_fits_uint8=known.fits_uint8,
+        )
 
     def _loader(self, index: int) -> LoaderRecords:
         if index not in self._records:

@@ -20,6 +20,9 @@ class LoaderResume:
     """Tensors and bytes of a first batch."""
     repeats: tuple[int, int] | None = None
     """Batches of an iterable data set that were compared, and those that two workers gave."""
+    dtypes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of the first batch's tensors by their type."""
+    fits_uint8: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,17 @@ def why_no_steps(loader: Any) -> str | None:
     return f"Accelerate's DataLoaderDispatcher takes batches on rank 0 for all {ranks} ranks" if ranks > 1 else None
 
 
+def dispatches(adapter: Any) -> bool:
+    """Whether this is an Accelerate loader by which one rank loads for all, whole batches or parts of each."""
+    kinds = _kinds(adapter)
+    return "DataLoaderDispatcher" in kinds and getattr(attributes_of(adapter).get("state"), "num_processes", 1) > 1
+
+
+def is_dispatched(loader: Any) -> bool:
+    """The same of the iterator under construction."""
+    return dispatches(_consumer(loader))
+
+
 def _consumer(loader: Any) -> Any:
     """The object in whose ``__iter__`` this loader itself is iterated: one further out iterates another loader, which
     contains this one."""

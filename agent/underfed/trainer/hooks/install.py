@@ -143,7 +143,8 @@ class Hooks:
         kind = type(loader)
         getter = getattr(kind, "_get_iterator", None)
         is_torchs = getter is _torch("DataLoader")._get_iterator
-        is_known = is_torchs or getattr(getter, "__module__", "") in self._spliced_modules
+        is_known = getter is None or is_torchs or getattr(getter, "__module__", "") in self._spliced_modules
+        # Without one it hands itself to torch's iterators, as fastai's stand-in does.
         foreign = f"{kind.__name__} may create iterators that are not torch's own"
         return {**self.not_measured, **({} if is_known else dict.fromkeys(STEP_FACTS, foreign))}
 

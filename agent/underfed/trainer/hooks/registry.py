@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.trainer.hooks.watched_loader import WatchedLoader
-from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
+from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, samplers_of
 
 WATCHED_LOADERS = 32
 """Most loaders of a run: 8 MB of rings. A loader that a program creates again replaces the one before."""
@@ -127,13 +127,13 @@ class Registry:
 
 def make_entry(job: Job, loader: Any, watched: WatchedLoader, earlier: Mapping[int, weakref.ref[Any]]) -> Entry:
     """A data set that cannot be held weakly, such as a plain list, is not recognised again."""
-    attributes = attributes_of(loader)
+    loaded = dataset_of(loader)
     try:
-        dataset = weakref.ref(attributes["dataset"])
-    except (KeyError, TypeError):
+        dataset = weakref.ref(loaded) if loaded is not None else None
+    except TypeError:
         dataset = None
     loaders = {**earlier, id(loader): weakref.ref(loader)}
-    return Entry(job, watched, dataset, id(attributes.get("collate_fn")), loaders, watched.iterators)
+    return Entry(job, watched, dataset, _collate_id(loader), loaders, watched.iterators)
 
 
 def _continues(loader: Any, job: Job, entry: Entry) -> bool:
@@ -149,11 +149,15 @@ def _continues(loader: Any, job: Job, entry: Entry) -> bool:
 
 
 def _is_made_from(loader: Any, entry: Entry) -> bool:
-    return not entry.was_iterated and _loads_same_data(loader, entry) and id(loader.collate_fn) == entry.collate_id
+    return not entry.was_iterated and _loads_same_data(loader, entry) and _collate_id(loader) == entry.collate_id
+
+
+def _collate_id(loader: Any) -> int:
+    return id(attributes_of(loader).get("collate_fn"))
 
 
 def _loads_same_data(loader: Any, entry: Entry) -> bool:
-    dataset, loaded = _dataset(entry), attributes_of(loader).get("dataset")
+    dataset, loaded = _dataset(entry), dataset_of(loader)
     if type(loaded).__name__ == "IterableDatasetShard":  # Accelerate's, around the program's own
         loaded = attributes_of(loaded).get("dataset")
     return dataset is not None and dataset is loaded
@@ -168,7 +172,8 @@ def _kind(loader: Any) -> str:
     framework iterates for one line of a program. None of the program's code runs."""
     import torch
 
-    attributes = attributes_of(loader)
+    attributes = attributes_of(described(loader))
     dataset, sampler = type(attributes.get("dataset")).__qualname__, [None, *samplers_of(loader)][-1]
-    shuffle, size = attributes_of(sampler).get("shuffle"), attributes.get("batch_size")
+    shuffle = attributes_of(sampler).get("shuffle", attributes.get("shuffle"))
+    size = attributes.get("batch_size", attributes.get("bs"))
     return f"{dataset} {type(sampler).__qualname__} {shuffle} {size} {torch.is_grad_enabled()}"

@@ -12,7 +12,7 @@ from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED, head, pack_pass, pack_request
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.batch import measure_batch
+from underfed.trainer.batch import BatchShape, measure_batch
 from underfed.trainer.device.device_clock import DeviceClock
 from underfed.trainer.hooks.gradients import GraphWatch, grad_enabled
 from underfed.trainer.hooks.watched_loader import WatchedLoader
@@ -20,6 +20,7 @@ from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
 from underfed.trainer.loading.probe import BatchUsage, Probe, write_batch, write_batch_detail
 from underfed.trainer.loading.worker import WorkerPlan
+from underfed.trainer.narrow_values import fits_uint8
 
 STEP_CAPACITY = 4096
 """Records in a step ring, 256 KB: a second of steps of 250 µs, and the collector drains four times a second."""
@@ -183,7 +184,7 @@ class Session:
         self.is_inspected = self.loader.steps < EARLY_STEPS
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
-            self._write(ring_format.BATCH_SHAPE, *measure_batch(batch))
+            self._write_shape(measure_batch(batch))
         if self.is_probing and self.probe is not None and self.collate is not None:
             self.is_probing = False
             self._write_batch(self.probe.end(), self.collate, index, entered_ns, left_ns)
@@ -234,6 +235,13 @@ class Session:
 
     def _write(self, kind: int, *values: int) -> None:
         self.ring.write(head(kind, self.epoch), *values)
+
+    def _write_shape(self, shape: BatchShape) -> None:
+        fits = fits_uint8(shape.largest_float) if shape.largest_float is not None else None
+        self._write(ring_format.BATCH_SHAPE, *shape[:2], NOT_MEASURED if fits is None else int(fits))
+        for dtype, size_bytes in shape.bytes_by_dtype.items():
+            place = ring_format.DTYPES.index(dtype if dtype in ring_format.DTYPES else "other")
+            self._write(ring_format.BATCH_DTYPE, place, size_bytes)
 
     def _write_epoch(self, constructed_ns: int) -> None:
         sampler_ns, self.sampler_ns = self.sampler_ns, min(self.sampler_ns, 0)

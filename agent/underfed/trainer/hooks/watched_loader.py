@@ -57,6 +57,10 @@ class WatchedLoader:
         if not_measured != self.facts.not_measured:
             self.report(replace(self.facts, not_measured=not_measured))
 
+    def report_dispatched(self, is_dispatched: bool) -> None:
+        if self.facts is not None and self.facts.dispatched is not is_dispatched:
+            self.report(replace(self.facts, dispatched=is_dispatched))
+
     def report_settings(self, loader: Any, threads: int | None) -> None:
         """``--set`` may have changed the loader since it was watched. ``threads``: for each of its workers."""
         self.threads_per_worker = threads

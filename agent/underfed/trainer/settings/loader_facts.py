@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import LoaderFacts
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
+from underfed.trainer.settings.dataset_shards import dataset_shards
+from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, is_fastais, samplers_of
+
+Result = TypeVar("Result")
 
 NESTED_DATASETS = 4
 """Depth of ``Subset(Subset(…))`` to which a data set's transforms are looked for."""
@@ -24,7 +27,7 @@ NESTED_DATASETS = 4
 LISTED_TRANSFORMS = 32
 NAME_LENGTH, REASON_LENGTH = 100, 200
 PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
-KNOWN = ("torch", "torchdata", "accelerate", "lightning", "pytorch_lightning", "transformers")
+KNOWN = ("torch", "torchdata", "accelerate", "lightning", "pytorch_lightning", "transformers", "fastai")
 """Packages whose samplers count without drawing random numbers."""
 
 NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
@@ -34,42 +37,57 @@ NO_LENGTH = "an iterable data set is not asked for its length: torch would remem
 def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
     """``not_measured`` holds the reasons known beforehand, for batch facts that no hook delivers.
 
-    A length that raises is "not measured", with what it raised as the reason. ``len()`` of an iterable data set
-    is not taken.
+    What raises is "not measured", with what it raised as the reason: torch's iterators take anything that has the
+    attributes they read. ``len()`` of an iterable data set is not taken.
     """
     reasons = dict(not_measured)
-    kind = _dataset_kind(loader)
+    dataset = dataset_of(loader)
+    kind = _read("dataset_kind", lambda: _dataset_kind(loader), reasons)
     samples = batches = None
     if kind == "map":
-        samples = _length(lambda: len(loader.dataset), "dataset_length", reasons)
-        batches = _batches(loader, reasons)
+        samples = _length(lambda: len(dataset), "dataset_length", reasons)
+        batches = _read("batches_per_epoch", lambda: _batches(described(loader), reasons), reasons)
     else:
         reasons |= dict.fromkeys(("dataset_length", "batches_per_epoch"), NO_LENGTH)
     shards, why_unsharded = _sharding(loader, reasons) if kind == "iterable" else (None, None)
     facts = LoaderFacts(
         loader=name,
         settings={},
-        dataset_type=type(loader.dataset).__name__,
+        dataset_type=type(dataset).__name__ if dataset is not None else None,
         dataset_kind=kind,
-        sampler_type=_sampler_type(loader),
-        collate_type=_name(loader.collate_fn),
-        transforms=_transforms(loader.dataset),
+        sampler_type=_read("sampler_type", lambda: _sampler_type(loader, kind), reasons),
+        collate_type=_read("collate_type", lambda: _name(loader.collate_fn), reasons),
+        transforms=_read("transforms", lambda: _transforms(dataset), reasons),
         watched_at=watched_at,
+        dataset_shards=_read("dataset_shards", lambda: dataset_shards(dataset), reasons)
+        if kind == "iterable"
+        else None,
+        snapshot_interval_steps=_snapshot_interval(loader),
         shards=shards,
         why_unsharded=why_unsharded,
         not_measured=reasons,
-        paths=data_paths(loader.dataset),
+        paths=_read("storage", lambda: data_paths(dataset), reasons),
         dataset_length=samples,
         batches_per_epoch=batches,
     )
     return with_settings(facts, loader, None)
 
 
+def _read(name: str, read: Callable[[], Result], reasons: dict[str, str]) -> Result | None:
+    """What ``read`` returns; where it raises ``None``, with the reason under this name."""
+    try:
+        return read()
+    except Exception as error:
+        let_through(error)
+        reasons[name] = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+        return None
+
+
 def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> LoaderFacts:
     """The facts with the loader's settings as they are now. ``threads``: of each worker; ``None``: as torch has it."""
-    settings = _settings(loader) | ({} if threads is None else {"threads_per_worker": threads})
     reasons = {name: why for name, why in facts.not_measured.items() if why != NO_QUEUE}
-    if not loader.num_workers:
+    settings = _settings(loader, reasons) | ({} if threads is None else {"threads_per_worker": threads})
+    if settings.get("num_workers") == 0:
         reasons["queue_depth"] = NO_QUEUE
     return replace(facts, settings=settings, not_measured=reasons)
 
@@ -108,24 +126,31 @@ def _first_path(value: Any) -> str | None:
         return None
 
 
-def _settings(loader: Any) -> dict[str, Value]:
+def _settings(loader: Any, reasons: dict[str, str]) -> dict[str, Value]:
+    """Those that the loader has; the others are named in ``reasons``."""
     sharing = sys.modules.get("torch.multiprocessing")
-    return {
-        "num_workers": loader.num_workers,
-        "prefetch_factor": loader.prefetch_factor,
-        "batch_size": _batch_size(loader),
-        "pin_memory": bool(loader.pin_memory),
-        "persistent_workers": bool(loader.persistent_workers),
-        "in_order": bool(getattr(loader, "in_order", True)),
-        "drop_last": bool(loader.drop_last),
-        "timeout_s": float(loader.timeout),
-        "multiprocessing_context": _start_method(loader),
-        **({"sharing_strategy": sharing.get_sharing_strategy()} if sharing is not None else {}),
+    reads: dict[str, Callable[[], Value]] = {
+        "num_workers": lambda: loader.num_workers,
+        "prefetch_factor": lambda: loader.prefetch_factor if loader.num_workers else None,
+        "batch_size": lambda: _batch_size(loader),
+        "pin_memory": lambda: bool(loader.pin_memory),
+        "persistent_workers": lambda: bool(loader.persistent_workers),
+        "in_order": lambda: bool(getattr(loader, "in_order", True)),
+        "drop_last": lambda: bool(described(loader).drop_last),
+        "timeout_s": lambda: float(loader.timeout),
+        "multiprocessing_context": lambda: _start_method(loader),
+        **({"sharing_strategy": sharing.get_sharing_strategy} if sharing is not None else {}),
     }
+    missing: dict[str, str] = {}
+    settings = {name: _read(name, read, missing) for name, read in reads.items()}
+    reasons |= missing
+    return {name: value for name, value in settings.items() if name not in missing}
 
 
 def _batch_size(loader: Any) -> int | None:
     """A custom ``batch_sampler`` may have one; without batching there is none."""
+    if is_fastais(loader):
+        return described(loader).bs  # type: ignore[no-any-return]
     size = loader.batch_size
     if size is None:
         size = vars(loader.batch_sampler).get("batch_size") if hasattr(loader.batch_sampler, "__dict__") else None
@@ -156,10 +181,16 @@ def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | 
     return shards, why if shards is False else None
 
 
-def _dataset_kind(loader: Any) -> str:
-    from torch.utils.data import IterableDataset
+def _snapshot_interval(loader: Any) -> int | None:
+    """torchdata's ``StatefulDataLoader`` has one."""
+    steps = attributes_of(loader).get("snapshot_every_n_steps")
+    return steps if isinstance(steps, int) else None
 
-    return "iterable" if isinstance(loader.dataset, IterableDataset) else "map"
+
+def _dataset_kind(loader: Any) -> str:
+    """As torch's iterators see it, but for the stand-in of fastai, which deals out indices itself."""
+    is_iterable = not described(loader).indexed if is_fastais(loader) else loader._dataset_kind
+    return "iterable" if is_iterable else "map"
 
 
 def _batches(loader: Any, reasons: dict[str, str]) -> int | None:
@@ -211,10 +242,10 @@ def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> i
     return length
 
 
-def _sampler_type(loader: Any) -> str | None:
+def _sampler_type(loader: Any, dataset_kind: str | None) -> str | None:
     if type(loader.batch_sampler).__name__ not in ("BatchSampler", "NoneType"):
         return type(loader.batch_sampler).__name__
-    return type(loader.sampler).__name__ if _dataset_kind(loader) == "map" else None
+    return type(loader.sampler).__name__ if dataset_kind == "map" else None
 
 
 def _transforms(dataset: Any) -> list[str] | None:

@@ -18,6 +18,21 @@ def attributes_of(thing: Any) -> Mapping[str, Any]:
     return attributes if isinstance(attributes, dict) else {}
 
 
+def described(loader: Any) -> Any:
+    """The loader that the program knows. fastai hands torch's iterators a stand-in, which is its own data set."""
+    inside = attributes_of(loader).get("d") if is_fastais(loader) else None
+    return loader if inside is None else inside
+
+
+def is_fastais(loader: Any) -> bool:
+    kind = type(loader)
+    return (kind.__module__, kind.__name__) == ("fastai.data.load", "_FakeLoader")
+
+
+def dataset_of(loader: Any) -> Any:
+    return attributes_of(described(loader)).get("dataset")
+
+
 def samplers_of(loader: Any) -> Iterator[Any]:
     """Its batch sampler, else its sampler, and those inside, the outermost first."""
     inside = loader

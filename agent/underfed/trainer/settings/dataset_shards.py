@@ -1,0 +1,109 @@
+"""How many shards an iterable data set is stored in, as its own attributes say: no file is listed, and no data read.
+
+webdataset, litdata, mosaicml-streaming and Hugging Face's datasets each keep them in another place.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+from underfed.trainer.settings.loader_parts import attributes_of
+
+NESTED = 4
+"""Depth of wrappers around a data set that are looked into."""
+
+
+def dataset_shards(dataset: Any) -> int | None:
+    """Those that the workers of this rank share. ``None``: it has none, or nothing says so."""
+    for _ in range(NESTED):
+        for (package, name), count in COUNTS.items():
+            if is_of(dataset, package, name):
+                return count(dataset)
+        attributes = attributes_of(dataset)
+        if isinstance(shards := attributes.get("shards"), (list, tuple)):
+            return len(shards)
+        dataset = attributes.get("dataset")
+    return None
+
+
+def is_of(thing: Any, package: str, name: str) -> bool:
+    """Whether its class is one of this name and package, or derived from it."""
+    return any(kind.__name__ == name and kind.__module__.partition(".")[0] == package for kind in type(thing).__mro__)
+
+
+def hugging_face_shards(dataset: Any) -> int | None:
+    """A property of theirs, which counts files or the arguments of a generator. Of a data set that is split by node,
+    those of this rank."""
+    shards = getattr(dataset, "num_shards", None) or getattr(dataset, "n_shards", None)
+    return shards if isinstance(shards, int) else None
+
+
+def stages_of(pipeline: Any) -> list[Any]:
+    """The stages of a pipeline of webdataset's; one stands for its own stages."""
+    stages = attributes_of(pipeline).get("pipeline")
+    found: list[Any] = []
+    for stage in stages if isinstance(stages, list) else []:
+        inner = stages_of(stage) if is_of(stage, "webdataset", "DataPipeline") else []
+        found += inner or [stage]
+    return found
+
+
+def has_stage(pipeline: Any, name: str) -> bool:
+    """Whether this function of webdataset's is one of its stages."""
+    return any((of_package(stage), _function(stage).__name__) == ("webdataset", name) for stage in stages_of(pipeline))
+
+
+def of_package(stage: Any) -> str:
+    """The package that defines a stage's function or class."""
+    return str(_function(stage).__module__).partition(".")[0]
+
+
+def _function(stage: Any) -> Any:
+    """The function that a stage is or calls, else its class."""
+    stage = stage.func if isinstance(stage, partial) else stage
+    return stage if isinstance(stage, FunctionType) else type(stage)
+
+
+def _webdataset_shards(pipeline: Any) -> int | None:
+    """A list of shards at its beginning. One that draws its shards anew has none to share."""
+    for stage in stages_of(pipeline)[:1]:
+        urls = attributes_of(stage).get("urls")
+        if is_of(stage, "webdataset", "SimpleShardList") and isinstance(urls, list):
+            rank, ranks = _place() if has_stage(pipeline, "split_by_node") else (0, 1)
+            return len(range(rank, len(urls), ranks))
+    return None
+
+
+def _place() -> tuple[int, int]:
+    """Rank and number of ranks, where webdataset looks for them."""
+    if {"RANK", "WORLD_SIZE"} <= os.environ.keys():
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not (distributed.is_available() and distributed.is_initialized()):
+        return 0, 1
+    return distributed.get_rank(), distributed.get_world_size()
+
+
+def _litdata_chunks(dataset: Any) -> int | None:
+    """A chunk that is taken more than once, to make an epoch longer, is one."""
+    chunks = attributes_of(dataset).get("subsampled_files")
+    return len(set(chunks)) if isinstance(chunks, list) and chunks else None
+
+
+def _mosaicml_shards(dataset: Any) -> int | None:
+    shards = attributes_of(dataset).get("shards")
+    return len(shards) if isinstance(shards, list) else None
+
+
+COUNTS: Mapping[tuple[str, str], Callable[[Any], int | None]] = {
+    ("datasets", "IterableDataset"): hugging_face_shards,
+    ("webdataset", "DataPipeline"): _webdataset_shards,
+    ("litdata", "StreamingDataset"): _litdata_chunks,
+    ("streaming", "StreamingDataset"): _mosaicml_shards,
+}
+"""By package and class."""
