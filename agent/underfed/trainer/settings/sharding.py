@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-ASKS = "get_worker_info"
-"""The only way that torch offers a data set to learn which worker it is in. webdataset, litdata, mosaicml-streaming and
-Hugging Face's datasets all call it, in a stage, a helper or under another name."""
+from underfed.trainer.settings.dataset_shards import has_stage, hugging_face_shards, is_of, of_package, stages_of
+from underfed.trainer.settings.loader_parts import attributes_of
+from underfed.trainer.settings.worker_share import ASKS, divides_by_worker
 
 FOREIGN = frozenset({"torch", "numpy", "builtins", *sys.stdlib_module_names})
 """Packages whose code is not searched: it does not know this data set."""
@@ -18,45 +18,119 @@ FOREIGN = frozenset({"torch", "numpy", "builtins", *sys.stdlib_module_names})
 VISITED = 400
 """Most objects that are searched: a data set that reaches more is not analysed."""
 
+LISTED = 16
+"""Entries of a list that are looked at."""
+
+MOST_READ = 16
+"""Functions whose source is read, each in about a millisecond."""
+
+
+WRAPPED = 4
+"""Depth to which data sets that a data set holds are looked at."""
+
+DIVIDED = (
+    ("litdata", "StreamingDataset"), ("litdata", "CombinedStreamingDataset"), ("litdata", "ParallelStreamingDataset"),
+    ("streaming", "StreamingDataset"),
+)  # fmt: skip
+"""Packages and classes whose workers each read a part of their own: of litdata and of mosaicml-streaming."""
+
+Sharding = tuple["bool | None", "str | None"]
+"""Whether it is sharded, and why not or why that is not known."""
+
 
 def why_unsharded(loader: Any, workers: int) -> str | None:
     """Why this iterable data set must not get so many workers; ``None``: it may."""
     dataset = loader.dataset
     if loader.worker_init_fn is not None:
         return None
-    kind = type(dataset).__name__
     if is_datapipe(dataset):
         no_filter = "its datapipe has no sharding_filter: each worker would load it all"
         return None if has_sharding_filter(dataset) else no_filter
-    if (shards := hugging_face_shards(dataset)) is not None:
-        return None if workers <= shards else f"{kind} has {shards} shards, which {workers} workers cannot share"
-    if any(name.endswith(ASKS) for code in code_of(dataset) for name in names_in(code)):
-        return None
-    return f"{kind} does not ask {ASKS}(), so each worker would load all of it"
+    dataset = inside_accelerates(dataset)
+    if is_hugging_faces(dataset) and (shards := hugging_face_shards(dataset)) is not None and workers > shards:
+        return f"{type(dataset).__name__} has {shards} shards, which {workers} workers cannot share"
+    shards_it, why = shards_itself(loader)
+    return why if shards_it is False else None
 
 
-def shards_itself(loader: Any) -> tuple[bool | None, str | None]:
-    """Whether its iterable data set gives each worker its own part, and why not or why that is not known.
+def shards_itself(loader: Any) -> Sharding:
+    """Whether its iterable data set gives each worker its own part, as far as that is sure, and why not or why that is
+    not known.
 
     Runs none of the user's code, so a datapipe's graph is not followed.
     """
-    dataset = loader.dataset
     if loader.worker_init_fn is not None:
         return None, "a worker_init_fn may divide it"
-    if is_datapipe(dataset):
+    if is_datapipe(loader.dataset):
         return None, "a datapipe is divided as its graph says, which is known when it runs"
-    if hugging_face_shards(dataset) is not None:
+    return sharding_of(inside_accelerates(loader.dataset))
+
+
+def sharding_of(dataset: Any) -> Sharding:
+    kind = type(dataset).__name__
+    if is_divided(dataset):
         return True, None
-    why = why_unsharded(loader, max(loader.num_workers, 2))
-    return why is None, why
+    if is_of(dataset, "webdataset", "DataPipeline") and (unsplit := why_unsplit(dataset)) is not None:
+        return False, unsplit
+    search = Search(dataset)
+    if any(asks(function) for function in search.functions()):
+        return None, f"{kind} asks {ASKS}(), and whether it divides its data by that is not known"
+    if search.is_broken_off:
+        return None, f"{kind} reaches more than {VISITED} objects, which are not searched for {ASKS}()"
+    return False, f"{kind} does not ask {ASKS}(), so each worker would load all of it"
 
 
-def hugging_face_shards(dataset: Any) -> int | None:
-    """``None``: not a data set of Hugging Face's. More workers than shards would idle, with a warning."""
-    if not type(dataset).__module__.startswith("datasets.iterable_dataset"):
+def is_divided(dataset: Any, depth: int = WRAPPED) -> bool:
+    """Whether it is sure that each worker gets its own part: by a package that is known to, by the data set's own code,
+    or by each of the data sets that it holds."""
+    if any(is_of(dataset, package, name) for package, name in DIVIDED) or is_hugging_faces(dataset):
+        return True
+    if is_of(dataset, "webdataset", "DataPipeline"):
+        return has_stage(dataset, "split_by_worker") or any(map(draws_shards, stages_of(dataset)[:1]))
+    if any(map(divides_by_worker, asking(Search(type(dataset)).functions()))):
+        return True
+    held = held_datasets(dataset) if depth else []
+    return bool(held) and all(is_divided(each, depth - 1) for each in held)
+
+
+def asking(functions: Iterable[FunctionType]) -> list[FunctionType]:
+    """Those that ask which worker they are in, or name one that does; few, since the source of each is read."""
+    found = list(functions)
+    askers = {function.__name__ for function in found if asks(function)}
+    return [each for each in found if asks(each) or not askers.isdisjoint(names_in(each.__code__))][:MOST_READ]
+
+
+def why_unsplit(pipeline: Any) -> str | None:
+    """``None``: not sure, since one of its stages may split it."""
+    first, *others = [*stages_of(pipeline), None]
+    own = [stage for stage in others if stage is not None and of_package(stage) != "webdataset"]
+    if not is_of(first, "webdataset", "SimpleShardList") or any(asks(each) for each in Search(own).functions()):
         return None
-    shards = getattr(dataset, "num_shards", None) or getattr(dataset, "n_shards", None)
-    return shards if isinstance(shards, int) else None
+    return f"{type(pipeline).__name__} has no split_by_worker, so each worker would load all of its shards"
+
+
+def draws_shards(stage: Any) -> bool:
+    """Whether it is one of webdataset's that draws shards, in each worker others."""
+    return is_of(stage, "webdataset", "ResampledShards")
+
+
+def held_datasets(dataset: Any) -> list[Any]:
+    from torch.utils.data import IterableDataset
+
+    values = list(attributes_of(dataset).values())
+    values += [each for value in values if isinstance(value, (list, tuple)) for each in value[:LISTED]]
+    # ``isinstance`` would ask a stand-in for the class of what is inside it.
+    return [value for value in values if issubclass(type(value), IterableDataset)]
+
+
+def inside_accelerates(dataset: Any) -> Any:
+    """Accelerate puts a data set of its own around the program's, for ranks alone."""
+    inside = attributes_of(dataset).get("dataset") if is_of(dataset, "accelerate", "IterableDatasetShard") else None
+    return dataset if inside is None else inside
+
+
+def is_hugging_faces(dataset: Any) -> bool:
+    return is_of(dataset, "datasets", "IterableDataset")
 
 
 def is_datapipe(dataset: Any) -> bool:
@@ -73,22 +147,37 @@ def has_sharding_filter(dataset: Any) -> bool:
     return any(hasattr(pipe, "apply_sharding") for pipe in get_all_graph_pipes(traverse_dps(dataset)))
 
 
-def code_of(dataset: Any) -> Iterator[CodeType]:
-    """Code of the data set's class, of what it holds, and of the functions and classes that this code names."""
-    waiting: list[Any] = [dataset]
-    seen: set[int] = set()
-    while waiting and len(seen) < VISITED:
-        thing = waiting.pop(0)
-        if id(thing) in seen:
-            continue
-        seen.add(id(thing))
-        if isinstance(thing, FunctionType):
-            yield thing.__code__
-            waiting += named_by(thing)
-        elif isinstance(thing, type):
-            waiting += [part for kind in thing.__mro__ if not is_foreign(kind) for part in vars(kind).values()]
-        else:
-            waiting += held_by(thing)
+class Search:
+    """Functions of a class, of what a data set holds, and those that these name."""
+
+    def __init__(self, *roots: Any) -> None:
+        self._waiting: list[Any] = list(roots)
+        self._seen: dict[int, Any] = {}
+        self.is_broken_off = False
+        """There was more than is searched."""
+
+    def functions(self) -> Iterator[FunctionType]:
+        while self._waiting:
+            if len(self._seen) == VISITED:
+                self.is_broken_off = True
+                return
+            thing = self._waiting.pop(0)
+            if id(thing) in self._seen:
+                continue
+            self._seen[id(thing)] = thing
+            if isinstance(thing, FunctionType):
+                yield thing
+                self._waiting += named_by(thing)
+            elif isinstance(thing, type):
+                self._waiting += [
+                    part for kind in thing.__mro__ if not is_foreign(kind) for part in vars(kind).values()
+                ]
+            else:
+                self._waiting += held_by(thing)
+
+
+def asks(function: FunctionType) -> bool:
+    return any(name.endswith(ASKS) for name in names_in(function.__code__))
 
 
 def named_by(function: FunctionType) -> list[Any]:
@@ -116,7 +205,7 @@ def held_by(thing: Any) -> list[Any]:
     if isinstance(thing, (partial, cached_property)):
         return [thing.func]
     if isinstance(thing, (list, tuple)):
-        return list(thing[:16])
+        return list(thing[:LISTED])
     if is_foreign(type(thing)) and not hasattr(thing, "__dict__"):
         return []
     attributes = getattr(thing, "__dict__", {})
