@@ -73,19 +73,27 @@ def test_each_batch_that_was_asked_for_is_a_step(ran: Ran, training: str) -> Non
     assert [epoch for epoch, _ in second.places] == [0] * (SAMPLES - LEFT_AT) + [1] * SAMPLES
     assert len(set(second.places)) == len(second.places)
     for received in (first, second):
-        check(received)
-    for received in ran.automatic_all(training):
-        assert received.facts["dataset_type"] == DATA_SETS[training]
-        check(received)
+        check(received, resumed=0)
 
 
-def check(received: Received) -> None:
-    """Each batch has its load and its worker; also its arrival, unless that was during iterator construction."""
+@pytest.mark.parametrize("training", TRAININGS)
+def test_a_resumed_loader_goes_on_as_the_one_that_was_left(ran: Ran, training: str) -> None:
+    """Without names: the one is iterated in another line than the other, over another data set of that class."""
+    (received,) = ran.automatic_all(training)
+    assert received.facts["dataset_type"] == DATA_SETS[training]
+    assert [epoch for epoch, _ in received.places] == [0] * LEFT_AT + [1] * (SAMPLES - LEFT_AT) + [2] * SAMPLES
+    assert sorted(received.steps) == list(range(2 * SAMPLES))
+    check(received, resumed=1)
+
+
+def check(received: Received, resumed: int) -> None:
+    """Each batch has its load and its worker; also its arrival, unless that was during construction of the iterator of
+    the resumed epoch."""
     assert set(received.places) <= set(received.batches)
     has_workers = received.facts["settings"]["num_workers"] > 0
     for place, step in zip(received.places, received.steps.values(), strict=True):
         assert ("worker" in received.batches[place]) == has_workers
-        assert "received_us" in received.batches[place] or place[0] == 0
+        assert "received_us" in received.batches[place] or place[0] == resumed
         assert step.sampler_us is not None
     assert not {"data_wait_us", "step_us", "load_us", "sampler_us"} & set(received.not_measured)
 

@@ -62,7 +62,7 @@ class Registry:
         Called when the loader is about to be iterated.
 
         Lightning and Accelerate do so to put in a sampler of theirs, or to skip what an earlier run has seen: same data
-        set, same collate function.
+        set, same collate function. One that resumes from a state is the loader that it was taken of, iterated or not.
         """
         entry = self._by_id.get(id(loader))
         if entry is None or not entry.has(loader):
@@ -83,6 +83,8 @@ class Registry:
                 return known.watched
             job = (name, site, "" if name is not None else _kind(loader))
             earlier = next((entry for entry in self._entries if _continues(loader, job, entry)), None)
+            if earlier is None and is_resumed(loader):
+                earlier = self._find_left(loader, job)
             if earlier is not None:
                 self._forget(earlier)
             elif len(self._entries) >= WATCHED_LOADERS:
@@ -103,6 +105,14 @@ class Registry:
             original.copies[id(loader)] = weakref.ref(loader)
             self._by_id[id(loader)] = original
             return original.watched
+
+    def _find_left(self, loader: Any, job: Job) -> Entry | None:
+        """The loader whose state this one was given, which another line may have iterated, over a data set of the same
+        kind. ``None``: there is none, or there are several."""
+        name, _, kind = job
+        left = [each for each in self._entries if each.watched.steps and (each.job[0], each.job[2]) == (name, kind)]
+        left = [each for each in left if _loads_same_data(loader, each)] or left
+        return left[0] if len(left) == 1 else None
 
     def _remember(self, entry: Entry) -> None:
         self._entries.append(entry)
@@ -149,7 +159,13 @@ def _continues(loader: Any, job: Job, entry: Entry) -> bool:
 
 
 def _is_made_from(loader: Any, entry: Entry) -> bool:
-    return not entry.was_iterated and _loads_same_data(loader, entry) and _collate_id(loader) == entry.collate_id
+    is_other = entry.was_iterated and not is_resumed(loader)
+    return not is_other and _loads_same_data(loader, entry) and _collate_id(loader) == entry.collate_id
+
+
+def is_resumed(loader: Any) -> bool:
+    """Whether its next iterator goes on where another one was left: torchdata's, with the state of that one."""
+    return attributes_of(loader).get("next_iter_state") is not None
 
 
 def _collate_id(loader: Any) -> int:

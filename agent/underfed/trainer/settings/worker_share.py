@@ -157,7 +157,7 @@ def _is_text(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Mod) and _is_text(node.left)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _is_text(node.func.value)
+        return node.func.attr == "format"
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
