@@ -111,11 +111,17 @@ def two_batches_an_update(watch: Watch) -> Any:
     return train(watch, Labelled(Samples()), num_train_epochs=1, **settings)
 
 
+def evaluated_first(watch: Watch) -> Any:
+    return train(watch, Labelled(Samples()), num_train_epochs=1, eval_strategy="epoch", eval_on_start=True)
+
+
 def stream(watch: Watch) -> Any:
     return train(watch, LabelledStream(), max_steps=UPDATES, eval_strategy="no")
 
 
-TRAININGS = {training.__name__: training for training in (each_batch_an_update, two_batches_an_update, stream)}
+TRAININGS = {
+    training.__name__: training for training in (each_batch_an_update, two_batches_an_update, evaluated_first, stream)
+}
 
 if __name__ == "__main__":
     main(TRAININGS)
@@ -148,6 +154,17 @@ def test_evaluations_are_one_loader_however_often_it_is_created(ran: Ran) -> Non
         for received in ran.both(training, "eval", "LabelledChecks"):
             assert received.places == [(epoch, batch) for epoch in range(times) for batch in range(EVALUATED)]
             assert received.wait_s(0, 0) >= SLOW_S  # of three the second is slow, and requested with the first
+
+
+def test_evaluation_is_told_from_training_also_where_it_comes_first(ran: Ran) -> None:
+    """The Trainer disables gradients within its evaluation steps, not around them."""
+    for received in ran.both("evaluated_first", "eval", "LabelledChecks"):
+        assert [(epoch["grad_enabled"], epoch["graph_built"]) for epoch in received.epochs.values()] == [
+            (True, False)
+        ] * 2
+    for training in ("evaluated_first", "two_batches_an_update"):
+        for received in ran.both(training, "train", "Labelled"):
+            assert [epoch["graph_built"] for epoch in received.epochs.values()] == [True]
 
 
 def test_batches_of_a_stream_are_requested_ahead_too(ran: Ran) -> None:
