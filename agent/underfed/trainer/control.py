@@ -19,7 +19,7 @@ from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.call_sites import iterating_line, watching_line
-from underfed.trainer.hooks.ahead import dispatches, fetches_ahead, is_dispatched, why_no_steps
+from underfed.trainer.hooks.ahead import consumer_of, dispatches, fetches_ahead, why_no_steps
 from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, STEP_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
@@ -308,13 +308,14 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
             return None
         if _state.overrides is not None:
             watched.report_settings(loader, _state.overrides.threads_for(loader))
-        watched.report_dispatched(is_dispatched(loader))
-        reason = why_no_steps(loader)
+        consumer = consumer_of(loader)
+        watched.report_dispatched(dispatches(consumer))
+        reason = why_no_steps(consumer)
         if reason is not None:
             watched.lacks(dict.fromkeys(STEP_FACTS, reason))
         hooks.keep_worker_loop()
         recording.report_lacks(hooks.notes)
-        return open_session(watched, fetches_ahead(loader))
+        return open_session(watched, fetches_ahead(consumer))
     except Exception as error:
         let_through(error)
         (recording.guard if recording is not None else Guard()).failed("iterator start", error)

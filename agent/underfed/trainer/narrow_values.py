@@ -50,7 +50,7 @@ def _sampled(tensor: Any) -> array[float] | None:
     if not (count and address):
         return None
     length = min(PIECE, count)
-    values = array(code)
+    values: array[float] = array(code)
     for each in range(PIECES if count > length else 1):
         start = (count - length) * each // (PIECES - 1)
         values.frombytes(ctypes.string_at(address + start * size, length * size))

@@ -22,38 +22,29 @@ LIGHTNING = ("lightning.pytorch.loops.fetchers", "pytorch_lightning.loops.fetche
 ENDLESS = float("inf")
 
 
-def fetches_ahead(loader: Any) -> bool:
-    """Whether the iterator under construction is for such a consumer, as the callers show."""
-    consumer = _consumer(loader)
+def fetches_ahead(consumer: Any) -> bool:
     kinds = _kinds(consumer)
     if "DataLoaderDispatcher" in kinds:
         return _ranks_served(consumer) == 1
     return "DataLoaderShard" in kinds or ("_PrefetchDataFetcher" in kinds and not _knows_end(attributes_of(consumer)))
 
 
-def why_no_steps(loader: Any) -> str | None:
+def why_no_steps(consumer: Any) -> str | None:
     """Why a request of the iterator under construction is not a training step; ``None``: it is."""
-    consumer = _consumer(loader)
     if "DataLoaderDispatcher" not in _kinds(consumer):
         return None
     ranks = _ranks_served(consumer)
     return f"Accelerate's DataLoaderDispatcher takes batches on rank 0 for all {ranks} ranks" if ranks > 1 else None
 
 
-def dispatches(adapter: Any) -> bool:
-    """Whether this is an Accelerate loader by which one rank loads for all, whole batches or parts of each."""
-    kinds = _kinds(adapter)
-    return "DataLoaderDispatcher" in kinds and getattr(attributes_of(adapter).get("state"), "num_processes", 1) > 1
+def dispatches(consumer: Any) -> bool:
+    """Whether by this loader of Accelerate's one rank loads for all, whole batches or parts of each."""
+    return "DataLoaderDispatcher" in _kinds(consumer) and _ranks(consumer) > 1
 
 
-def is_dispatched(loader: Any) -> bool:
-    """The same of the iterator under construction."""
-    return dispatches(_consumer(loader))
-
-
-def _consumer(loader: Any) -> Any:
-    """The object in whose ``__iter__`` this loader itself is iterated: one further out iterates another loader, which
-    contains this one."""
+def consumer_of(loader: Any) -> Any:
+    """The object in whose ``__iter__`` this loader itself is iterated, as the callers show while its iterator is under
+    construction: one further out iterates another loader, which contains this one."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(FRAMES):
         if frame is None:
@@ -74,8 +65,12 @@ def _kinds(consumer: Any) -> list[str]:
 
 def _ranks_served(dispatcher: Any) -> int:
     """For how many ranks it requests a batch each; 1 where it splits one batch among them."""
-    attributes = attributes_of(dispatcher)
-    return 1 if attributes.get("split_batches") else getattr(attributes.get("state"), "num_processes", 1)
+    return 1 if attributes_of(dispatcher).get("split_batches") else _ranks(dispatcher)
+
+
+def _ranks(adapter: Any) -> int:
+    ranks: int = getattr(attributes_of(adapter).get("state"), "num_processes", 1)
+    return ranks
 
 
 def _combined(fetcher: Mapping[str, Any]) -> tuple[list[Any], list[float], bool]:

@@ -97,6 +97,8 @@ class Session:
     """The next step is measured closely: it is the first, one of a sample, or its batch is to be measured."""
     has_waited: bool = True
     """The last request took long enough for the device to run dry. Known where there is a device."""
+    is_only_looking: bool = False
+    """The next request is looked at for the graph alone."""
     is_probing: bool = False
     """How this step's batch is loaded is being measured. Only without workers."""
     due_ns: int = NEVER_NS
@@ -168,6 +170,9 @@ class Session:
         """Before a request: whether what was done with the batches before it built an autograd graph."""
         if self.graph.has_changed():
             self._write(ring_format.GRAPH, int(bool(self.graph.was_built)))
+        if self.is_only_looking:
+            self.is_only_looking = False
+            self.is_inspected = self.began_ns >= self.due_ns
 
     def begin_probing(self) -> None:
         """Before the request of a step whose batch is to be measured."""
@@ -192,7 +197,8 @@ class Session:
             timed_ns = (entered_ns - self.began_ns) + (done_ns - left_ns)
             self._write(ring_format.OVERHEAD, timed_ns if self.device is not None else round(timed_ns / TIMED_SHARE))
         # The second request of a pass is the first that shows what its batches are for.
-        self.is_inspected = self.graph.begin() or self.is_inspected
+        self.is_only_looking = self.graph.begin() and not self.is_inspected
+        self.is_inspected = self.is_inspected or self.is_only_looking
 
     def handed_out(
         self, index: int, entered_ns: int, left_ns: int, depth: int, device: DeviceClock | None, is_timed: bool

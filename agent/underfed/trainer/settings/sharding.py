@@ -102,9 +102,11 @@ def asking(functions: Iterable[FunctionType]) -> list[FunctionType]:
 
 def why_unsplit(pipeline: Any) -> str | None:
     """``None``: not sure, since one of its stages may split it."""
-    first, *others = [*stages_of(pipeline), None]
-    own = [stage for stage in others if stage is not None and of_package(stage) != "webdataset"]
-    if not is_of(first, "webdataset", "SimpleShardList") or any(asks(each) for each in Search(own).functions()):
+    stages = stages_of(pipeline)
+    own = [stage for stage in stages if of_package(stage) != "webdataset"]
+    if not any(is_of(stage, "webdataset", "SimpleShardList") for stage in stages[:1]) or any(
+        asks(each) for each in Search(own).functions()
+    ):
         return None
     return f"{type(pipeline).__name__} has no split_by_worker, so each worker would load all of its shards"
 
