@@ -197,7 +197,8 @@ def test_fastais_loader_is_recorded_and_described(iterate: Callable[[Any], None]
     seen = received(service, "loader-1")
     assert seen.places == [(0, batch) for batch in range(SAMPLES)]
     assert set(seen.batches) == set(seen.places)
-    assert {batch.get("worker") for batch in seen.batches.values()} == (set(range(num_workers)) or {None})
+    workers = {batch.get("worker") for batch in seen.batches.values()}
+    assert workers == (set(range(num_workers)) if num_workers else {None})
     facts, settings = seen.facts, seen.facts["settings"]
     assert (facts["dataset_type"], facts["dataset_kind"], facts["dataset_length"]) == ("Samples", "map", SAMPLES)
     assert (settings["batch_size"], settings["num_workers"]) == (1, num_workers)
