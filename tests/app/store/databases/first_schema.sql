@@ -146,6 +146,8 @@ CREATE TABLE epoch (
   iterator_us BIGINT,
   startup_us BIGINT,
   sampler_us BIGINT,
+  grad_enabled BOOLEAN,
+  graph_built BOOLEAN,
   first_step_index BIGINT NOT NULL,
   steps BIGINT,
   end_us BIGINT,
