@@ -10,6 +10,7 @@ from underfed_server.advice.prediction.workload import PredictionError, recorded
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
 from underfed_server.names import CauseName, ChangeName
@@ -72,6 +73,10 @@ class Case:
         # Without workers, the training process computes loading too.
         training = (self.rank.process.process_cores or 0.0) * self.rank.step_us - (0.0 if self.num_workers else load)
         return load + max(0.0, training)
+
+    def instant_data_speedup(self, rank: RankFacts) -> float:
+        """Of a rank whose batches were all there at once."""
+        return rank.step_us / max(instant_step_us(rank, self.facts.host), 1.0)
 
     def predicting(self) -> Predictor:
         """The predictor.

@@ -8,6 +8,7 @@ from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.bound import find_bound, find_level, judged_rank, read_losses, stragglers
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
+from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
@@ -48,6 +49,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
     causes = find_causes(examined, before.cause if before else None)
     lost, copies, used = _hours(facts)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
+    instant_us = instant_step_us(rank, facts.host)
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
@@ -60,7 +62,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
         data_stall_fraction=fraction,
         steps_per_s=1 / step_s,
         samples_per_s=samples / step_s if samples else None,
-        instant_data_steps_per_s=1 / (step_s * (1 - fraction)) if fraction < 1 else None,
+        instant_data_steps_per_s=1e6 / instant_us if instant_us > 0 else None,
         hours_lost=lost,
         copy_hours_lost=copies,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,

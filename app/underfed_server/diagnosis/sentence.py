@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from underfed_server.diagnosis.bound import Losses
 from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import input_lost_fraction, used_cores_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -62,7 +63,7 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
     if examined.bound == "data":
         if not cause:
             return "None of the causes that Underfed knows explains the wait: the signals below were ruled out."
-        return f"{cause} {_rates(examined.rank, samples)}".strip()
+        return f"{cause} {_rates(examined, samples)}".strip()
     if examined.bound == "transfer":
         return cause or "Copying batches to the device is not hidden behind the device's work."
     reason = (
@@ -175,8 +176,8 @@ def _shared_cores(examined: Examination) -> str | None:
     )
 
 
-def _rates(rank: RankFacts, samples: float | None) -> str:
-    step_s, work_s = rank.step_us / 1e6, (1 - rank.stall_fraction) * rank.step_us / 1e6
+def _rates(examined: Examination, samples: float | None) -> str:
+    step_s, work_s = examined.rank.step_us / 1e6, instant_step_us(examined.rank, examined.facts.host) / 1e6
     unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
     if work_s <= 0:
         return ""

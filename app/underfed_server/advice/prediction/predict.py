@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from underfed_server.advice.prediction.altered import changed
-from underfed_server.advice.prediction.margin import Margin, read_margin
+from underfed_server.advice.prediction.margin import OF_CPU, Margin, read_margin
 from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
+from underfed_server.diagnosis.instant_data import instant_step_us, shares_cores
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import LoaderInfo
 
@@ -46,7 +47,10 @@ class Predictor:
     epochs: Epochs
     recorded: Outcome
     ceiling: float
-    """Speed-up with no data wait at all."""
+    """Speed-up if every batch were there at once, an estimate: no prediction is above it."""
+    highest: float
+    """Nor is an end of an interval above this: where loading takes cores from the step, the step without it may be
+    faster than estimated."""
     margin: Margin
 
     def quick(self, setting: SimulatedSetting) -> float:
@@ -69,8 +73,8 @@ class Predictor:
         margin = self.margin.of(self.workload, setting, outcome)
         low = min([speedup, *others]) * math.exp(-margin)
         high = max([speedup, *others]) * math.exp(margin)
-        speedup, low, high = (min(self.ceiling, each) for each in (speedup, low, high))
-        return Prediction(setting, speedup, low, high, outcome)
+        speedup, low = min(self.ceiling, speedup), min(self.ceiling, low)
+        return Prediction(setting, speedup, low, min(self.highest, high), outcome)
 
     def _readings(self, setting: SimulatedSetting) -> list[Workload]:
         """Other ways to read the same run: without a part of it, and where a term that decides was not seen in it."""
@@ -103,8 +107,9 @@ def make_predictor(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Pred
     workload = read_workload(rank, loader, host)
     epochs = read_epochs(rank, workload.setting, workload.handover)
     recorded = _outcome(workload, rank, epochs, workload.setting)
-    ceiling = rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0)
-    return Predictor(workload, rank, host, epochs, recorded, ceiling, read_margin(rank, loader, recorded))
+    ceiling = rank.step_us / max(instant_step_us(rank, host), 1.0)
+    highest = ceiling * (math.exp(OF_CPU) if shares_cores(rank, host) else 1.0)
+    return Predictor(workload, rank, host, epochs, recorded, ceiling, highest, read_margin(rank, loader, recorded))
 
 
 def _without_block(whole: Workload, block: int) -> Workload:

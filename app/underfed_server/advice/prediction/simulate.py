@@ -3,7 +3,8 @@
 The model: ``prefetch_factor × num_workers`` batches outstanding, dispatched round robin, delivered in order; a worker
 loads and begins the next load while a thread of its own hands the batch over; the training process receives (and keeps
 early batches), then works on the step. CPU-bound parts share the usable cores, blocked parts do not. Without workers,
-load and step alternate.
+load and step alternate. A device begins a step's work when the loop has launched it and the work before is done, and
+the loop runs ahead of it by as many steps as it did in the recorded run: the recurrence of ``facts.lost``.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Work:
 
     cpu_us: float
     other_us: float
+    device_us: float = 0.0
+    """What the device then works on its own, where its clock saw it; else it is waited for within ``other_us``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +106,31 @@ class LoopInputs:
     cores: Cores
     sampler_us: float = 0.0
     """CPU of the training process for the sampler, a batch, while the loop waits."""
+    steps_ahead: int = 1
+    """Of the device: how many earlier steps it may still have before it when the loop goes on."""
 
 
 @dataclass(slots=True)
 class _Loop:
-    """When the training loop asked for each batch, and when it got it."""
+    """When the training loop asked for each batch, when it got it, and when the device had done the step's work."""
 
     asked: list[float] = field(default_factory=list)
     got: list[float] = field(default_factory=list)
+    done: list[float] = field(default_factory=list)
+
+    def launch(self, now: float, work_us: float) -> None:
+        self.done.append(max(now, self.done[-1] if self.done else 0.0) + work_us)
+
+    def held_us(self, now: float, ahead: int) -> float:
+        """Until the device has done the work that lies so many steps back."""
+        return max(0.0, self.done[-1 - ahead] - now) if len(self.done) > ahead else 0.0
 
     def outcome(self, skip: int) -> Outcome:
-        asked, got = self.asked[skip:], self.got[skip:]
+        """The pace is that at which work is done: a loop may run ahead of its device, but not for long."""
+        asked, got, done = self.asked[skip:], self.got[skip:], self.done[skip - 1 :]
         steps = len(asked) - 1
         waits = sum(late - early for early, late in zip(asked[:steps], got[:steps], strict=True))
-        return Outcome(step_us=(asked[-1] - asked[0]) / steps, data_wait_us=waits / steps)
+        return Outcome(step_us=(done[steps] - done[0]) / steps, data_wait_us=waits / steps)
 
 
 def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) -> Outcome:
@@ -127,7 +141,7 @@ def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) 
     """
     if not inputs.batches or not inputs.works:
         raise ValueError("nothing to simulate: no measured batch or no measured step")
-    skip = min(steps // 2, 2 * setting.num_workers * setting.prefetch_factor + 4)
+    skip = min(max(1, steps // 2), 2 * setting.num_workers * setting.prefetch_factor + 4)
     loop = _Loop()
     cores = inputs.cores
     processor = Processor(cores.usable, cores.slowdown, cores.others)
@@ -151,9 +165,11 @@ def _help(cpu_us: float) -> Task:
     yield Compute(cpu_us)
 
 
-def _work(work: Work) -> Iterator[Request]:
+def _work(processor: Processor, loop: _Loop, work: Work, ahead: int) -> Iterator[Request]:
     yield Compute(work.cpu_us)
     yield Sleep(work.other_us)
+    loop.launch(processor.now, work.device_us)
+    yield Sleep(loop.held_us(processor.now, ahead))
 
 
 def _train_alone(processor: Processor, loop: _Loop, inputs: LoopInputs) -> Task:
@@ -164,7 +180,7 @@ def _train_alone(processor: Processor, loop: _Loop, inputs: LoopInputs) -> Task:
         yield Compute(inputs.sampler_us)
         yield from _load(processor, batches[step % len(batches)])
         loop.got.append(processor.now)
-        yield from _work(works[step % len(works)])
+        yield from _work(processor, loop, works[step % len(works)], inputs.steps_ahead)
         step += 1
 
 
@@ -240,7 +256,7 @@ class _Workers:
             yield Compute(DISPATCH_US + self.inputs.sampler_us)
             self._send()
             self.loop.got.append(self.processor.now)
-            yield from _work(works[step % len(works)])
+            yield from _work(self.processor, self.loop, works[step % len(works)], self.inputs.steps_ahead)
             step += 1
 
     def _next(self, step: int, early: set[int]) -> Generator[Request, int, int]:

@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from underfed_server.advice.prediction.handover import read_handover
 from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_curve, curve_through
-from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
+from underfed_server.advice.prediction.simulate import (
+    STEPS,
+    Batch,
+    Cores,
+    Handover,
+    LoopInputs,
+    SimulatedSetting,
+    Work,
+)
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
+from underfed_server.facts.lost import steps_ahead
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import LoaderInfo
@@ -19,8 +29,8 @@ THREAD_POOL_CORES = 1.3
 the autograd thread take no more. Threads of a pool spin at barriers, so a run on busy cores does not show how fast it
 is alone."""
 
-MOST_SIMULATED = 400
-"""Batches and steps, used in turn: enough for a 1 % tail to appear, few enough to simulate in milliseconds."""
+MOST_SIMULATED = STEPS
+"""Batches and steps, used in turn: as many as are simulated, so that each counts once."""
 
 HELPERS_FRACTION = 0.25
 """Of the loading thread's CPU, from which other threads of a worker are taken to load too, not only to hand over."""
@@ -43,6 +53,7 @@ class Workload:
     works_alone: tuple[Work, ...]
     handover: Handover
     sampler_us: float
+    steps_ahead: int
     cores: Cores
     setting: SimulatedSetting
     batch_tensors: int
@@ -52,9 +63,8 @@ class Workload:
     """Handing over was seen in the run, or measured on its host."""
 
     def inputs(self, setting: SimulatedSetting) -> LoopInputs:
-        if setting.num_workers == 0:
-            return LoopInputs(self.alone, self.works_alone, self.handover, self.cores, self.sampler_us)
-        return LoopInputs(self.batches, self.works, self.handover, self.cores, self.sampler_us)
+        batches, works = (self.batches, self.works) if setting.num_workers else (self.alone, self.works_alone)
+        return LoopInputs(batches, works, self.handover, self.cores, self.sampler_us, self.steps_ahead)
 
 
 def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workload:
@@ -86,6 +96,7 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
         works_alone=works_alone,
         handover=handover,
         sampler_us=mean(rank.steps.sampler_us) or 0.0,
+        steps_ahead=_steps_ahead(rank),
         cores=usable_cores(rank.process, host),
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
@@ -136,9 +147,24 @@ def _batches(rank: RankFacts) -> tuple[Batch, ...]:
     cpu, blocked = table.cpu_us[known], table.blocked_us[known]
     helpers = _helpers_us(rank)
     return tuple(
-        Batch(float(one), float(other), helpers)
-        for one, other in zip(cpu[-MOST_SIMULATED:], blocked[-MOST_SIMULATED:], strict=True)
+        Batch(float(np.mean(cpu[alike])), float(np.mean(blocked[alike])), helpers) for alike in groups(cpu + blocked)
     )
+
+
+def groups(values: Column, most: int = MOST_SIMULATED) -> list[NDArray[np.intp]]:
+    """Where values lie that are alike, in at most so many groups of nearly one size, in the order of the recording.
+
+    Their means have the mean and the tail of all. The newest, or every n-th, would miss a tail of one in a hundred or
+    have too much of it. A group's place is that of one of its values, a lower or a higher one in each group.
+    """
+    bounds = np.linspace(0, len(values), min(most, len(values)) + 1).round().astype(int)
+    alike = np.split(np.argsort(values, kind="stable"), bounds[1:-1])
+    at = [group[int(number * GOLDEN % 1 * len(group))] for number, group in enumerate(alike)]
+    return [alike[number] for number in np.argsort(at)]
+
+
+GOLDEN = 0.6180339887
+"""Multiples of it, less their whole part, lie evenly spread however many there are."""
 
 
 def _helpers_us(rank: RankFacts) -> float:
@@ -155,11 +181,19 @@ FEEDING_US = 5_000.0
 
 def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover) -> tuple[Work, ...]:
     rest = rank.steps.step_us - rank.steps.data_wait_us
-    rest = rest[np.isfinite(rest)][-MOST_SIMULATED:]
     if not len(rest):
         raise PredictionError("no complete step was measured")
     cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
-    return tuple(Work(float(us) * cpu_share, float(us) * max(0.0, 1.0 - cpu_share - queued_share)) for us in rest)
+    other_share = max(0.0, 1.0 - cpu_share - queued_share)
+    device = rank.device_work_us
+    device = np.zeros(len(rest)) if device is None else device
+    means = ((float(np.mean(rest[alike])), float(np.mean(device[alike]))) for alike in groups(rest))
+    return tuple(Work(us * cpu_share, us * other_share, device_us) for us, device_us in means)
+
+
+def _steps_ahead(rank: RankFacts) -> int:
+    work = rank.device_work_us
+    return 1 if work is None else steps_ahead(rank.steps.step_us, work)
 
 
 def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: Column) -> tuple[float, float]:
