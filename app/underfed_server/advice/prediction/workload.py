@@ -155,16 +155,14 @@ def groups(values: Column, most: int = MOST_SIMULATED) -> list[NDArray[np.intp]]
     """Where values lie that are alike, in at most so many groups of nearly one size, in the order of the recording.
 
     Their means have the mean and the tail of all. The newest, or every n-th, would miss a tail of one in a hundred or
-    have too much of it. A group's place is that of one of its values, a lower or a higher one in each group.
+    have too much of it. A group's place is that of any one of its values, so that slow ones come together as often as
+    they do by chance.
     """
+    chance = np.random.default_rng(len(values))
     bounds = np.linspace(0, len(values), min(most, len(values)) + 1).round().astype(int)
-    alike = np.split(np.argsort(values, kind="stable"), bounds[1:-1])
-    at = [group[int(number * GOLDEN % 1 * len(group))] for number, group in enumerate(alike)]
+    alike = np.split(np.lexsort((chance.random(len(values)), values)), bounds[1:-1])
+    at = [chance.choice(group) for group in alike]
     return [alike[number] for number in np.argsort(at)]
-
-
-GOLDEN = 0.6180339887
-"""Multiples of it, less their whole part, lie evenly spread however many there are."""
 
 
 def _helpers_us(rank: RankFacts) -> float:
