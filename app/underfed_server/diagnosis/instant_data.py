@@ -11,11 +11,15 @@ import numpy as np
 
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores, used_cores_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.record import HostShare, RankFacts
 
 
-def instant_step_us(rank: RankFacts, host: HostShare) -> float:
-    """Of the mean judged step. ``rank``: one with judged steps."""
+def instant_step_us(rank: RankFacts, host: HostShare, together: Lockstep | None = None) -> float:
+    """Of the mean judged step. ``rank``: one with judged steps. ``together``: ranks that are late in turn."""
+    if together is not None:
+        # The device's clock cannot tell: also waiting for the other ranks is work to it.
+        return rank.step_us * (1 - together.lost_fraction)
     lost = rank.input_lost_us
     rest = rank.step_us - (rank.stall_us if lost is None else lost)
     work = rank.device_work_us

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.bound import Losses
+from underfed_server.diagnosis.bound import Losses, slow_at_work
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import input_lost_fraction, used_cores_fraction
@@ -60,6 +60,9 @@ def verdict(examined: Examination, losses: Losses) -> str:
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     """``samples``: in a step; ``None``: not known."""
     cause = causes[0].sentence if causes else ""
+    slow = slow_at_work(examined.facts)
+    if slow is not None:
+        cause = f"{_works_longer(slow)} {cause}".strip()
     if examined.bound == "data":
         if not cause:
             return "None of the causes that Underfed knows explains the wait: the signals below were ruled out."
@@ -74,6 +77,14 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or ("" if cause else "Nothing about the loader needs to change: a faster loader would gain next to nothing.")
     )
     return f"{cause} {reason}".strip()
+
+
+def _works_longer(rank: RankFacts) -> str:
+    where = f" (host {rank.hostname})" if rank.hostname else ""
+    return (
+        f"Rank {rank.rank}{where} works longer in each step than the others, which wait for it inside theirs: its "
+        "device or its host is slower, not its loader."
+    )
 
 
 def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
@@ -177,7 +188,10 @@ def _shared_cores(examined: Examination) -> str | None:
 
 
 def _rates(examined: Examination, samples: float | None) -> str:
-    step_s, work_s = examined.rank.step_us / 1e6, instant_step_us(examined.rank, examined.facts.host) / 1e6
+    step_s, work_s = (
+        examined.rank.step_us / 1e6,
+        (instant_step_us(examined.rank, examined.facts.host, examined.together) / 1e6),
+    )
     unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
     if work_s <= 0:
         return ""

@@ -27,7 +27,7 @@ def recorded(wait: Column, host: Column, work: Column, ahead: int = 10_000, **ch
     """A run without workers, whose waits are loads that are blocked, as an agent sees it."""
     seen = loop(wait, host, work, ahead=ahead)
     usual = {"load_blocked_ms": wait / 1e3, "uses_gpu": True, "process_cores": 0.05, "busy_cores": 0.1}
-    facts = made_run(steps=STEPS, wait_ms=wait / 1e3, **{**usual, **changes})
+    facts = made_run(steps=STEPS, wait_ms=list(wait / 1e3), **{**usual, **changes})
     rank = facts.ranks[0]
     start = np.concatenate([[0.0], np.cumsum(seen.step)[:-1]])
     columns = {"start_us": start, "step_us": seen.step, "gpu_idle_us": seen.idle, "gpu_work_us": seen.work_seen}
@@ -45,7 +45,7 @@ def test_instant_data_gains_what_the_device_lets_it_gain() -> None:
     assert best.ceiling == pytest.approx(verdict.instant_data_steps_per_s / verdict.steps_per_s)
     assert best.ceiling == pytest.approx(1.67, rel=0.02)
     assert best.predicted_speedup == pytest.approx(1.67, rel=0.03)
-    assert best.high is not None and best.high <= best.ceiling
+    assert best.high is not None and best.ceiling is not None and best.high <= best.ceiling
     # Two workers load one every 45 ms: more would only wait for the device.
     assert best.to == 2
     assert verdict.why is not None and "gets 320 samples/s and could take 533" in verdict.why

@@ -35,13 +35,13 @@ def test_each_remedy_of_a_heavy_tail_is_offered_with_what_it_gains(seed: int) ->
     assert {"in_order", "prefetch_factor", "num_workers"} <= changes(found)
     for change in ("prefetch_factor", "num_workers"):
         best = of(change, found)
-        to = {name: int(str(best.settings[name])) for name in ("num_workers", "prefetch_factor")}
-        truth = played.step_ms() / replace(played, **to).step_ms()
+        workers, factor = (int(str(best.settings[name])) for name in ("num_workers", "prefetch_factor"))
+        truth = played.step_ms() / replace(played, num_workers=workers, prefetch_factor=factor).step_ms()
         assert truth > 1.15 and best.low is not None and best.high is not None
         assert 0.98 * best.low <= truth <= 1.02 * best.high
     assert (of("in_order", found).predicted_speedup or 0.0) > 1.25
-    workers = of("num_workers", found)
-    assert isinstance(workers.to, int) and workers.to > 8
+    more = of("num_workers", found)
+    assert isinstance(more.to, int) and more.to > 8
 
 
 def test_batches_in_any_order_are_offered_beside_a_cause_that_costs_more() -> None:
