@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
+from underfed_server.advice.prediction.ranks import Ranks
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.bound import judged_rank
+from underfed_server.diagnosis.bound import judged_rank, late_in_turn
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -60,7 +61,7 @@ class Case:
     @property
     def ranks_on_host(self) -> int:
         """Ranks that share cores, memory and /dev/shm with the judged one, which is included."""
-        return max(1, sum(each.hostname == self.rank.hostname for each in self.facts.ranks))
+        return len(_on_host(self.facts, self.rank))
 
     @property
     def cpu_us(self) -> float | None:
@@ -116,7 +117,17 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
         return None
     rank = judged_rank(facts)
     try:
-        predictor, obstacle = make_predictor(rank, facts.loader, facts.host), None
+        predictor, obstacle = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank)), None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)
+
+
+def _ranks(facts: RunFacts, rank: RankFacts) -> Ranks:
+    here = _on_host(facts, rank)
+    others = sum(measures.own_cores(each.process) for each in here) - measures.own_cores(rank.process)
+    return Ranks(len(here), others, late_in_turn(facts))
+
+
+def _on_host(facts: RunFacts, rank: RankFacts) -> list[RankFacts]:
+    return [each for each in facts.ranks if each.hostname == rank.hostname]

@@ -105,19 +105,23 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
 
 
 def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> dict[str, Any]:
-    """The gain with its interval and what that rests on. An interval that says next to nothing gets no figure."""
-    if isinstance(gain, Prediction | Gain) and _says_nothing(gain):
-        return dict.fromkeys(("predicted_speedup", "low", "high", "anatomy")) | {"assumption": _try_it(case, gain)}
+    """The gain with its interval and what that rests on. An interval that says next to nothing has no figure in it."""
+    nothing = dict.fromkeys(("predicted_speedup", "low", "high", "anatomy"))
+    if gain is None or isinstance(gain, str):
+        reason = gain or "what it costs was not measured in single steps"
+        return nothing | {"assumption": f"The gain cannot be computed: {reason.rstrip('.')}."}
+    assumption, most = offer.assumption, offer.ceiling or gain.high
     if isinstance(gain, Prediction):
-        known = {"predicted_speedup": gain.speedup, "low": gain.low, "high": gain.high}
-        return known | {"anatomy": _anatomy(case, gain), "assumption": _assumption(case)}
-    nothing = {"predicted_speedup": None, "low": None, "high": None, "anatomy": None}
-    if isinstance(gain, Gain):
-        most = offer.ceiling or gain.high
-        known = {"predicted_speedup": gain.speedup, "low": gain.low, "high": gain.high}
-        return nothing | {name: min(value, most) for name, value in known.items()} | {"assumption": offer.assumption}
-    reason = gain or "what it costs was not measured in single steps"
-    return nothing | {"assumption": f"The gain cannot be computed: {reason.rstrip('.')}."}
+        assumption, most = _assumption(case), gain.high
+    if _says_nothing(gain):
+        why = " ".join(text for text in (assumption, _try_it(case, gain)) if text)
+        return nothing | {"low": gain.low, "high": min(most, gain.high), "assumption": why}
+    known = {"predicted_speedup": gain.speedup, "low": gain.low, "high": gain.high}
+    return {
+        **{name: min(value, most) for name, value in known.items()},
+        "anatomy": _anatomy(case, gain) if isinstance(gain, Prediction) else None,
+        "assumption": assumption,
+    }
 
 
 def _says_nothing(gain: Prediction | Gain) -> bool:

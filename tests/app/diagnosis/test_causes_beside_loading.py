@@ -218,7 +218,7 @@ def test_rare_stalls_of_many_ranks_cost_what_the_job_loses_by_them() -> None:
     assert verdict.hours_lost / verdict.hours_used == pytest.approx(lost, rel=0.03)
     assert verdict.instant_data_steps_per_s == pytest.approx(1 / 0.100, rel=0.01)
     assert not any(each.straggler for each in verdict.ranks)
-    assert sum(each.cost_fraction for each in verdict.causes) <= verdict.data_stall_fraction + 1e-9
+    assert sum(each.cost_fraction for each in verdict.causes) <= lost * 1.03
 
 
 def test_ranks_that_stall_by_themselves_keep_nobody_waiting() -> None:

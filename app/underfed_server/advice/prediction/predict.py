@@ -9,6 +9,7 @@ from typing import TypeVar
 from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.margin import OF_CPU, Margin, read_margin
 from underfed_server.advice.prediction.processor import WORST_FULL
+from underfed_server.advice.prediction.ranks import ALONE, Ranks
 from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
@@ -82,7 +83,8 @@ class Predictor:
         found = [_without_block(known, block) for block in range(BLOCKS)]
         if not known.slowdown_measured:
             process, spans = self.rank.process, (1.0, WORST_FULL)
-            found += [replace(known, cores=usable_cores(process, self.host, full)) for full in spans]
+            shared = (known.ranks.share(usable_cores(process, self.host, full)) for full in spans)
+            found += [replace(known, cores=cores) for cores in shared]
         if setting.num_workers and not known.saw_workers:
             found += [replace(known, handover=_scaled(known.handover, scale)) for scale in HANDOVER_SPAN]
         return found
@@ -100,14 +102,14 @@ def _outcome(workload: Workload, rank: RankFacts, epochs: Epochs, setting: Simul
     return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)
 
 
-def make_predictor(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Predictor:
+def make_predictor(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: Ranks = ALONE) -> Predictor:
     """Raises:
     PredictionError: see :func:`read_workload`.
     """
-    workload = read_workload(rank, loader, host)
+    workload = read_workload(rank, loader, host, ranks)
     epochs = read_epochs(rank, workload.setting, workload.handover)
     recorded = _outcome(workload, rank, epochs, workload.setting)
-    ceiling = rank.step_us / max(instant_step_us(rank, host), 1.0)
+    ceiling = rank.step_us / max(instant_step_us(rank, host, ranks.together), 1.0)
     highest = ceiling * (math.exp(OF_CPU) if shares_cores(rank, host) else 1.0)
     return Predictor(workload, rank, host, epochs, recorded, ceiling, highest, read_margin(rank, loader, recorded))
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from underfed_server.advice.prediction.processor import Compute, Processor, Queue, Request, Sleep, Slowdown, Take, Task
+
+Item = TypeVar("Item")
 
 DISPATCH_US = 40.0
 """CPU of handing one index to a worker's queue (own study, 30–40 µs)."""
@@ -108,29 +111,64 @@ class LoopInputs:
     """CPU of the training process for the sampler, a batch, while the loop waits."""
     steps_ahead: int = 1
     """Of the device: how many earlier steps it may still have before it when the loop goes on."""
+    ranks: int = 1
+    """Alike, on the same cores, each with the same settings."""
+    is_in_step: bool = False
+    """The ranks synchronise in each step: it ends when all have done its work."""
+
+
+@dataclass(slots=True)
+class _Pace:
+    """When each step's work was done: by the device of one rank, or by those of all ranks that synchronise."""
+
+    size: int
+    done: list[float] = field(default_factory=list)
+    launched: list[int] = field(default_factory=list)
+    """How many ranks have launched the work of each step."""
+    waiting: dict[int, list[Queue]] = field(default_factory=dict)
+
+    def launch(self, processor: Processor, step: int, work_us: float) -> None:
+        if step == len(self.done):
+            self.done.append(0.0)
+            self.launched.append(0)
+        begin = max(processor.now, self.done[step - 1] if step else 0.0)
+        self.done[step] = max(self.done[step], begin + work_us)
+        self.launched[step] += 1
+        if self.launched[step] == self.size:
+            for gate in self.waiting.pop(step, ()):
+                processor.put(gate, step)
+
+    def hold(self, processor: Processor, step: int) -> Iterator[Request]:
+        """Until the work of ``step`` is done."""
+        if step < 0:
+            return
+        if self.launched[step] < self.size:
+            gate = Queue()
+            self.waiting.setdefault(step, []).append(gate)
+            yield Take(gate)
+        yield Sleep(max(0.0, self.done[step] - processor.now))
 
 
 @dataclass(slots=True)
 class _Loop:
-    """When the training loop asked for each batch, when it got it, and when the device had done the step's work."""
+    """When the training loop of a rank asked for each batch, and when it got it."""
 
+    pace: _Pace
+    rank: int = 0
     asked: list[float] = field(default_factory=list)
     got: list[float] = field(default_factory=list)
-    done: list[float] = field(default_factory=list)
 
-    def launch(self, now: float, work_us: float) -> None:
-        self.done.append(max(now, self.done[-1] if self.done else 0.0) + work_us)
 
-    def held_us(self, now: float, ahead: int) -> float:
-        """Until the device has done the work that lies so many steps back."""
-        return max(0.0, self.done[-1 - ahead] - now) if len(self.done) > ahead else 0.0
+def _outcome(loops: Sequence[_Loop], skip: int, steps: int) -> Outcome:
+    """Mean of the ranks. The pace is that at which work is done: a loop may run ahead of its device, but not for long.
 
-    def outcome(self, skip: int) -> Outcome:
-        """The pace is that at which work is done: a loop may run ahead of its device, but not for long."""
-        asked, got, done = self.asked[skip:], self.got[skip:], self.done[skip - 1 :]
-        steps = len(asked) - 1
-        waits = sum(late - early for early, late in zip(asked[:steps], got[:steps], strict=True))
-        return Outcome(step_us=(done[steps] - done[0]) / steps, data_wait_us=waits / steps)
+    Of ranks that synchronise, a step waits as long as the one that waits longest.
+    """
+    paces = [(loop.pace.done[skip + steps - 1] - loop.pace.done[skip - 1]) / steps for loop in loops]
+    span = slice(skip, skip + steps)
+    waits = [[late - early for early, late in zip(loop.asked[span], loop.got[span], strict=True)] for loop in loops]
+    longest = [max(each) if loops[0].pace.size > 1 else sum(each) / len(each) for each in zip(*waits, strict=True)]
+    return Outcome(step_us=sum(paces) / len(paces), data_wait_us=sum(longest) / steps)
 
 
 def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) -> Outcome:
@@ -142,15 +180,22 @@ def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) 
     if not inputs.batches or not inputs.works:
         raise ValueError("nothing to simulate: no measured batch or no measured step")
     skip = min(max(1, steps // 2), 2 * setting.num_workers * setting.prefetch_factor + 4)
-    loop = _Loop()
     cores = inputs.cores
     processor = Processor(cores.usable, cores.slowdown, cores.others)
-    if setting.num_workers == 0:
-        processor.start(_train_alone(processor, loop, inputs))
-    else:
-        _Workers(processor, loop, inputs, setting).start()
-    processor.run(lambda: len(loop.asked) > steps + skip)
-    return loop.outcome(skip)
+    together = _Pace(inputs.ranks if inputs.is_in_step else 1)
+    loops = [_Loop(together if inputs.is_in_step else _Pace(1), rank) for rank in range(inputs.ranks)]
+    for loop in loops:
+        if setting.num_workers == 0:
+            processor.start(_train_alone(processor, loop, inputs))
+        else:
+            _Workers(processor, loop, inputs, setting).start()
+    processor.run(lambda: all(len(loop.asked) > steps + skip for loop in loops))
+    return _outcome(loops, skip, steps)
+
+
+def _of_rank(cycle: Sequence[Item], rank: int, inputs: LoopInputs, step: int) -> Item:
+    """Each rank begins elsewhere in what was measured: what is slow for one is not for all at once."""
+    return cycle[(step + rank * len(cycle) // inputs.ranks) % len(cycle)]
 
 
 def _load(processor: Processor, batch: Batch) -> Iterator[Request]:
@@ -165,22 +210,24 @@ def _help(cpu_us: float) -> Task:
     yield Compute(cpu_us)
 
 
-def _work(processor: Processor, loop: _Loop, work: Work, ahead: int) -> Iterator[Request]:
+def _work(processor: Processor, loop: _Loop, inputs: LoopInputs, step: int) -> Iterator[Request]:
+    # Of ranks that synchronise the work was recorded step by step, for all of them.
+    rank = 0 if inputs.is_in_step else loop.rank
+    work = _of_rank(inputs.works, rank, inputs, step)
     yield Compute(work.cpu_us)
     yield Sleep(work.other_us)
-    loop.launch(processor.now, work.device_us)
-    yield Sleep(loop.held_us(processor.now, ahead))
+    loop.pace.launch(processor, step, work.device_us)
+    yield from loop.pace.hold(processor, step - inputs.steps_ahead)
 
 
 def _train_alone(processor: Processor, loop: _Loop, inputs: LoopInputs) -> Task:
-    batches, works = inputs.batches, inputs.works
     step = 0
     while True:
         loop.asked.append(processor.now)
         yield Compute(inputs.sampler_us)
-        yield from _load(processor, batches[step % len(batches)])
+        yield from _load(processor, _of_rank(inputs.batches, loop.rank, inputs, step))
         loop.got.append(processor.now)
-        yield from _work(processor, loop, works[step % len(works)], inputs.steps_ahead)
+        yield from _work(processor, loop, inputs, step)
         step += 1
 
 
@@ -215,11 +262,11 @@ class _Workers:
         self.processor.start(self._train())
 
     def _worker(self, worker: int) -> Task:
-        batches, handover = self.inputs.batches, self.inputs.handover
+        inputs, handover = self.inputs, self.inputs.handover
         while True:
             index = yield Take(self.indices[worker])
             self.is_loading[worker] = True
-            yield from _load(self.processor, batches[index % len(batches)])
+            yield from _load(self.processor, _of_rank(inputs.batches, self.loop.rank, inputs, index))
             self.is_loading[worker] = False
             self.processor.start(self._feed(index))
             yield Sleep(handover.pause_us)
@@ -244,7 +291,6 @@ class _Workers:
             self.processor.put(self.pinned, index)
 
     def _train(self) -> Task:
-        works = self.inputs.works
         for _ in range(self.setting.num_workers * self.setting.prefetch_factor):
             self._send()
         step = 0
@@ -256,7 +302,7 @@ class _Workers:
             yield Compute(DISPATCH_US + self.inputs.sampler_us)
             self._send()
             self.loop.got.append(self.processor.now)
-            yield from _work(self.processor, self.loop, works[step % len(works)], self.inputs.steps_ahead)
+            yield from _work(self.processor, self.loop, self.inputs, step)
             step += 1
 
     def _next(self, step: int, early: set[int]) -> Generator[Request, int, int]:

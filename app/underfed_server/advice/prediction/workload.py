@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from underfed_server.advice.prediction.handover import read_handover
 from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_curve, curve_through
+from underfed_server.advice.prediction.ranks import ALONE, Ranks
 from underfed_server.advice.prediction.simulate import (
     STEPS,
     Batch,
@@ -57,6 +58,7 @@ class Workload:
     cores: Cores
     setting: SimulatedSetting
     batch_tensors: int
+    ranks: Ranks
     saw_workers: bool
     slowdown_measured: bool
     handover_measured: bool
@@ -64,10 +66,20 @@ class Workload:
 
     def inputs(self, setting: SimulatedSetting) -> LoopInputs:
         batches, works = (self.batches, self.works) if setting.num_workers else (self.alone, self.works_alone)
-        return LoopInputs(batches, works, self.handover, self.cores, self.sampler_us, self.steps_ahead)
+        ranks = self.ranks
+        return LoopInputs(
+            batches,
+            works,
+            self.handover,
+            self.cores,
+            self.sampler_us,
+            self.steps_ahead,
+            ranks.simulated,
+            ranks.is_in_step,
+        )
 
 
-def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workload:
+def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: Ranks = ALONE) -> Workload:
     """Raises:
     PredictionError: a term that decides the result was not measured or cannot be.
     """
@@ -78,8 +90,8 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
     _refuse_thread_pools(rank)
     rank = replace(rank, steps=steady(rank.steps))
     handover, shared = read_handover(rank, loader, host)
-    batches = _batches(rank)
-    works = _works(rank, loader, handover)
+    batches = ranks.slowest(_batches(rank))
+    works = _works(rank, loader, handover, ranks)
     if loader.num_workers:
         alone = tuple(
             replace(batch, cpu_us=max(0.3 * batch.cpu_us, batch.cpu_us - shared.write_us)) for batch in batches
@@ -96,10 +108,11 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
         works_alone=works_alone,
         handover=handover,
         sampler_us=mean(rank.steps.sampler_us) or 0.0,
-        steps_ahead=_steps_ahead(rank),
-        cores=usable_cores(rank.process, host),
+        steps_ahead=_steps_ahead(rank, ranks),
+        cores=ranks.share(usable_cores(rank.process, host)),
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
+        ranks=ranks,
         saw_workers=loader.num_workers > 0,
         slowdown_measured=host.cpu_slowdown is not None,
         handover_measured=loader.num_workers > 0 or host.handover is not None,
@@ -177,19 +190,22 @@ FEEDING_US = 5_000.0
 """More CPU than handing a batch over takes, except for batches of hundreds of tensors."""
 
 
-def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover) -> tuple[Work, ...]:
-    rest = rank.steps.step_us - rank.steps.data_wait_us
+def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover, ranks: Ranks) -> tuple[Work, ...]:
+    rest = rank.steps.step_us - rank.steps.data_wait_us if ranks.together is None else ranks.together.work_us
     if not len(rest):
         raise PredictionError("no complete step was measured")
     cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
     other_share = max(0.0, 1.0 - cpu_share - queued_share)
-    device = rank.device_work_us
+    device = None if ranks.is_in_step else rank.device_work_us
     device = np.zeros(len(rest)) if device is None else device
     means = ((float(np.mean(rest[alike])), float(np.mean(device[alike]))) for alike in groups(rest))
     return tuple(Work(us * cpu_share, us * other_share, device_us) for us, device_us in means)
 
 
-def _steps_ahead(rank: RankFacts) -> int:
+def _steps_ahead(rank: RankFacts, ranks: Ranks) -> int:
+    """Ranks that wait for each other in a step have no step's work before them when it ends."""
+    if ranks.is_in_step:
+        return 0
     work = rank.device_work_us
     return 1 if work is None else steps_ahead(rank.steps.step_us, work)
 
