@@ -11,6 +11,7 @@ from underfed_server.advice.prediction.workload import PredictionError, recorded
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.bound import judged_rank, late_in_turn
 from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.examination import storage_place
 from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
@@ -117,7 +118,8 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
         return None
     rank = judged_rank(facts)
     try:
-        predictor, obstacle = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank)), None
+        place = storage_place(facts, rank)
+        predictor, obstacle = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place), None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)

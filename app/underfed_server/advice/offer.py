@@ -112,8 +112,8 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
         return nothing | {"assumption": f"The gain cannot be computed: {reason.rstrip('.')}."}
     assumption, most = offer.assumption, offer.ceiling or gain.high
     if isinstance(gain, Prediction):
-        assumption, most = _assumption(case), gain.high
-    if _says_nothing(gain):
+        assumption, most = _assumption(case, gain), gain.high
+    if _says_nothing(case, gain):
         why = " ".join(text for text in (assumption, _try_it(case, gain)) if text)
         return nothing | {"low": gain.low, "high": min(most, gain.high), "assumption": why}
     known = {"predicted_speedup": gain.speedup, "low": gain.low, "high": gain.high}
@@ -124,9 +124,10 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
     }
 
 
-def _says_nothing(gain: Prediction | Gain) -> bool:
-    """It may be a loss, and its ends are far apart."""
-    return gain.low <= 1 <= gain.high and gain.high > WIDE_FACTOR * gain.low
+def _says_nothing(case: Case, gain: Prediction | Gain) -> bool:
+    """It may be a loss, and its ends are far apart; or all of it depends on what was not seen of the storage."""
+    is_of_readers = isinstance(gain, Prediction) and case.predicting().adds_readers(gain.setting)
+    return gain.low <= 1 <= gain.high and (is_of_readers or gain.high > WIDE_FACTOR * gain.low)
 
 
 def _try_it(case: Case, gain: Prediction | Gain) -> str:
@@ -165,8 +166,10 @@ def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
     return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=None, compute_us=step - wait)
 
 
-def _assumption(case: Case) -> str | None:
+def _assumption(case: Case, gain: Prediction) -> str | None:
     workload = case.predicting().workload
+    if case.predicting().adds_readers(gain.setting):
+        return "What the storage gives to more readers at once than this run had was not seen: it may be no more."
     if not workload.slowdown_measured:
         return "How much busy cores slow each other down was not measured on this host, so the interval is wide."
     if not workload.handover_measured:

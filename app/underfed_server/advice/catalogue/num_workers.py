@@ -176,6 +176,8 @@ def _why_not(case: Case, usable: float) -> str:
     if is_unsharded(case):
         reason = f": {case.loader.why_unsharded}" if case.loader.why_unsharded else ""
         return f"With several workers, each loads the whole data set{reason}."
+    if case.found("storage_limit"):
+        return "The storage gives all workers together no more, however many they are."
     if case.is_short_of_memory:
         return "This run is short of memory already, and more workers take more of it."
     if used is not None and used >= THRESHOLDS.saturated_cores_fraction:

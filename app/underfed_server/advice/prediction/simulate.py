@@ -13,7 +13,17 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from underfed_server.advice.prediction.processor import Compute, Processor, Queue, Request, Sleep, Slowdown, Take, Task
+from underfed_server.advice.prediction.processor import (
+    Compute,
+    Processor,
+    Queue,
+    Read,
+    Request,
+    Sleep,
+    Slowdown,
+    Take,
+    Task,
+)
 
 Item = TypeVar("Item")
 
@@ -91,6 +101,9 @@ class Cores:
     others: float = 0.0
 
 
+UNLIMITED = float("inf")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Mean of the simulated steps, start left out."""
@@ -113,6 +126,8 @@ class LoopInputs:
     """Of the device: how many earlier steps it may still have before it when the loop goes on."""
     ranks: int = 1
     """Alike, on the same cores, each with the same settings."""
+    readers: float = UNLIMITED
+    """Loads whose reads storage serves at once as fast as one's: more of them share its rate."""
     is_in_step: bool = False
     """The ranks synchronise in each step: it ends when all have done its work."""
 
@@ -181,7 +196,7 @@ def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) 
         raise ValueError("nothing to simulate: no measured batch or no measured step")
     skip = min(max(1, steps // 2), 2 * setting.num_workers * setting.prefetch_factor + 4)
     cores = inputs.cores
-    processor = Processor(cores.usable, cores.slowdown, cores.others)
+    processor = Processor(cores.usable, cores.slowdown, cores.others, inputs.readers)
     together = _Pace(inputs.ranks if inputs.is_in_step else 1)
     loops = [_Loop(together if inputs.is_in_step else _Pace(1), rank) for rank in range(inputs.ranks)]
     for loop in loops:
@@ -200,7 +215,7 @@ def _of_rank(cycle: Sequence[Item], rank: int, inputs: LoopInputs, step: int) ->
 
 def _load(processor: Processor, batch: Batch) -> Iterator[Request]:
     for _ in range(SLICES):
-        yield Sleep(batch.blocked_us / SLICES)
+        yield Read(batch.blocked_us / SLICES)
         if batch.helpers_us > 0:
             processor.start(_help(batch.helpers_us / SLICES))
         yield Compute(batch.cpu_us / SLICES)

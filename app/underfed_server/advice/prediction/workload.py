@@ -12,6 +12,7 @@ from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_cur
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
 from underfed_server.advice.prediction.simulate import (
     STEPS,
+    UNLIMITED,
     Batch,
     Cores,
     Handover,
@@ -20,6 +21,7 @@ from underfed_server.advice.prediction.simulate import (
     Work,
 )
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
+from underfed_server.diagnosis.storage_rate import StorageRate, loads_at_once, reads_files, storage_rate
 from underfed_server.facts.lost import steps_ahead
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
 from underfed_server.measurements import Column, StepRows, chosen
@@ -59,6 +61,8 @@ class Workload:
     setting: SimulatedSetting
     batch_tensors: int
     ranks: Ranks
+    readers: float
+    """Loads of one rank that storage serves at once without slowing them down."""
     saw_workers: bool
     slowdown_measured: bool
     handover_measured: bool
@@ -66,16 +70,16 @@ class Workload:
 
     def inputs(self, setting: SimulatedSetting) -> LoopInputs:
         batches, works = (self.batches, self.works) if setting.num_workers else (self.alone, self.works_alone)
-        ranks = self.ranks
         return LoopInputs(
-            batches,
-            works,
-            self.handover,
-            self.cores,
-            self.sampler_us,
-            self.steps_ahead,
-            ranks.simulated,
-            ranks.is_in_step,
+            batches=batches,
+            works=works,
+            handover=self.handover,
+            cores=self.cores,
+            sampler_us=self.sampler_us,
+            steps_ahead=self.steps_ahead,
+            ranks=self.ranks.simulated,
+            is_in_step=self.ranks.is_in_step,
+            readers=self.readers * self.ranks.simulated,
         )
 
 
@@ -90,7 +94,8 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
     _refuse_thread_pools(rank)
     rank = replace(rank, steps=steady(rank.steps))
     handover, shared = read_handover(rank, loader, host)
-    batches = ranks.slowest(_batches(rank))
+    rate = limited_rate(rank)
+    batches = ranks.slowest(_batches(rank, rate))
     works = _works(rank, loader, handover, ranks)
     if loader.num_workers:
         alone = tuple(
@@ -113,6 +118,7 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
         ranks=ranks,
+        readers=rate.few if rate else UNLIMITED,
         saw_workers=loader.num_workers > 0,
         slowdown_measured=host.cpu_slowdown is not None,
         handover_measured=loader.num_workers > 0 or host.handover is not None,
@@ -152,12 +158,21 @@ def _refuse_thread_pools(rank: RankFacts) -> None:
         )
 
 
-def _batches(rank: RankFacts) -> tuple[Batch, ...]:
+def limited_rate(rank: RankFacts) -> StorageRate | None:
+    """``None``: the run does not show that its readers share a rate."""
+    rate = storage_rate(rank) if reads_files(rank) else None
+    return rate if rate and rate.is_limited else None
+
+
+def _batches(rank: RankFacts, rate: StorageRate | None) -> tuple[Batch, ...]:
+    """Where readers share a rate, blocked as each would be among few."""
     table = rank.batches
     known = np.isfinite(table.load_us) & np.isfinite(table.cpu_us) & np.isfinite(table.blocked_us)
     if not known.any():
         raise PredictionError("CPU and blocked time of loading were not measured")
     cpu, blocked = table.cpu_us[known], table.blocked_us[known]
+    if rate is not None:
+        blocked = blocked * rate.few / np.maximum(rate.few, loads_at_once(table, chosen(table, known)))
     helpers = _helpers_us(rank)
     return tuple(
         Batch(float(np.mean(cpu[alike])), float(np.mean(blocked[alike])), helpers) for alike in groups(cpu + blocked)
