@@ -39,9 +39,9 @@ def test_ranks_on_one_host_divide_its_cores(ranks: int) -> None:
 def test_a_few_ranks_on_their_share_of_the_cores_go_as_all_do() -> None:
     eight = LoopInputs([Batch(80_000, 5_000)], [Work(5_000, 10_000)], Handover(), cores(8.0), ranks=8)
     few = Ranks(on_host=8).share(cores(8.0))
-    four = replace(eight, cores=few, ranks=Ranks(on_host=8).simulated)
-    assert (few.usable, four.ranks) == (4.0, 4)
-    paces = [simulate(inputs, SimulatedSetting(2)).step_us for inputs in (eight, four)]
+    two = replace(eight, cores=few, ranks=Ranks(on_host=8).simulated)
+    assert (few.usable, two.ranks) == (2.0, 2)
+    paces = [simulate(inputs, SimulatedSetting(2)).step_us for inputs in (eight, two)]
     assert paces[0] == pytest.approx(paces[1], rel=0.02)
 
 

@@ -18,7 +18,7 @@ from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal
 
 NOT_IN_TIME = (
-    "no_workers", "too_few_workers", "cpu_limited", "storage_wait", "slow_samples", "slow_collate",
+    "no_workers", "too_few_workers", "cpu_limited", "storage_limit", "storage_wait", "slow_samples", "slow_collate",
     "thread_oversubscription",
 )  # fmt: skip
 """Causes by which batches are not loaded in time."""

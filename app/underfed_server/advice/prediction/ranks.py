@@ -10,8 +10,11 @@ import numpy as np
 from underfed_server.advice.prediction.simulate import Batch, Cores
 from underfed_server.facts.lockstep import Lockstep
 
-MOST_SIMULATED_RANKS = 4
+MOST_ON_HOST = 2
 """Ranks are alike: so many, on their share of the cores, go as all do."""
+
+MOST_IN_STEP = 4
+"""Of ranks that wait for each other, each of these stands for several."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +32,7 @@ class Ranks:
 
     @property
     def simulated(self) -> int:
-        return min(MOST_SIMULATED_RANKS, self.together.ranks if self.together else self.on_host)
+        return min(MOST_IN_STEP, self.together.ranks) if self.together else min(MOST_ON_HOST, self.on_host)
 
     def share(self, cores: Cores) -> Cores:
         """Of those on the host, what the simulated ranks may use."""
