@@ -97,7 +97,7 @@ class BestAdvice(Model):
 
 class Advice(BestAdvice):
     ceiling: float | None
-    """Speed-up with no data wait at all: no change of the loader can gain more."""
+    """Speed-up with instant data, an estimate: loading may also slow the step itself down."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str

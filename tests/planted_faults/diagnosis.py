@@ -190,7 +190,7 @@ DIAGNOSIS = (
     Fault(
         "a load that waits for storage keeps a core busy in the simulation",
         "app/underfed_server/advice/prediction/simulate.py",
-        "yield Sleep(batch.blocked_us / SLICES)",
+        "yield Read(batch.blocked_us / SLICES)",
         "yield Compute(batch.blocked_us / SLICES)",
         ("tests/app/advice/test_simulate.py",),
         escapes_before=True,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
+from underfed_server.advice.prediction.ranks import Ranks
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.bound import judged_rank
+from underfed_server.diagnosis.bound import judged_rank, late_in_turn
 from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.examination import storage_place
+from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
 from underfed_server.names import CauseName, ChangeName
@@ -59,7 +62,7 @@ class Case:
     @property
     def ranks_on_host(self) -> int:
         """Ranks that share cores, memory and /dev/shm with the judged one, which is included."""
-        return max(1, sum(each.hostname == self.rank.hostname for each in self.facts.ranks))
+        return len(_on_host(self.facts, self.rank))
 
     @property
     def cpu_us(self) -> float | None:
@@ -72,6 +75,10 @@ class Case:
         # Without workers, the training process computes loading too.
         training = (self.rank.process.process_cores or 0.0) * self.rank.step_us - (0.0 if self.num_workers else load)
         return load + max(0.0, training)
+
+    def instant_data_speedup(self, rank: RankFacts) -> float:
+        """Of a rank whose batches were all there at once."""
+        return rank.step_us / max(instant_step_us(rank, self.facts.host), 1.0)
 
     def predicting(self) -> Predictor:
         """The predictor.
@@ -111,7 +118,18 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
         return None
     rank = judged_rank(facts)
     try:
-        predictor, obstacle = make_predictor(rank, facts.loader, facts.host), None
+        place = storage_place(facts, rank)
+        predictor, obstacle = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place), None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)
+
+
+def _ranks(facts: RunFacts, rank: RankFacts) -> Ranks:
+    here = _on_host(facts, rank)
+    others = sum(measures.own_cores(each.process) for each in here) - measures.own_cores(rank.process)
+    return Ranks(len(here), others, late_in_turn(facts))
+
+
+def _on_host(facts: RunFacts, rank: RankFacts) -> list[RankFacts]:
+    return [each for each in facts.ranks if each.hostname == rank.hostname]

@@ -19,7 +19,11 @@ MOST_WORKERS = 64
 """Beyond this the round robin of one training thread is the limit (Lotus: gains flatten beyond about 20)."""
 
 WORKERS_A_CORE_WHEN_BLOCKED = 4
-"""Workers that mostly wait for storage may outnumber the cores; CPU-bound ones may not."""
+"""Workers that mostly sleep, waiting for storage, may outnumber the cores; CPU-bound ones may not."""
+
+SLEEPING_FACTOR = 2
+"""They may be twice as many as the run has where it has more than that already: what storage gives to more readers than
+that was not seen."""
 
 LONGER_PREFETCH_FACTORS = (4, 8)
 """Twice and four times torch's default of 2: beyond, memory grows and the study saw no further gain."""
@@ -38,7 +42,8 @@ def find_setting(case: Case, predictor: Predictor) -> SimulatedSetting | None:
         if setting.num_workers > case.num_workers and max(speeds.values(), default=0.0) >= enough:
             break
     if speeds and max(speeds.values()) < enough:
-        speeds |= _tried(predictor, [longer for near in _nearly_best(speeds) for longer in _longer(case, near)])
+        near = _nearly_best(case, speeds)
+        speeds |= _tried(predictor, [longer for setting in near for longer in _longer(case, setting)])
     return cheapest(speeds)
 
 
@@ -59,10 +64,20 @@ def numbers(case: Case) -> list[int]:
 def most_workers(case: Case) -> int:
     """Ranks on one host share its cores. A data set that is not shared out gets no more than it has."""
     usable = (case.facts.host.usable_cores or 1.0) / case.ranks_on_host
-    blocked = measures.load_share(case.rank, case.rank.batches.blocked_us) or 0.0
-    a_core = WORKERS_A_CORE_WHEN_BLOCKED if blocked >= THRESHOLDS.blocked_fraction else 1
-    most = min(MOST_WORKERS, max(1, math.floor(usable)) * a_core)
+    cores = max(1, math.floor(usable))
+    most = cores
+    if do_workers_sleep(case):
+        computing = measures.load_share(case.rank, case.rank.batches.cpu_us) or 0.0
+        wanted = max(WORKERS_A_CORE_WHEN_BLOCKED * cores, SLEEPING_FACTOR * case.num_workers)
+        most = max(cores, min(wanted, math.floor(usable / max(computing, 0.01))))
+    most = min(MOST_WORKERS, most)
     return min(most, max(1, case.num_workers)) if is_unsharded(case) else most
+
+
+def do_workers_sleep(case: Case) -> bool:
+    """Most of a load they are blocked: they need no core meanwhile."""
+    blocked = measures.load_share(case.rank, case.rank.batches.blocked_us) or 0.0
+    return blocked >= THRESHOLDS.blocked_fraction
 
 
 def is_unsharded(case: Case) -> bool:
@@ -80,10 +95,18 @@ def _tried(predictor: Predictor, settings: Iterable[SimulatedSetting]) -> dict[S
     return {setting: predictor.quick(setting) for setting in settings}
 
 
-def _nearly_best(speeds: dict[SimulatedSetting, float]) -> list[SimulatedSetting]:
-    """Settings of which one may be the best with a longer queue."""
+def _nearly_best(case: Case, speeds: dict[SimulatedSetting, float]) -> list[SimulatedSetting]:
+    """Settings of which one may be the best with a longer queue. Fewer workers only where they are faster without it:
+    a longer queue for the workers that there are is a change of its own.
+    """
     enough = max(speeds.values()) / THRESHOLDS.worthwhile_speedup
-    near = [setting for setting, speed in speeds.items() if speed >= enough and setting.num_workers > 0]
+    near = [
+        setting
+        for setting, speed in speeds.items()
+        if speed >= enough
+        and setting.num_workers > 0
+        and (setting.num_workers > case.num_workers or speed >= THRESHOLDS.worthwhile_speedup)
+    ]
     return sorted(near, key=lambda setting: setting.num_workers)[:3]
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
+from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.lockstep import Lockstep, have_equal_steps, in_lockstep
 from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
 from underfed_server.model import Bound, Level, RankDiagnosis
 
@@ -27,10 +28,6 @@ a page cache that was dropped."""
 KEEP_FACTOR = 0.8
 """A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
 wait of 50 steps is known to ±10 %."""
-
-LOCKSTEP_FRACTION = 0.03
-"""Ranks whose mean steps differ by no more go in step: those that synchronise gradients cannot drift apart,
-independent ones agree only by chance."""
 
 STRAGGLER_FRACTION = 0.10
 """Share of step time that a rank waits longer than the median rank. TraceML warns of a straggler from 10 %."""
@@ -59,18 +56,37 @@ def stragglers(facts: RunFacts) -> tuple[RankFacts, ...]:
     Found by their waits: synchronous training makes the steps of all ranks equally long.
     """
     ranks = [rank for rank in facts.ranks if len(rank.steps)]
-    if not _in_lockstep(ranks):
+    if not have_equal_steps(ranks):
         return ()
     usual = facts.median_rank.stall_fraction
-    return tuple(rank for rank in ranks if rank.stall_fraction - usual >= STRAGGLER_FRACTION)
+    slow = tuple(rank for rank in ranks if rank.stall_fraction - usual >= STRAGGLER_FRACTION)
+    return () if len(ranks) == 2 and slow and not _loads_longer(slow[0], facts.median_rank) else slow
 
 
-def _in_lockstep(ranks: list[RankFacts]) -> bool:
-    """Several ranks whose mean steps are equal."""
-    if len(ranks) < 2:
-        return False
-    means = [rank.step_us for rank in ranks]
-    return max(means) - min(means) <= LOCKSTEP_FRACTION * min(means)
+def slow_at_work(facts: RunFacts) -> RankFacts | None:
+    """The rank whose own work keeps the others waiting inside their steps: alone it waits less for its input than they
+    do, whose batches come while they wait for it. ``None``: there is none, or nobody waits for input.
+    """
+    ranks = sorted((rank for rank in facts.ranks if len(rank.steps)), key=lambda rank: rank.stall_fraction)
+    if not have_equal_steps(ranks) or stragglers(facts):
+        return None
+    least, next_least, most = ranks[0], ranks[1], ranks[-1]
+    is_alone = next_least.stall_fraction - least.stall_fraction >= STRAGGLER_FRACTION
+    return least if is_alone and not _loads_longer(most, least) else None
+
+
+def _loads_longer(rank: RankFacts, other: RankFacts) -> bool:
+    """Its batches take longer to load. True where that was not measured."""
+    loads = mean(rank.batches.load_us), mean(other.batches.load_us)
+    return loads[0] is None or loads[1] is None or loads[0] >= (1 + STRAGGLER_FRACTION) * loads[1]
+
+
+def late_in_turn(facts: RunFacts) -> Lockstep | None:
+    """Ranks in step of which none is the slow one, and yet the job waits far longer than each of them by itself."""
+    together = None if stragglers(facts) or slow_at_work(facts) else in_lockstep(facts.ranks)
+    if together is None or together.lost_fraction - facts.median_rank.stall_fraction < STRAGGLER_FRACTION:
+        return None
+    return together
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +108,16 @@ class Losses:
         return self.data >= THRESHOLDS.limited_fraction > self.lasting
 
 
-def read_losses(rank: RankFacts) -> Losses:
-    """``rank``: one with judged steps."""
+def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
+    """``rank``: one with judged steps. ``together``: ranks that are late in turn, which lose more together."""
     copy_us = exposed_copy_us(rank)
     transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
     hiccups = max(1, int(HICCUP_FRACTION * len(rank.steps)))
     return Losses(
-        data=rank.stall_fraction,
+        data=rank.stall_fraction if together is None else together.lost_fraction,
         transfer=transfer,
         host=_host_idle(rank, transfer or 0.0),
-        lasting=_lasting(rank, hiccups),
+        lasting=_lasting(rank, hiccups) if together is None else _lasting_of_all(together, hiccups),
         hiccups=hiccups,
     )
 
@@ -150,3 +166,10 @@ def _lasting(rank: RankFacts, hiccups: int) -> float:
     rest_us = float(np.sum(steps.data_wait_us)) - float(np.sum(within[longest]))
     share = rank.stall_us / rank.data_wait_us if rank.data_wait_us > 0 else 0.0
     return min(1.0, share) * max(0.0, rest_us) / float(np.sum(steps.step_us) - np.sum(within[longest]))
+
+
+def _lasting_of_all(together: Lockstep, hiccups: int) -> float:
+    rest = np.argsort(together.lost_us)[:-hiccups]
+    work = float(np.sum(together.work_us))
+    lost = float(np.sum(together.lost_us[rest]))
+    return lost / (work + lost)

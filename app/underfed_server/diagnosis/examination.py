@@ -9,6 +9,7 @@ import numpy as np
 from underfed_server.diagnosis.measures import pressure_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.diagnosis.wait import Wait, split_wait
+from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.record import Mask, RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column
 from underfed_server.model import Bound, LoaderInfo, StoragePlace
@@ -65,6 +66,8 @@ class Examination:
     loads: Loads
     unexplained: float
     """Of ``wait.loading``, what no cause has explained yet."""
+    together: Lockstep | None = None
+    """Ranks that are late in turn: the job loses more than the judged one."""
 
     @property
     def loader(self) -> LoaderInfo | None:
@@ -80,10 +83,11 @@ class Examination:
         return replace(self, unexplained=max(0.0, self.unexplained - cost_fraction))
 
 
-def examine(facts: RunFacts, rank: RankFacts, bound: Bound) -> Examination:
+def examine(facts: RunFacts, rank: RankFacts, bound: Bound, together: Lockstep | None = None) -> Examination:
     """``rank``: one with judged steps."""
     wait = split_wait(rank, facts.loader)
-    return Examination(facts, rank, bound, wait, _split_loads(facts, rank, wait.weights), wait.loading)
+    loads = _split_loads(facts, rank, wait.weights)
+    return Examination(facts, rank, bound, wait, loads, wait.loading, together)
 
 
 def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:

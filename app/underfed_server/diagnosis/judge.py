@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.bound import find_bound, find_level, judged_rank, read_losses, stragglers
+from underfed_server.diagnosis.bound import find_bound, find_level, judged_rank, late_in_turn, read_losses, stragglers
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
+from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
+from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import Bound, Confidence, Diagnosis, RankDiagnosis, Verdict
 from underfed_server.names import CauseName
@@ -43,24 +45,26 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
         return _not_yet(facts)
     before = before if facts.status == "running" else None
     rank = judged_rank(facts)
-    fraction, losses = rank.stall_fraction, read_losses(rank)
-    examined = examine(facts, rank, find_bound(losses, before.bound if before else None))
+    together = late_in_turn(facts)
+    losses = read_losses(rank, together)
+    examined = examine(facts, rank, find_bound(losses, before.bound if before else None), together)
     causes = find_causes(examined, before.cause if before else None)
-    lost, copies, used = _hours(facts)
+    lost, copies, used = _hours(facts, together)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
+    instant_us = instant_step_us(rank, facts.host, together)
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
-        level=find_level(fraction),
+        level=find_level(losses.data),
         confidence=_confidence(facts, rank),
         reason=_limitation(facts, rank),
         sentence=sentence.verdict(examined, losses),
         why=sentence.why(examined, losses, causes, samples),
         judged_steps=facts.judged_steps,
-        data_stall_fraction=fraction,
+        data_stall_fraction=losses.data,
         steps_per_s=1 / step_s,
         samples_per_s=samples / step_s if samples else None,
-        instant_data_steps_per_s=1 / (step_s * (1 - fraction)) if fraction < 1 else None,
+        instant_data_steps_per_s=1e6 / instant_us if instant_us > 0 else None,
         hours_lost=lost,
         copy_hours_lost=copies,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
@@ -106,15 +110,19 @@ def _limitation(facts: RunFacts, rank: RankFacts) -> str | None:
     return None
 
 
-def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
+def _hours(facts: RunFacts, together: Lockstep | None) -> tuple[float, float | None, float]:
     """Rank-hours stalled, of them in copies, and used over the whole run, warm-up included: that was paid for too.
 
     A copy that is not hidden comes after the wait for its batch, so both add up. ``None``: no rank saw its copies.
     """
+    used = sum(rank.total_step_us for rank in facts.ranks)
     waits = sum(rank.total_data_wait_us * _device_share(rank) for rank in facts.ranks)
+    if together is not None:
+        # Each waits for all of them, inside its step.
+        waits = max(waits, together.lost_fraction * used)
     seen = [us for rank in facts.ranks if (us := _exposed_us(rank)) is not None]
     copies = sum(seen) / US_PER_HOUR if seen else None
-    return waits / US_PER_HOUR + (copies or 0.0), copies, sum(rank.total_step_us for rank in facts.ranks) / US_PER_HOUR
+    return waits / US_PER_HOUR + (copies or 0.0), copies, used / US_PER_HOUR
 
 
 def _exposed_us(rank: RankFacts) -> float | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.bound import Losses
+from underfed_server.diagnosis.bound import Losses, slow_at_work
 from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import input_lost_fraction, used_cores_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -59,10 +60,13 @@ def verdict(examined: Examination, losses: Losses) -> str:
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     """``samples``: in a step; ``None``: not known."""
     cause = causes[0].sentence if causes else ""
+    slow = slow_at_work(examined.facts)
+    if slow is not None:
+        cause = f"{_works_longer(slow)} {cause}".strip()
     if examined.bound == "data":
         if not cause:
             return "None of the causes that Underfed knows explains the wait: the signals below were ruled out."
-        return f"{cause} {_rates(examined.rank, samples)}".strip()
+        return f"{cause} {_rates(examined, samples)}".strip()
     if examined.bound == "transfer":
         return cause or "Copying batches to the device is not hidden behind the device's work."
     reason = (
@@ -73,6 +77,14 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or ("" if cause else "Nothing about the loader needs to change: a faster loader would gain next to nothing.")
     )
     return f"{cause} {reason}".strip()
+
+
+def _works_longer(rank: RankFacts) -> str:
+    where = f" (host {rank.hostname})" if rank.hostname else ""
+    return (
+        f"Rank {rank.rank}{where} works longer in each step than the others, which wait for it inside theirs: its "
+        "device or its host is slower, not its loader."
+    )
 
 
 def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
@@ -175,8 +187,11 @@ def _shared_cores(examined: Examination) -> str | None:
     )
 
 
-def _rates(rank: RankFacts, samples: float | None) -> str:
-    step_s, work_s = rank.step_us / 1e6, (1 - rank.stall_fraction) * rank.step_us / 1e6
+def _rates(examined: Examination, samples: float | None) -> str:
+    step_s, work_s = (
+        examined.rank.step_us / 1e6,
+        (instant_step_us(examined.rank, examined.facts.host, examined.together) / 1e6),
+    )
     unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
     if work_s <= 0:
         return ""

@@ -19,6 +19,9 @@ SEEN_WORK = 1 / 32
 """Share of the steps whose device work must have been seen: half of the one in 16 that is timed in a loop whose queue
 is never empty."""
 
+MOST_AHEAD = 64
+"""Steps. A host that seems further ahead of its device is so by rounding: work is seen in some of the steps only."""
+
 
 def input_lost_us(
     step_us: Column, data_wait_us: Column, stall_us: float, gpu_idle_us: Column, gpu_work_us: Column
@@ -27,26 +30,47 @@ def input_lost_us(
 
     Args:
         stall_us: device idle time inside ``next()``, of the mean step.
-        gpu_idle_us: the same as measured, NaN in the steps that were not timed.
-        gpu_work_us: NaN where the device was not seen at work when the next batch was requested.
+        gpu_idle_us, gpu_work_us: as for :func:`device_work_us`.
 
     ``None``: the device's work was seen in too few steps. That is so in a loop that waits for the device in every step,
     where the idle time itself is the loss.
     """
-    steps = len(step_us)
+    rest = step_us - data_wait_us
+    work = device_work_us(rest, gpu_idle_us, gpu_work_us)
+    if work is None:
+        return None
+    lost = _finish(data_wait_us + rest, work) - _finish(rest, work)
+    return float(np.clip(lost / len(rest), stall_us, np.mean(data_wait_us)))
+
+
+def device_work_us(rest_us: Column, gpu_idle_us: Column, gpu_work_us: Column) -> Column | None:
+    """What the device worked for each step. ``None``: its work was seen in too few of them.
+
+    Steps whose work was not seen count as doing the others' mean; in a timed one it ended before the rest did.
+
+    Args:
+        rest_us: each step without its wait.
+        gpu_idle_us: inside ``next()``, NaN in the steps that were not timed.
+        gpu_work_us: NaN where the device was not seen at work when the next batch was requested.
+    """
+    steps = len(rest_us)
     if not steps or np.count_nonzero(np.isfinite(gpu_work_us)) < max(1.0, SEEN_WORK * steps):
         return None
-    rest = step_us - data_wait_us
-    work = _work_of_all(gpu_work_us, gpu_idle_us, rest)
-    lost = _finish(data_wait_us + rest, work) - _finish(rest, work)
-    return float(np.clip(lost / steps, stall_us, np.mean(data_wait_us)))
+    mean = float(np.nanmean(gpu_work_us))
+    assumed = np.where(np.isfinite(gpu_idle_us), np.minimum(mean, rest_us), mean)
+    return np.where(np.isfinite(gpu_work_us), gpu_work_us, assumed)
 
 
-def _work_of_all(work: Column, idle: Column, rest: Column) -> Column:
-    """Steps whose work was not seen count as doing the others' mean; in a timed one it ended before the rest did."""
-    mean = float(np.nanmean(work))
-    assumed = np.where(np.isfinite(idle), np.minimum(mean, rest), mean)
-    return np.where(np.isfinite(work), work, assumed)
+def steps_ahead(host_us: Column, work_us: Column) -> int:
+    """The steps that the device still had before it, at most, when the host reached a step's end and launched its work.
+
+    Args:
+        host_us: each step, its wait included.
+    """
+    reached, worked = np.cumsum(host_us), np.cumsum(work_us)
+    done = worked + np.maximum.accumulate(reached - (worked - work_us))
+    pending = np.arange(1, len(done)) - np.searchsorted(done, reached[1:], side="right")
+    return int(np.clip(np.max(pending, initial=0), 1, MOST_AHEAD))
 
 
 def _finish(host_us: Column, work: Column) -> float:

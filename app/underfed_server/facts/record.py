@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.facts.lost import input_lost_us
+from underfed_server.facts.lost import device_work_us, input_lost_us
 from underfed_server.measurements import BatchRows, Column, HostRows, StepRows
 from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Setting, Status, StoragePlace
 from underfed_server.store.columns.stall import has_device_clock, stall_us
@@ -134,6 +134,14 @@ class RankFacts:
             return None
         steps = self.steps
         return input_lost_us(steps.step_us, steps.data_wait_us, self.stall_us, steps.gpu_idle_us, steps.gpu_work_us)
+
+    @property
+    def device_work_us(self) -> Column | None:
+        """What the device worked for each judged step. ``None``: that was not seen, as in a loop that waits for it."""
+        if not self.has_device_clock:
+            return None
+        steps = self.steps
+        return device_work_us(steps.step_us - steps.data_wait_us, steps.gpu_idle_us, steps.gpu_work_us)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -173,7 +173,7 @@ def _gain(advice: Advice) -> Text:
     if advice.low is not None and advice.high is not None:
         title.append(f"   {advice.low:.2f} to {advice.high:.2f}", QUIET)
     if advice.ceiling is not None:
-        title.append(f"   at most {figures.factor(advice.ceiling)} with no wait at all", QUIET)
+        title.append(f"   about {figures.factor(advice.ceiling)} with instant data", QUIET)
     return title
 
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 ea476fd9f7ff9fc0ba0e7bfbac150229e0759ef6cc07116b8a41c0f3c6ae2c13. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 586d6de45fa05cb14a884fcacc07d0edf94dd467f8877c870cdc5d46480f1d7d. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -584,7 +584,7 @@ export interface components {
              * Cause
              * @enum {string}
              */
-            cause: "cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
+            cause: "cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
             /**
              * Cause Label
              * @default
@@ -600,7 +600,7 @@ export interface components {
         /** CauseHours */
         CauseHours: {
             /** Cause */
-            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Hours Lost */
@@ -958,7 +958,7 @@ export interface components {
          */
         HitRate: {
             /** Cause */
-            cause?: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause?: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Change */
@@ -1145,7 +1145,7 @@ export interface components {
              */
             bound_label: string;
             /** Cause */
-            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Data Stall Fraction */
@@ -1227,7 +1227,7 @@ export interface components {
             /** Advice Of */
             advice_of: string;
             /** Cause */
-            cause?: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause?: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /**
@@ -1502,7 +1502,7 @@ export interface components {
              */
             bound_label: string;
             /** Cause */
-            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Command */
@@ -1703,7 +1703,7 @@ export interface components {
              */
             bound_label: string;
             /** Cause */
-            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Data Stall Fraction */
@@ -1883,7 +1883,7 @@ export interface components {
              * Cause
              * @enum {string}
              */
-            cause: "cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
+            cause: "cpu_limited" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
             /**
              * Cause Label
              * @default

@@ -77,7 +77,7 @@ export const advice = {
   assumes: 'The interval assumes:',
   tryIt: 'Try it without changing the code:',
   ceilingNote: (step: string | null, factor: string) =>
-    `Gains do not add up. Without any data wait the ceiling is ${factor}${step ? `: ${step} per step` : ''}.`,
+    `Gains do not add up. Instant data would gain about ${factor}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',
 }
 

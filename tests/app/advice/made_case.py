@@ -90,8 +90,11 @@ def foretelling(case: Case, speedup: Callable[[SimulatedSetting], float]) -> Pre
         factor = speedup(setting)
         return Prediction(setting, factor, factor * 0.95, factor * 1.05, Outcome(100.0 / factor, 10.0))
 
-    known = SimpleNamespace(workload=case.predictor.workload, ceiling=3.0, quick=speedup, predict=predict)
-    return cast(Predictor, known)
+    def adds_readers(_setting: SimulatedSetting) -> bool:
+        return False
+
+    answers = {"quick": speedup, "predict": predict, "adds_readers": adds_readers}
+    return cast(Predictor, SimpleNamespace(workload=case.predictor.workload, ceiling=3.0, **answers))
 
 
 def unforeseeable(_setting: SimulatedSetting) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -19,7 +20,8 @@ from tests.app.advice.made_case import (
 )
 from tests.app.made_facts import made_run, starved
 from underfed_server.advice.advise import Recommendation, recommend
-from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.advice.prediction.predict import Prediction, Predictor
+from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.facts.record import RunFacts
 from underfed_server.names import CHANGES, ChangeName
@@ -121,6 +123,21 @@ def test_a_change_that_cannot_be_predicted_says_why_and_never_guesses() -> None:
     for advice in recommend(made_case(busy(), verdict, unforeseeable)).advice:
         assert (advice.predicted_speedup, advice.low, advice.high, advice.anatomy) == (None, None, None, None)
         assert advice.assumption is not None and "it was never seen" in advice.assumption
+
+
+@pytest.mark.parametrize(("low", "high", "is_told"), [(0.44, 1.97, False), (1.02, 2.4, True), (0.8, 1.5, True)])
+def test_an_interval_that_says_nothing_has_no_figure_in_front(low: float, high: float, is_told: bool) -> None:
+    case = made_case(busy(), made_verdict(worker_startup=0.2), lambda _setting: 1.2)
+    gain = Prediction(case.recorded, 1.2, low, high, Outcome(100.0, 10.0))
+    known = SimpleNamespace(**{**vars(case.predictor), "predict": lambda _setting: gain})
+    case = replace(case, predictor=cast(Predictor, known))
+    best = of("persistent_workers", recommend(case))
+    assert (best.predicted_speedup is not None) == is_told
+    if not is_told:
+        assert (best.low, best.high, best.anatomy) == (0.44, 1.97, None)
+        assert best.assumption is not None
+        assert "× 0.44 to × 1.97" in best.assumption and "200 steps, 10 seconds" in best.assumption
+        assert best.command is not None
 
 
 def test_the_first_advice_that_can_be_set_is_applied_and_others_are_set() -> None:

@@ -120,3 +120,26 @@ def test_a_task_that_wakes_on_full_cores_waits_for_one() -> None:
 def test_nothing_to_simulate_is_an_error_and_not_a_figure() -> None:
     with pytest.raises(ValueError, match="nothing to simulate"):
         simulated([], Work(1, 1), SimulatedSetting(1))
+
+
+@pytest.mark.parametrize("workers", [0, 4])
+@pytest.mark.parametrize(("load_ms", "expected_ms"), [(0, 60), (40, 60), (90, 100)])
+def test_a_device_that_works_on_its_own_sets_the_pace_where_loading_is_faster(
+    workers: int, load_ms: int, expected_ms: int
+) -> None:
+    each = Batch(0, load_ms * 1e3 * max(1, workers))
+    outcome = simulated([each], Work(0, 10_000, device_us=60_000), SimulatedSetting(workers))
+    expected = max(60, load_ms) if workers and load_ms else expected_ms
+    assert outcome.step_us / 1e3 == pytest.approx(expected, rel=0.02)
+
+
+def test_the_loop_is_no_further_ahead_of_the_device_than_it_was() -> None:
+    """The device works 100 ms and nothing in turn: a loop that waits for the step before cannot hide all of it."""
+    works = [Work(0, 30_000, device_us=100_000), Work(0, 30_000, device_us=0)]
+
+    def step_ms(ahead: int) -> float:
+        inputs = LoopInputs([Batch(0, 0)], works, Handover(), FREE, steps_ahead=ahead)
+        return simulate(inputs, SimulatedSetting(0)).step_us / 1e3
+
+    assert step_ms(1) == pytest.approx(65.0, rel=0.02)
+    assert step_ms(8) == pytest.approx(50.0, rel=0.03)

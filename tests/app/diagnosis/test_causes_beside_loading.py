@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -182,3 +184,69 @@ def test_the_rank_that_a_verdict_tells_of_is_the_one_that_was_judged(count: int)
 
 def test_ranks_that_all_wait_alike_have_no_slow_one() -> None:
     assert "slow_rank" not in causes(lockstep(60.0, 58.0, 62.0))
+
+
+def synchronised(count: int, *, steps: int = 2_000, stall_ms: float = 1_000.0, seed: int = 0) -> RunFacts:
+    """Each rank stalls in one step of a hundred, and all others wait for it inside the step. Work takes 100 ms."""
+    waits = np.where(np.random.default_rng(seed).random((count, steps)) < 0.01, stall_ms, 0.0)
+    longest = waits.max(axis=0)
+    runs = []
+    for own in waits:
+        facts = made_run(steps=steps, wait_ms=list(own), work_ms=100.0, num_workers=2, load_blocked_ms=60.0)
+        rank = facts.ranks[0]
+        step_us = (100.0 + longest) * 1e3
+        columns = {"step_us": step_us, "start_us": np.cumsum(step_us) - step_us}
+        rank = replace(
+            rank, steps=replace(rank.steps, **columns), total_step_us=float(np.sum(step_us)),
+            total_data_wait_us=float(np.sum(own) * 1e3),
+        )  # fmt: skip
+        runs.append(replace(facts, ranks=(rank,)))
+    return of_ranks(*runs)
+
+
+def test_rare_stalls_of_many_ranks_cost_what_the_job_loses_by_them() -> None:
+    facts = synchronised(64)
+    verdict = judge(facts)
+    share = 1 - 0.99**64
+    lost = share * 1_000 / (100 + share * 1_000)
+    assert (verdict.bound, verdict.level) == ("data", "bound")
+    assert verdict.data_stall_fraction == pytest.approx(lost, rel=0.03)
+    assert verdict.causes[0].cause == "slow_rank"
+    assert verdict.causes[0].evidence[0].value == pytest.approx(share, abs=0.03)
+    assert "one of 64 ranks is late" in verdict.causes[0].sentence
+    assert verdict.hours_lost is not None and verdict.hours_used is not None
+    assert verdict.hours_lost / verdict.hours_used == pytest.approx(lost, rel=0.03)
+    assert verdict.instant_data_steps_per_s == pytest.approx(1 / 0.100, rel=0.01)
+    assert not any(each.straggler for each in verdict.ranks)
+    assert sum(each.cost_fraction for each in verdict.causes) <= lost * 1.03
+
+
+def test_ranks_that_stall_by_themselves_keep_nobody_waiting() -> None:
+    waits = np.where(np.random.default_rng(1).random((8, 2_000)) < 0.01, 1_000.0, 0.0)
+    waits = np.take_along_axis(waits, np.argsort(np.random.default_rng(2).random(waits.shape), axis=1), axis=1)
+    waits[:, -1] += 20_000.0 - waits.sum(axis=1).clip(max=20_000.0)
+    alone = of_ranks(*(
+        made_run(steps=2_000, wait_ms=list(own), work_ms=100.0, num_workers=2, load_blocked_ms=60.0) for own in waits
+    ))  # fmt: skip
+    assert "slow_rank" not in causes(alone)
+
+
+def waiting(*waits_ms: float, load_ms: tuple[float, ...] = (35.0,)) -> RunFacts:
+    """Ranks in step, 35 ms each, whose batches take ``load_ms``."""
+    loads = np.resize(load_ms, len(waits_ms))
+    return of_ranks(*(
+        made_run(wait_ms=wait, work_ms=35.0 - wait, num_workers=1, load_blocked_ms=float(load))
+        for wait, load in zip(waits_ms, loads, strict=True)
+    ))  # fmt: skip
+
+
+def test_a_rank_that_works_longer_is_told_from_one_whose_loader_is_slow() -> None:
+    for facts in (waiting(20.0, 20.0, 4.0, 18.0), waiting(20.0, 4.0)):
+        verdict = judge(facts)
+        assert "slow_rank" not in [each.cause for each in verdict.causes]
+        slow = 2 if len(facts.ranks) == 4 else 1
+        assert verdict.why is not None and f"Rank {slow} works longer" in verdict.why
+    assert "slow_rank" in causes(waiting(20.0, 4.0, load_ms=(35.0, 20.0)))
+    for even in (waiting(20.0, 20.0, 19.0), waiting(2.0, 2.0, 2.0), waiting(4.0, 4.0, 20.0)):
+        why = judge(even).why
+        assert why is not None and "works longer" not in why

@@ -3,57 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from underfed_server.facts.lost import input_lost_us
+from tests.app.device_loop import Column, Recorded, loop
+from underfed_server.facts.lost import input_lost_us, steps_ahead
 from underfed_server.store.columns.stall import stall_us
 
-Column = NDArray[np.float64]
 STEPS = 2_000
-
-
-@dataclass(frozen=True)
-class Recorded:
-    step: Column
-    wait: Column
-    idle: Column
-    """Between the events at entry to and return from ``next()``."""
-    work_seen: Column
-    """From the event at return to that at the next entry, where the device had not reached that yet."""
-    end_us: float
-    """When the device had finished everything."""
-
-
-def loop(
-    wait: Column, host: Column, work: Column, *, syncs_every: int = 0, ahead: int = 10_000, launches_last: bool = False
-) -> Recorded:
-    """A training loop and a device that executes its work in order.
-
-    The host waits for its batch, gives the device the step's work before or after what it computes itself, and waits
-    for the device every ``syncs_every`` steps and whenever ``ahead`` steps are queued already.
-    """
-    at = drained = 0.0
-    done: list[float] = []
-    entries, idles, seen = [], [], []
-    for step, (each_wait, each_host, each_work) in enumerate(zip(wait, host, work, strict=True)):
-        entry, entered = at, max(at, drained)
-        returned = max(at + each_wait, drained)
-        at += each_wait + (each_host if launches_last else 0)
-        drained = max(at, drained) + each_work
-        at += 0 if launches_last else each_host
-        done.append(drained)
-        if syncs_every and step % syncs_every == syncs_every - 1:
-            at = max(at, drained)
-        if step >= ahead:
-            at = max(at, done[step - ahead])
-        entries.append(entry)
-        idles.append(returned - entered)
-        seen.append(drained - returned if drained > at else np.nan)
-    return Recorded(np.diff(np.array([*entries, at])), wait, np.array(idles), np.array(seen), drained)
 
 
 def lost(recorded: Recorded, work: Column, *, timed_every: int = 1) -> float | None:
@@ -152,3 +110,19 @@ def test_a_few_uneven_steps_are_replayed_as_host_and_device_take_turns(seed: int
     expected = (finish(wait + rest) - finish(rest)) / len(work)
     found = input_lost_us(wait + rest, wait, 0.0, np.zeros(len(work)), work)
     assert found == pytest.approx(min(expected, float(np.mean(wait))))
+
+
+def test_a_host_that_is_never_ahead_may_still_launch_a_step_beside_the_one_before() -> None:
+    assert steps_ahead(np.full(50, 100e3), np.full(50, 60e3)) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_host_is_as_far_ahead_as_steps_are_pending_when_it_launches(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    host, work = chance.exponential(10_000.0, (2, 40))
+    done: list[float] = []
+    most = 1
+    for reached, its_work in zip(np.cumsum(host), work, strict=True):
+        most = max(most, sum(each > reached for each in done))
+        done.append(max(float(reached), done[-1] if done else 0.0) + float(its_work))
+    assert steps_ahead(host, work) == most

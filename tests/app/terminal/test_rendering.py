@@ -75,7 +75,7 @@ def test_a_starved_run_is_printed_from_verdict_to_diff() -> None:
     assert "no workers  costs 40% of a step" in text
     assert any(line.split() == ["Workers", "0"] for line in lines)
     assert any(line.split() == ["Disk", "–/s"] or line.split() == ["Disk", "–"] for line in lines)
-    assert "Use workers   × 1.60   1.40 to 1.80   at most × 1.90 with no wait at all" in text
+    assert "Use workers   × 1.60   1.40 to 1.80   about × 1.90 with instant data" in text
     assert "  +    num_workers=4," in lines
     assert max(map(len, lines)) <= 80
 

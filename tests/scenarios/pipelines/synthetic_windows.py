@@ -34,6 +34,8 @@ class SyntheticRun:
     """At the start, of 64 GiB; the growth of the workers is subtracted."""
     memory_pressure_fraction: float = 0.0
     swap_bytes_per_s: int = 0
+    shares_a_rate: bool = False
+    """In each third window half as many loads are in progress, and each takes half as long."""
 
 
 def synthetic_windows(run: SyntheticRun, run_id: str) -> Iterator[dict[str, Any]]:
@@ -88,13 +90,14 @@ def _batches(run: SyntheticRun, index: int, begin_us: int) -> dict[str, Any]:
     numbers = range(index * STEPS_A_WINDOW, (index + 1) * STEPS_A_WINDOW)
     given = [begin_us + step * run.step_us + run.data_wait_us for step in range(STEPS_A_WINDOW)]
     early_us = 500 if run.data_wait_us > 5_000 else run.step_us
-    columns = {"load_us": run.load_us, "cpu_us": 1_000, "runqueue_us": 0, "blocked_us": run.load_us - 1_000}
+    load_us = run.load_us // 2 if run.shares_a_rate and index % 3 == 0 else run.load_us
+    columns = {"load_us": load_us, "cpu_us": 1_000, "runqueue_us": 0, "blocked_us": load_us - 1_000}
     return {
         "loader": "train",
         "epoch_index": 0,
         "batch_index": list(numbers),
         "worker": [number % WORKERS for number in numbers],
-        "start_us": [max(0, at - early_us - run.load_us) for at in given],
+        "start_us": [max(0, at - early_us - load_us) for at in given],
         **{name: [value] * STEPS_A_WINDOW for name, value in columns.items()},
         "collate_us": [300] * STEPS_A_WINDOW,
         "asked_bytes": [10_000_000] * STEPS_A_WINDOW,

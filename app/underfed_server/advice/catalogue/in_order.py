@@ -7,11 +7,12 @@ from dataclasses import replace
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
-from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.causes.slow_samples import is_heavy
 
 
 def consider(case: Case) -> Offer | None:
-    if case.num_workers < 2 or case.loader.settings.get("in_order") is False:
+    if case.num_workers < 2 or case.loader.settings.get("in_order") is False or not _may_help(case):
         return None
     return Offer(
         to=False,
@@ -27,7 +28,14 @@ def consider(case: Case) -> Offer | None:
     )
 
 
+def _may_help(case: Case) -> bool:
+    """Slow batches are waited for, also where other causes cost more than they do."""
+    tail = measures.load_tail(case.rank)
+    return case.cause is not None or (case.waits_for_data and tail is not None and is_heavy(tail))
+
+
 CHANGE = Change(
     label="out-of-order delivery",
     consider=consider,
+    needs_cause=False,
 )

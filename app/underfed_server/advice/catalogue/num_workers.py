@@ -12,7 +12,7 @@ from underfed_server.advice.offer import Offer, is_worthwhile, predicted_step_us
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.advice.search import find_setting, is_unsharded, numbers, with_workers
+from underfed_server.advice.search import do_workers_sleep, find_setting, is_unsharded, numbers, with_workers
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal, Setting
@@ -176,13 +176,24 @@ def _why_not(case: Case, usable: float) -> str:
     if is_unsharded(case):
         reason = f": {case.loader.why_unsharded}" if case.loader.why_unsharded else ""
         return f"With several workers, each loads the whole data set{reason}."
+    if case.found("storage_limit"):
+        return "The storage gives all workers together no more, however many they are."
     if case.is_short_of_memory:
         return "This run is short of memory already, and more workers take more of it."
     if used is not None and used >= THRESHOLDS.saturated_cores_fraction:
         return f"The {usable:g} cores this run may use are already busy."
-    if not any(fits(case, with_workers(case, number)) for number in numbers(case) if number > case.num_workers):
-        return "More workers would need more cores, memory, /dev/shm or open files than this run may use."
-    return "Simulated with this run's own batches, no number of workers gains 5% or more."
+    return _why_no_room(case) or "Simulated with this run's own batches, no number of workers gains 5% or more."
+
+
+def _why_no_room(case: Case) -> str | None:
+    more = [number for number in numbers(case) if number > case.num_workers]
+    if not more and do_workers_sleep(case):
+        return f"One training loop hardly takes batches from more than {case.num_workers} workers."
+    if not more:
+        return "More workers would need more cores than this run may use."
+    if not any(fits(case, with_workers(case, number)) for number in more):
+        return "More workers would need more memory, /dev/shm or open files than this run may use."
+    return None
 
 
 CHANGE = Change(

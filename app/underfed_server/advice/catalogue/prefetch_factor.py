@@ -12,12 +12,13 @@ from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.advice.search import cheapest, longer_factors
-from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.causes.too_few_workers import BUSY_FRACTION
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal
 
 NOT_IN_TIME = (
-    "no_workers", "too_few_workers", "cpu_limited", "storage_wait", "slow_samples", "slow_collate",
+    "no_workers", "too_few_workers", "cpu_limited", "storage_limit", "storage_wait", "slow_samples", "slow_collate",
     "thread_oversubscription",
 )  # fmt: skip
 """Causes by which batches are not loaded in time."""
@@ -84,10 +85,15 @@ def _spread(case: Case) -> list[Evidence]:
 
 
 def _refusal(case: Case, speedup: float | None) -> Refusal:
-    if speedup is None:
-        why = "There is no room for a longer queue, or it already has the greatest length that is tried."
-    else:
+    busy = measures.busy_workers_fraction(case.rank, case.num_workers)
+    if not longer_factors(case):
+        why = "The queue already has the greatest length that is tried."
+    elif speedup is None:
+        why = "There is no room for a longer queue: of memory, of /dev/shm, or of open files."
+    elif busy is None or busy >= BUSY_FRACTION:
         why = "The loop takes batches as fast as they are loaded, so a longer queue would be just as empty."
+    else:
+        why = "Simulated with this run's own batches, no longer queue gains 5% or more."
     simulated = Evidence(what="Speed-up with the best longer queue, simulated", value=speedup, unit="factor")
     return refuse(case, "A longer queue", why, [*_spread(case), *([simulated] if speedup is not None else [])])
 

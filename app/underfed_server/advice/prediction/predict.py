@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from underfed_server.advice.prediction.altered import changed
-from underfed_server.advice.prediction.margin import Margin, read_margin
+from underfed_server.advice.prediction.margin import OF_CPU, Margin, read_margin
 from underfed_server.advice.prediction.processor import WORST_FULL
+from underfed_server.advice.prediction.ranks import ALONE, Ranks
 from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
+from underfed_server.diagnosis.instant_data import instant_step_us, shares_cores
+from underfed_server.diagnosis.storage_rate import most_readers_seen
 from underfed_server.facts.record import HostShare, RankFacts
-from underfed_server.model import LoaderInfo
+from underfed_server.model import LoaderInfo, StoragePlace
 
 Item = TypeVar("Item")
 
@@ -46,8 +49,18 @@ class Predictor:
     epochs: Epochs
     recorded: Outcome
     ceiling: float
-    """Speed-up with no data wait at all."""
+    """Speed-up if every batch were there at once, an estimate: no prediction is above it."""
+    highest: float
+    """Nor is an end of an interval above this: where loading takes cores from the step, the step without it may be
+    faster than estimated."""
     margin: Margin
+    most_readers: float | None
+    """Loads at once, beyond which it was not seen what storage gives; ``None``: it is known, or matters little."""
+
+    def adds_readers(self, setting: SimulatedSetting) -> bool:
+        """More load at once than was seen."""
+        most = max(1, self.workload.setting.num_workers)
+        return self.most_readers is not None and setting.num_workers > most
 
     def quick(self, setting: SimulatedSetting) -> float:
         """The speed-up alone, for searching.
@@ -69,8 +82,8 @@ class Predictor:
         margin = self.margin.of(self.workload, setting, outcome)
         low = min([speedup, *others]) * math.exp(-margin)
         high = max([speedup, *others]) * math.exp(margin)
-        speedup, low, high = (min(self.ceiling, each) for each in (speedup, low, high))
-        return Prediction(setting, speedup, low, high, outcome)
+        speedup, low = min(self.ceiling, speedup), min(self.ceiling, low)
+        return Prediction(setting, speedup, low, min(self.highest, high), outcome)
 
     def _readings(self, setting: SimulatedSetting) -> list[Workload]:
         """Other ways to read the same run: without a part of it, and where a term that decides was not seen in it."""
@@ -78,7 +91,11 @@ class Predictor:
         found = [_without_block(known, block) for block in range(BLOCKS)]
         if not known.slowdown_measured:
             process, spans = self.rank.process, (1.0, WORST_FULL)
-            found += [replace(known, cores=usable_cores(process, self.host, full)) for full in spans]
+            shared = (known.ranks.share(usable_cores(process, self.host, full)) for full in spans)
+            found += [replace(known, cores=cores) for cores in shared]
+        if self.most_readers is not None and self.adds_readers(setting):
+            # All of them together get no more than those that were seen.
+            found.append(replace(known, readers=self.most_readers))
         if setting.num_workers and not known.saw_workers:
             found += [replace(known, handover=_scaled(known.handover, scale)) for scale in HANDOVER_SPAN]
         return found
@@ -96,15 +113,33 @@ def _outcome(workload: Workload, rank: RankFacts, epochs: Epochs, setting: Simul
     return Outcome(steady.step_us + start_us, steady.data_wait_us + start_us)
 
 
-def make_predictor(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Predictor:
-    """Raises:
-    PredictionError: see :func:`read_workload`.
+def make_predictor(
+    rank: RankFacts,
+    loader: LoaderInfo,
+    host: HostShare,
+    ranks: Ranks = ALONE,
+    place: StoragePlace | None = None,
+) -> Predictor:
+    """``place``: where the data set's files lie.
+
+    Raises:
+        PredictionError: see :func:`read_workload`.
     """
-    workload = read_workload(rank, loader, host)
+    workload = read_workload(rank, loader, host, ranks)
     epochs = read_epochs(rank, workload.setting, workload.handover)
     recorded = _outcome(workload, rank, epochs, workload.setting)
-    ceiling = rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0)
-    return Predictor(workload, rank, host, epochs, recorded, ceiling, read_margin(rank, loader, recorded))
+    ceiling = rank.step_us / max(instant_step_us(rank, host, ranks.together), 1.0)
+    return Predictor(
+        workload=workload,
+        rank=rank,
+        host=host,
+        epochs=epochs,
+        recorded=recorded,
+        ceiling=ceiling,
+        highest=ceiling * (math.exp(OF_CPU) if shares_cores(rank, host) else 1.0),
+        margin=read_margin(rank, loader, recorded),
+        most_readers=most_readers_seen(rank, place),
+    )
 
 
 def _without_block(whole: Workload, block: int) -> Workload:

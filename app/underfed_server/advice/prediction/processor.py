@@ -51,11 +51,18 @@ class Sleep:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """Blocked for so long on storage that no other task reads from."""
+
+    us: float
+
+
+@dataclass(frozen=True, slots=True)
 class Take:
     queue: Queue
 
 
-Request = Compute | Sleep | Take
+Request = Compute | Sleep | Read | Take
 Task = Generator[Request, Any, None]
 
 
@@ -67,6 +74,8 @@ class Processor:
     slowdown: Slowdown
     others: float = 0.0
     """Always-busy tasks of other jobs, which get their share."""
+    readers: float = NEVER
+    """Tasks that storage serves at once as fast as one: more of them share what these get."""
     now: float = 0.0
     worked: float = 0.0
     """CPU work that a task would have done that was busy since the start: all busy ones do as much in a time."""
@@ -74,6 +83,9 @@ class Processor:
     """``(done when so much is worked, order, task)``."""
     asleep: list[tuple[float, int, Task, bool]] = field(default_factory=list)
     """``(until, order, task, whether it has found all cores busy already)``."""
+    read: float = 0.0
+    """As ``worked``, of a task that was reading since the start."""
+    reading: list[tuple[float, int, Task]] = field(default_factory=list)
     count: int = 0
     rates: dict[int, float] = field(default_factory=dict)
 
@@ -101,9 +113,9 @@ class Processor:
                     self.count += 1
                     heapq.heappush(self.busy, (self.worked + request.cpu_us, self.count, task))
                     return
-            elif isinstance(request, Sleep):
+            elif isinstance(request, Sleep | Read):
                 if request.us > 0:
-                    self._sleep(request.us, task, was_late=False)
+                    self._block(request, task)
                     return
             elif request.queue.items:
                 value = request.queue.items.popleft()
@@ -120,21 +132,34 @@ class Processor:
         return self.rates[count]
 
     def run(self, is_done: Callable[[], bool]) -> None:
-        busy, asleep = self.busy, self.asleep
+        busy, asleep, reading = self.busy, self.asleep, self.reading
         while not is_done():
             rate = self.rate() if busy else 1.0
+            share = min(1.0, self.readers / max(1, len(reading)))
             until_cpu = max(0.0, (busy[0][0] - self.worked) / rate) if busy else NEVER
             until_wake = max(0.0, asleep[0][0] - self.now) if asleep else NEVER
-            passed = min(until_cpu, until_wake)
+            until_read = max(0.0, (reading[0][0] - self.read) / share) if reading else NEVER
+            passed = min(until_cpu, until_wake, until_read)
             if passed == NEVER:
                 raise RuntimeError("every task waits for a queue: the simulated loader is stuck")
             self.now += passed
             self.worked += passed * rate
-            if busy and until_cpu <= until_wake:
+            self.read += passed * share
+            if busy and until_cpu == passed:
                 _, _, task = heapq.heappop(busy)
                 self.resume(task, None)
+            elif reading and until_read == passed:
+                _, _, task = heapq.heappop(reading)
+                self._sleep(0.0, task, was_late=False)
             else:
                 self._wake()
+
+    def _block(self, request: Sleep | Read, task: Task) -> None:
+        if isinstance(request, Sleep) or self.readers == NEVER:
+            self._sleep(request.us, task, was_late=False)
+        else:
+            self.count += 1
+            heapq.heappush(self.reading, (self.read + request.us, self.count, task))
 
     def _sleep(self, us: float, task: Task, *, was_late: bool) -> None:
         self.count += 1

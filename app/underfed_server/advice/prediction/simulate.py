@@ -3,15 +3,29 @@
 The model: ``prefetch_factor × num_workers`` batches outstanding, dispatched round robin, delivered in order; a worker
 loads and begins the next load while a thread of its own hands the batch over; the training process receives (and keeps
 early batches), then works on the step. CPU-bound parts share the usable cores, blocked parts do not. Without workers,
-load and step alternate.
+load and step alternate. A device begins a step's work when the loop has launched it and the work before is done, and
+the loop runs ahead of it by as many steps as it did in the recorded run: the recurrence of ``facts.lost``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from underfed_server.advice.prediction.processor import Compute, Processor, Queue, Request, Sleep, Slowdown, Take, Task
+from underfed_server.advice.prediction.processor import (
+    Compute,
+    Processor,
+    Queue,
+    Read,
+    Request,
+    Sleep,
+    Slowdown,
+    Take,
+    Task,
+)
+
+Item = TypeVar("Item")
 
 DISPATCH_US = 40.0
 """CPU of handing one index to a worker's queue (own study, 30–40 µs)."""
@@ -60,6 +74,8 @@ class Work:
 
     cpu_us: float
     other_us: float
+    device_us: float = 0.0
+    """What the device then works on its own, where its clock saw it; else it is waited for within ``other_us``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +101,9 @@ class Cores:
     others: float = 0.0
 
 
+UNLIMITED = float("inf")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Mean of the simulated steps, start left out."""
@@ -103,20 +122,68 @@ class LoopInputs:
     cores: Cores
     sampler_us: float = 0.0
     """CPU of the training process for the sampler, a batch, while the loop waits."""
+    steps_ahead: int = 1
+    """Of the device: how many earlier steps it may still have before it when the loop goes on."""
+    ranks: int = 1
+    """Alike, on the same cores, each with the same settings."""
+    readers: float = UNLIMITED
+    """Loads whose reads storage serves at once as fast as one's: more of them share its rate."""
+    is_in_step: bool = False
+    """The ranks synchronise in each step: it ends when all have done its work."""
+
+
+@dataclass(slots=True)
+class _Pace:
+    """When each step's work was done: by the device of one rank, or by those of all ranks that synchronise."""
+
+    size: int
+    done: list[float] = field(default_factory=list)
+    launched: list[int] = field(default_factory=list)
+    """How many ranks have launched the work of each step."""
+    waiting: dict[int, list[Queue]] = field(default_factory=dict)
+
+    def launch(self, processor: Processor, step: int, work_us: float) -> None:
+        if step == len(self.done):
+            self.done.append(0.0)
+            self.launched.append(0)
+        begin = max(processor.now, self.done[step - 1] if step else 0.0)
+        self.done[step] = max(self.done[step], begin + work_us)
+        self.launched[step] += 1
+        if self.launched[step] == self.size:
+            for gate in self.waiting.pop(step, ()):
+                processor.put(gate, step)
+
+    def hold(self, processor: Processor, step: int) -> Iterator[Request]:
+        """Until the work of ``step`` is done."""
+        if step < 0:
+            return
+        if self.launched[step] < self.size:
+            gate = Queue()
+            self.waiting.setdefault(step, []).append(gate)
+            yield Take(gate)
+        yield Sleep(max(0.0, self.done[step] - processor.now))
 
 
 @dataclass(slots=True)
 class _Loop:
-    """When the training loop asked for each batch, and when it got it."""
+    """When the training loop of a rank asked for each batch, and when it got it."""
 
+    pace: _Pace
+    rank: int = 0
     asked: list[float] = field(default_factory=list)
     got: list[float] = field(default_factory=list)
 
-    def outcome(self, skip: int) -> Outcome:
-        asked, got = self.asked[skip:], self.got[skip:]
-        steps = len(asked) - 1
-        waits = sum(late - early for early, late in zip(asked[:steps], got[:steps], strict=True))
-        return Outcome(step_us=(asked[-1] - asked[0]) / steps, data_wait_us=waits / steps)
+
+def _outcome(loops: Sequence[_Loop], skip: int, steps: int) -> Outcome:
+    """Mean of the ranks. The pace is that at which work is done: a loop may run ahead of its device, but not for long.
+
+    Of ranks that synchronise, a step waits as long as the one that waits longest.
+    """
+    paces = [(loop.pace.done[skip + steps - 1] - loop.pace.done[skip - 1]) / steps for loop in loops]
+    span = slice(skip, skip + steps)
+    waits = [[late - early for early, late in zip(loop.asked[span], loop.got[span], strict=True)] for loop in loops]
+    longest = [max(each) if loops[0].pace.size > 1 else sum(each) / len(each) for each in zip(*waits, strict=True)]
+    return Outcome(step_us=sum(paces) / len(paces), data_wait_us=sum(longest) / steps)
 
 
 def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) -> Outcome:
@@ -127,21 +194,28 @@ def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) 
     """
     if not inputs.batches or not inputs.works:
         raise ValueError("nothing to simulate: no measured batch or no measured step")
-    skip = min(steps // 2, 2 * setting.num_workers * setting.prefetch_factor + 4)
-    loop = _Loop()
+    skip = min(max(1, steps // 2), 2 * setting.num_workers * setting.prefetch_factor + 4)
     cores = inputs.cores
-    processor = Processor(cores.usable, cores.slowdown, cores.others)
-    if setting.num_workers == 0:
-        processor.start(_train_alone(processor, loop, inputs))
-    else:
-        _Workers(processor, loop, inputs, setting).start()
-    processor.run(lambda: len(loop.asked) > steps + skip)
-    return loop.outcome(skip)
+    processor = Processor(cores.usable, cores.slowdown, cores.others, inputs.readers)
+    together = _Pace(inputs.ranks if inputs.is_in_step else 1)
+    loops = [_Loop(together if inputs.is_in_step else _Pace(1), rank) for rank in range(inputs.ranks)]
+    for loop in loops:
+        if setting.num_workers == 0:
+            processor.start(_train_alone(processor, loop, inputs))
+        else:
+            _Workers(processor, loop, inputs, setting).start()
+    processor.run(lambda: all(len(loop.asked) > steps + skip for loop in loops))
+    return _outcome(loops, skip, steps)
+
+
+def _of_rank(cycle: Sequence[Item], rank: int, inputs: LoopInputs, step: int) -> Item:
+    """Each rank begins elsewhere in what was measured: what is slow for one is not for all at once."""
+    return cycle[(step + rank * len(cycle) // inputs.ranks) % len(cycle)]
 
 
 def _load(processor: Processor, batch: Batch) -> Iterator[Request]:
     for _ in range(SLICES):
-        yield Sleep(batch.blocked_us / SLICES)
+        yield Read(batch.blocked_us / SLICES)
         if batch.helpers_us > 0:
             processor.start(_help(batch.helpers_us / SLICES))
         yield Compute(batch.cpu_us / SLICES)
@@ -151,20 +225,24 @@ def _help(cpu_us: float) -> Task:
     yield Compute(cpu_us)
 
 
-def _work(work: Work) -> Iterator[Request]:
+def _work(processor: Processor, loop: _Loop, inputs: LoopInputs, step: int) -> Iterator[Request]:
+    # Of ranks that synchronise the work was recorded step by step, for all of them.
+    rank = 0 if inputs.is_in_step else loop.rank
+    work = _of_rank(inputs.works, rank, inputs, step)
     yield Compute(work.cpu_us)
     yield Sleep(work.other_us)
+    loop.pace.launch(processor, step, work.device_us)
+    yield from loop.pace.hold(processor, step - inputs.steps_ahead)
 
 
 def _train_alone(processor: Processor, loop: _Loop, inputs: LoopInputs) -> Task:
-    batches, works = inputs.batches, inputs.works
     step = 0
     while True:
         loop.asked.append(processor.now)
         yield Compute(inputs.sampler_us)
-        yield from _load(processor, batches[step % len(batches)])
+        yield from _load(processor, _of_rank(inputs.batches, loop.rank, inputs, step))
         loop.got.append(processor.now)
-        yield from _work(works[step % len(works)])
+        yield from _work(processor, loop, inputs, step)
         step += 1
 
 
@@ -199,11 +277,11 @@ class _Workers:
         self.processor.start(self._train())
 
     def _worker(self, worker: int) -> Task:
-        batches, handover = self.inputs.batches, self.inputs.handover
+        inputs, handover = self.inputs, self.inputs.handover
         while True:
             index = yield Take(self.indices[worker])
             self.is_loading[worker] = True
-            yield from _load(self.processor, batches[index % len(batches)])
+            yield from _load(self.processor, _of_rank(inputs.batches, self.loop.rank, inputs, index))
             self.is_loading[worker] = False
             self.processor.start(self._feed(index))
             yield Sleep(handover.pause_us)
@@ -228,7 +306,6 @@ class _Workers:
             self.processor.put(self.pinned, index)
 
     def _train(self) -> Task:
-        works = self.inputs.works
         for _ in range(self.setting.num_workers * self.setting.prefetch_factor):
             self._send()
         step = 0
@@ -240,7 +317,7 @@ class _Workers:
             yield Compute(DISPATCH_US + self.inputs.sampler_us)
             self._send()
             self.loop.got.append(self.processor.now)
-            yield from _work(works[step % len(works)])
+            yield from _work(self.processor, self.loop, self.inputs, step)
             step += 1
 
     def _next(self, step: int, early: set[int]) -> Generator[Request, int, int]:

@@ -5,11 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from underfed_server.advice.prediction.handover import read_handover
 from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_curve, curve_through
-from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
+from underfed_server.advice.prediction.ranks import ALONE, Ranks
+from underfed_server.advice.prediction.simulate import (
+    STEPS,
+    UNLIMITED,
+    Batch,
+    Cores,
+    Handover,
+    LoopInputs,
+    SimulatedSetting,
+    Work,
+)
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
+from underfed_server.diagnosis.storage_rate import StorageRate, loads_at_once, reads_files, storage_rate
+from underfed_server.facts.lost import steps_ahead
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import LoaderInfo
@@ -19,8 +32,8 @@ THREAD_POOL_CORES = 1.3
 the autograd thread take no more. Threads of a pool spin at barriers, so a run on busy cores does not show how fast it
 is alone."""
 
-MOST_SIMULATED = 400
-"""Batches and steps, used in turn: enough for a 1 % tail to appear, few enough to simulate in milliseconds."""
+MOST_SIMULATED = STEPS
+"""Batches and steps, used in turn: as many as are simulated, so that each counts once."""
 
 HELPERS_FRACTION = 0.25
 """Of the loading thread's CPU, from which other threads of a worker are taken to load too, not only to hand over."""
@@ -43,21 +56,34 @@ class Workload:
     works_alone: tuple[Work, ...]
     handover: Handover
     sampler_us: float
+    steps_ahead: int
     cores: Cores
     setting: SimulatedSetting
     batch_tensors: int
+    ranks: Ranks
+    readers: float
+    """Loads of one rank that storage serves at once without slowing them down."""
     saw_workers: bool
     slowdown_measured: bool
     handover_measured: bool
     """Handing over was seen in the run, or measured on its host."""
 
     def inputs(self, setting: SimulatedSetting) -> LoopInputs:
-        if setting.num_workers == 0:
-            return LoopInputs(self.alone, self.works_alone, self.handover, self.cores, self.sampler_us)
-        return LoopInputs(self.batches, self.works, self.handover, self.cores, self.sampler_us)
+        batches, works = (self.batches, self.works) if setting.num_workers else (self.alone, self.works_alone)
+        return LoopInputs(
+            batches=batches,
+            works=works,
+            handover=self.handover,
+            cores=self.cores,
+            sampler_us=self.sampler_us,
+            steps_ahead=self.steps_ahead,
+            ranks=self.ranks.simulated,
+            is_in_step=self.ranks.is_in_step,
+            readers=self.readers * self.ranks.simulated,
+        )
 
 
-def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workload:
+def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: Ranks = ALONE) -> Workload:
     """Raises:
     PredictionError: a term that decides the result was not measured or cannot be.
     """
@@ -68,8 +94,9 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
     _refuse_thread_pools(rank)
     rank = replace(rank, steps=steady(rank.steps))
     handover, shared = read_handover(rank, loader, host)
-    batches = _batches(rank)
-    works = _works(rank, loader, handover)
+    rate = limited_rate(rank)
+    batches = ranks.slowest(_batches(rank, rate))
+    works = _works(rank, loader, handover, ranks)
     if loader.num_workers:
         alone = tuple(
             replace(batch, cpu_us=max(0.3 * batch.cpu_us, batch.cpu_us - shared.write_us)) for batch in batches
@@ -86,9 +113,12 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
         works_alone=works_alone,
         handover=handover,
         sampler_us=mean(rank.steps.sampler_us) or 0.0,
-        cores=usable_cores(rank.process, host),
+        steps_ahead=_steps_ahead(rank, ranks),
+        cores=ranks.share(usable_cores(rank.process, host)),
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
+        ranks=ranks,
+        readers=rate.few if rate else UNLIMITED,
         saw_workers=loader.num_workers > 0,
         slowdown_measured=host.cpu_slowdown is not None,
         handover_measured=loader.num_workers > 0 or host.handover is not None,
@@ -128,17 +158,39 @@ def _refuse_thread_pools(rank: RankFacts) -> None:
         )
 
 
-def _batches(rank: RankFacts) -> tuple[Batch, ...]:
+def limited_rate(rank: RankFacts) -> StorageRate | None:
+    """``None``: the run does not show that its readers share a rate."""
+    rate = storage_rate(rank) if reads_files(rank) else None
+    return rate if rate and rate.is_limited else None
+
+
+def _batches(rank: RankFacts, rate: StorageRate | None) -> tuple[Batch, ...]:
+    """Where readers share a rate, blocked as each would be among few."""
     table = rank.batches
     known = np.isfinite(table.load_us) & np.isfinite(table.cpu_us) & np.isfinite(table.blocked_us)
     if not known.any():
         raise PredictionError("CPU and blocked time of loading were not measured")
     cpu, blocked = table.cpu_us[known], table.blocked_us[known]
+    if rate is not None:
+        blocked = blocked * rate.few / np.maximum(rate.few, loads_at_once(table, chosen(table, known)))
     helpers = _helpers_us(rank)
     return tuple(
-        Batch(float(one), float(other), helpers)
-        for one, other in zip(cpu[-MOST_SIMULATED:], blocked[-MOST_SIMULATED:], strict=True)
+        Batch(float(np.mean(cpu[alike])), float(np.mean(blocked[alike])), helpers) for alike in groups(cpu + blocked)
     )
+
+
+def groups(values: Column, most: int = MOST_SIMULATED) -> list[NDArray[np.intp]]:
+    """Where values lie that are alike, in at most so many groups of nearly one size, in the order of the recording.
+
+    Their means have the mean and the tail of all. The newest, or every n-th, would miss a tail of one in a hundred or
+    have too much of it. A group's place is that of any one of its values, so that slow ones come together as often as
+    they do by chance.
+    """
+    chance = np.random.default_rng(len(values))
+    bounds = np.linspace(0, len(values), min(most, len(values)) + 1).round().astype(int)
+    alike = np.split(np.lexsort((chance.random(len(values)), values)), bounds[1:-1])
+    at = [chance.choice(group) for group in alike]
+    return [alike[number] for number in np.argsort(at)]
 
 
 def _helpers_us(rank: RankFacts) -> float:
@@ -153,13 +205,24 @@ FEEDING_US = 5_000.0
 """More CPU than handing a batch over takes, except for batches of hundreds of tensors."""
 
 
-def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover) -> tuple[Work, ...]:
-    rest = rank.steps.step_us - rank.steps.data_wait_us
-    rest = rest[np.isfinite(rest)][-MOST_SIMULATED:]
+def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover, ranks: Ranks) -> tuple[Work, ...]:
+    rest = rank.steps.step_us - rank.steps.data_wait_us if ranks.together is None else ranks.together.work_us
     if not len(rest):
         raise PredictionError("no complete step was measured")
     cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
-    return tuple(Work(float(us) * cpu_share, float(us) * max(0.0, 1.0 - cpu_share - queued_share)) for us in rest)
+    other_share = max(0.0, 1.0 - cpu_share - queued_share)
+    device = None if ranks.is_in_step else rank.device_work_us
+    device = np.zeros(len(rest)) if device is None else device
+    means = ((float(np.mean(rest[alike])), float(np.mean(device[alike]))) for alike in groups(rest))
+    return tuple(Work(us * cpu_share, us * other_share, device_us) for us, device_us in means)
+
+
+def _steps_ahead(rank: RankFacts, ranks: Ranks) -> int:
+    """Ranks that wait for each other in a step have no step's work before them when it ends."""
+    if ranks.is_in_step:
+        return 0
+    work = rank.device_work_us
+    return 1 if work is None else steps_ahead(rank.steps.step_us, work)
 
 
 def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: Column) -> tuple[float, float]:

@@ -68,7 +68,7 @@ def _why_not(later: RunFacts, pairing: Pairing, both: tuple[Pace, Pace] | None) 
 
 
 def _inside(advice: Advice, observed: float | None) -> bool | None:
-    if observed is None or advice.low is None or advice.high is None:
+    if observed is None or advice.predicted_speedup is None or advice.low is None or advice.high is None:
         return None
     return advice.low <= observed <= advice.high
 

@@ -21,7 +21,7 @@ loads it is 5 %."""
 
 def find(examined: Examination) -> Found | None:
     cost, tail = examined.wait.held_back, load_tail(examined.rank)
-    if cost is None or tail is None or not _is_heavy(tail):
+    if cost is None or tail is None or not is_heavy(tail):
         return None
     longest = float(np.nanmax(examined.rank.batches.load_us))
     return Found(
@@ -36,7 +36,7 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def _is_heavy(tail: Tail) -> bool:
+def is_heavy(tail: Tail) -> bool:
     return tail.p95_us >= TAIL_FACTOR * tail.median_us or tail.slowest_share >= TAIL_SHARE
 
 

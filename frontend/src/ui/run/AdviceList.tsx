@@ -78,7 +78,7 @@ function Gain({ advice }: { advice: Advice }) {
   return <span class="gain">{formatFactor(advice.predicted_speedup)}</span>
 }
 
-/** On a line from "as now" to the ceiling: the point, its interval, and the maximum. */
+/** On a line from "as now" to the ceiling: the point, its interval, and what instant data would gain. */
 function GainRange({ advice }: { advice: Advice }) {
   const { predicted_speedup: gain, low, high, ceiling } = advice
   if (gain === null || low === null || high === null) return null
@@ -135,7 +135,7 @@ function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
   const ceiling = diagnosis.advice.find(one => one.ceiling !== null)?.ceiling ?? null
   if (ceiling === null) return null
   const { anatomy } = diagnosis
-  const step = anatomy ? formatDuration(anatomy.step_us - anatomy.data_wait_us) : null
+  const step = anatomy ? formatDuration(anatomy.step_us / ceiling) : null
   return <p class="note">{say.ceilingNote(step, formatFactor(ceiling))}</p>
 }
 

@@ -1,0 +1,59 @@
+"""What a step would take if every batch were there at once: an estimate, and no bound.
+
+It is what the device needs, where its clock saw that, else the step without its wait. Workers that load beside the step
+also slow the step itself down: it queues for cores that they use, and busy cores share caches and clock. As far as that
+was measured it goes away, too; what they take of the memory's bandwidth was not, so more may be gained than is said.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from underfed_server.diagnosis.measures import mean, other_cores, own_cores, used_cores_fraction
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.lockstep import Lockstep
+from underfed_server.facts.record import HostShare, RankFacts
+
+
+def instant_step_us(rank: RankFacts, host: HostShare, together: Lockstep | None = None) -> float:
+    """Of the mean judged step. ``rank``: one with judged steps. ``together``: ranks that are late in turn."""
+    if together is not None:
+        # The device's clock cannot tell: also waiting for the other ranks is work to it.
+        return rank.step_us * (1 - together.lost_fraction)
+    lost = rank.input_lost_us
+    rest = rank.step_us - (rank.stall_us if lost is None else lost)
+    work = rank.device_work_us
+    return max(rest - _slowed_us(rank, host), 0.0 if work is None else float(np.mean(work)))
+
+
+def shares_cores(rank: RankFacts, host: HostShare) -> bool:
+    """Loading takes cores from the step: what the step would take without it was not seen."""
+    used = used_cores_fraction(rank, host)
+    return used is not None and used >= THRESHOLDS.saturated_cores_fraction and _loads_beside(rank)
+
+
+def _slowed_us(rank: RankFacts, host: HostShare) -> float:
+    """By how much workers that load beside it lengthen the work of the mean step."""
+    process = rank.process
+    if process.process_cores is None or not process.workers_cores or not _loads_beside(rank):
+        return 0.0
+    rest = rank.step_us - rank.data_wait_us
+    computed = max(0.0, process.process_cores * rank.step_us - (mean(rank.steps.sampler_us) or 0.0))
+    queued = (process.main_runqueue_fraction or 0.0) * rank.step_us
+    by_workers = process.workers_cores / (process.workers_cores + (other_cores(process) or 0.0))
+    return min(rest, computed) * _slowdown_share(rank, host) + min(max(0.0, rest - computed), queued) * by_workers
+
+
+def _slowdown_share(rank: RankFacts, host: HostShare) -> float:
+    """Of CPU time, what it is longer for the workers' busy cores; 0 where the host was not measured."""
+    if not host.cpu_slowdown:
+        return 0.0
+    cores, factors = np.array(sorted(host.cpu_slowdown)).T
+    busy = max(1.0, own_cores(rank.process), rank.process.host_busy_cores or 0.0)
+    alone = max(1.0, busy - (rank.process.workers_cores or 0.0))
+    return max(0.0, 1 - float(np.interp(alone, cores, factors) / np.interp(busy, cores, factors)))
+
+
+def _loads_beside(rank: RankFacts) -> bool:
+    """In workers, and not in the training process."""
+    return bool(np.isfinite(rank.batches.worker).any())

@@ -1,0 +1,123 @@
+"""What storage gives to few and to many loads at once: read off a run in which their number changed.
+
+Where blocked time does not depend on how many load, each new reader brings its own rate. Where it grows as they do, all
+readers together get no more: the storage, or what leads to it, is at its limit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from underfed_server.diagnosis.measures import load_share
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.record import RankFacts
+from underfed_server.measurements import BatchRows, Column, chosen
+from underfed_server.model import StoragePlace
+
+SPREAD = 1.5
+"""Many loads at once are at least so many times as many as few: less does not show which way it goes."""
+
+FEW_BATCHES = 8
+"""In each group: the median of eight is not moved by two that were disturbed."""
+
+LIMITED_GROWTH = 0.7
+"""Of blocked time with the number of loads at once, as a power: 0 where they do not touch each other, 1 where they
+share a rate. From here on twice the readers get a quarter more at most."""
+
+READS_BYTES = 64 << 10
+"""Bytes a batch from which a loader reads files: less comes through the pipes that bring the indices."""
+
+
+SERVES_MANY = ("nvme", "ssd", "memory")
+"""Kinds of storage that take many reads at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageRate:
+    few: float
+    """Loads at once, while there were few."""
+    many: float
+    growth: float
+    """Power of that number with which blocked time grows."""
+    few_bytes_per_s: float | None
+    """What all of them read together. ``None``: how much a batch asks for was not measured."""
+    many_bytes_per_s: float | None
+
+    @property
+    def is_limited(self) -> bool:
+        return self.growth >= LIMITED_GROWTH
+
+
+def storage_rate(rank: RankFacts) -> StorageRate | None:
+    """``None``: the loads of this run block on nothing, or as many were in progress all the time."""
+    batches = _that_read(rank.batches)
+    if not np.any(batches.blocked_us > 0):
+        return None
+    at_once = loads_at_once(rank.batches, batches)
+    usual = float(np.median(at_once))
+    many = at_once >= 0.95 * usual
+    few = at_once <= usual / SPREAD
+    if min(np.count_nonzero(few), np.count_nonzero(many)) < FEW_BATCHES:
+        return None
+    blocked = [float(np.median(batches.blocked_us[group])) for group in (few, many)]
+    number = [float(np.median(at_once[group])) for group in (few, many)]
+    if min(blocked) <= 0:
+        return None
+    growth = math.log(blocked[1] / blocked[0]) / math.log(number[1] / number[0])
+    rates = [_bytes_per_s(chosen(batches, group), at_once[group]) for group in (few, many)]
+    return StorageRate(number[0], number[1], growth, *rates)
+
+
+def most_readers_seen(rank: RankFacts, place: StoragePlace | None) -> float | None:
+    """Loads at once, beyond which it is not known what storage gives. ``None``: it is known, or storage matters little.
+
+    Of a disk, a network, and what hides what it is, a run shows it only where the number of loads changed.
+    """
+    blocked = load_share(rank, rank.batches.blocked_us) or 0.0
+    if (
+        place is None
+        or place.kind in SERVES_MANY
+        or blocked < THRESHOLDS.blocked_fraction
+        or not reads_files(rank)
+        or storage_rate(rank)
+    ):
+        return None
+    at_once = loads_at_once(rank.batches, rank.batches)
+    known = at_once[np.isfinite(at_once)]
+    return float(np.quantile(known, 0.9)) if len(known) else None
+
+
+def loads_at_once(all_batches: BatchRows, batches: BatchRows) -> Column:
+    """How many loads were in progress during each of ``batches``, on average, itself included."""
+    known = np.isfinite(all_batches.start_us) & np.isfinite(all_batches.load_us)
+    starts = all_batches.start_us[known]
+    at = np.concatenate([starts, starts + all_batches.load_us[known]])
+    order = np.argsort(at, kind="stable")
+    at, change = at[order], np.repeat([1.0, -1.0], len(starts))[order]
+    passed = np.concatenate([[0.0], np.cumsum(np.cumsum(change)[:-1] * np.diff(at))])
+    begun, done = batches.start_us, batches.start_us + batches.load_us
+    loading: Column = np.interp(done, at, passed) - np.interp(begun, at, passed)
+    return loading / np.maximum(batches.load_us, 1.0)
+
+
+def reads_files(rank: RankFacts) -> bool:
+    asked = rank.batches.asked_bytes[np.isfinite(rank.batches.asked_bytes)]
+    return bool(len(asked) and np.mean(asked) >= READS_BYTES)
+
+
+def _that_read(batches: BatchRows) -> BatchRows:
+    """Where most reached storage, those that did: what the page cache serves is blocked on nothing."""
+    known = np.isfinite(batches.blocked_us) & np.isfinite(batches.load_us) & np.isfinite(batches.start_us)
+    reached = known & (np.nan_to_num(batches.read_bytes) > 0)
+    return chosen(batches, reached if np.count_nonzero(reached) >= np.count_nonzero(known) / 2 else known)
+
+
+def _bytes_per_s(batches: BatchRows, at_once: Column) -> float | None:
+    asked = np.fmax(batches.asked_bytes, batches.read_bytes)
+    known = np.isfinite(asked) & (asked > 0)
+    if not known.any():
+        return None
+    return float(np.median(at_once[known] * asked[known] / np.maximum(batches.load_us[known], 1.0)) * 1e6)

@@ -1,0 +1,103 @@
+"""Storage that gives all its readers together no more: seen in the run, held in the simulation, said in the advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.app.advice.made_case import changes, of, refused
+from tests.app.advice.test_ranks import cores
+from tests.app.made_facts import made_place, made_run
+from underfed_server.advice.advise import advise
+from underfed_server.advice.prediction.predict import make_predictor
+from underfed_server.advice.prediction.simulate import (
+    Batch,
+    Handover,
+    LoopInputs,
+    SimulatedSetting,
+    Work,
+    simulate,
+)
+from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.storage_rate import storage_rate
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import StorageKind
+
+A_LOAD_MS = 40.0
+"""Blocked, of a load that has storage for itself."""
+
+
+def reading(at_once: Sequence[int], *, is_shared: bool, kind: StorageKind = "network") -> RunFacts:
+    """Stretches of 50 loads of which so many are in progress at once; the loop takes a batch in 20 ms, and waits."""
+    number = np.repeat(np.asarray(at_once, dtype=float), 50)
+    load_ms = A_LOAD_MS * (number if is_shared else np.ones(len(number)))
+    apart_ms = load_ms / number
+    start_us = (np.cumsum(apart_ms) - apart_ms) * 1e3
+    facts = made_run(
+        steps=len(number), num_workers=8, load_ms=list(load_ms), wait_ms=list(np.maximum(0.0, apart_ms - 20.0)),
+        work_ms=20.0, queue_depth=0.0, busy_cores=0.3, process_cores=0.05, workers_cores=0.1,
+    )  # fmt: skip
+    (rank,) = facts.ranks
+    rank = replace(rank, batches=replace(rank.batches, start_us=start_us, received_us=start_us + load_ms * 1e3))
+    return replace(facts, ranks=(rank,), storage=(made_place(kind, file_system="nfs4"),))
+
+
+def quick(facts: RunFacts, setting: SimulatedSetting) -> float:
+    assert facts.loader is not None
+    return make_predictor(facts.ranks[0], facts.loader, facts.host).quick(setting)
+
+
+@pytest.mark.parametrize(("is_shared", "growth", "more"), [(True, 1.0, 1.0), (False, 0.0, 4.0)])
+def test_the_rate_is_read_off_loads_that_were_few_and_many(is_shared: bool, growth: float, more: float) -> None:
+    rate = storage_rate(reading((2, 8, 8, 8), is_shared=is_shared).ranks[0])
+    assert rate is not None and rate.few_bytes_per_s and rate.many_bytes_per_s
+    assert (rate.few, rate.many) == pytest.approx((2, 8), rel=0.1)
+    assert rate.growth == pytest.approx(growth, abs=0.1)
+    assert rate.many_bytes_per_s / rate.few_bytes_per_s == pytest.approx(more, rel=0.15)
+
+
+def test_as_many_loads_all_the_time_do_not_show_it() -> None:
+    assert storage_rate(reading((8, 8, 8, 8), is_shared=True).ranks[0]) is None
+
+
+def test_storage_at_its_limit_is_named_and_more_workers_are_refused() -> None:
+    facts = reading((2, 8, 8, 8), is_shared=True)
+    verdict = judge(facts)
+    assert [each.cause for each in verdict.causes][:1] == ["storage_limit"]
+    found = advise(facts, verdict)
+    assert "num_workers" not in changes(found)
+    assert "no more, however many" in refused("num_workers", found).why
+
+
+def test_storage_that_serves_each_reader_is_not_blamed() -> None:
+    facts = reading((2, 8, 8, 8), is_shared=False)
+    assert "storage_limit" not in [each.cause for each in judge(facts).causes]
+
+
+def test_more_readers_of_a_shared_rate_are_simulated_to_gain_nothing() -> None:
+    shared = reading((4, 8, 8, 8), is_shared=True)
+    assert quick(shared, SimulatedSetting(16)) == pytest.approx(1.0, abs=0.05)
+    assert quick(shared, SimulatedSetting(6)) == pytest.approx(1.0, abs=0.05)
+    assert quick(shared, SimulatedSetting(2)) == pytest.approx(0.5, rel=0.1)
+
+
+@pytest.mark.parametrize(("kind", "is_promised"), [("network", False), ("unknown", False), ("nvme", True)])
+def test_what_was_not_seen_of_storage_is_tried_and_not_promised(kind: StorageKind, is_promised: bool) -> None:
+    """Loads of 320 ms, eight at once all the time: 16 may load twice as fast, or as fast as now."""
+    facts = reading((8, 8, 8, 8), is_shared=True, kind=kind)
+    best = of("num_workers", advise(facts, judge(facts)))
+    assert best.to == 16
+    assert (best.predicted_speedup is not None) == is_promised
+    if not is_promised:
+        assert best.assumption is not None and best.low is not None
+        assert "storage gives to more readers" in best.assumption and "Try it" in best.assumption
+        assert best.low == pytest.approx(1.0, abs=0.06)
+
+
+@pytest.mark.parametrize(("workers", "expected_ms"), [(1, 100), (2, 50), (4, 50), (8, 50)])
+def test_readers_beyond_those_that_storage_serves_share_what_these_get(workers: int, expected_ms: float) -> None:
+    inputs = LoopInputs([Batch(0, 100_000)], [Work(0, 10_000)], Handover(), cores(8.0), readers=2.0)
+    assert simulate(inputs, SimulatedSetting(workers)).step_us / 1e3 == pytest.approx(expected_ms, rel=0.02)

@@ -1,0 +1,47 @@
+"""What the simulator is given of a run: as many batches and steps as it runs, which are like all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.app.made_facts import made_run
+from underfed_server.advice.prediction.workload import groups, read_workload
+from underfed_server.facts.record import RunFacts
+from underfed_server.measurements import Column
+
+
+def loads_ms(facts: RunFacts) -> list[float]:
+    assert facts.loader is not None
+    workload = read_workload(facts.ranks[0], facts.loader, facts.host)
+    return [(each.cpu_us + each.blocked_us) / 1e3 for each in workload.batches]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tail_of_one_in_a_hundred_is_simulated_with_its_share(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    load_ms = np.where(chance.random(2_000) < 0.01, 400.0, chance.gamma(20.0, 1.0, 2_000))
+    made = loads_ms(made_run(steps=2_000, wait_ms=10.0, num_workers=8, load_ms=list(load_ms)))
+    assert np.mean(made) == pytest.approx(np.mean(load_ms), rel=0.01)
+    assert np.max(made) == pytest.approx(400.0)
+    assert np.mean(np.array(made) > 200) == pytest.approx(np.mean(load_ms > 200), abs=0.005)
+    assert np.std(made) == pytest.approx(np.std(load_ms), rel=0.1)
+
+
+def test_short_runs_are_simulated_as_they_were() -> None:
+    load_ms = np.random.default_rng(0).gamma(4.0, 10.0, 200)
+    assert loads_ms(made_run(steps=200, wait_ms=10.0, num_workers=8, load_ms=list(load_ms))) == pytest.approx(
+        list(load_ms)
+    )
+
+
+def test_what_changed_in_the_course_of_a_run_changes_in_the_simulation() -> None:
+    load_ms = np.concatenate([np.full(600, 10.0), np.full(1_400, 30.0)]) + np.random.default_rng(0).random(2_000)
+    made: Column = np.array(loads_ms(made_run(steps=2_000, wait_ms=10.0, num_workers=8, load_ms=list(load_ms))))
+    assert np.mean(made[:60]) < 12 and np.mean(made[-60:]) > 29
+
+
+def test_every_value_is_in_one_group() -> None:
+    found = groups(np.random.default_rng(0).random(777), 50)
+    assert len(found) == 50
+    assert sorted(np.concatenate(found)) == list(range(777))
