@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.diagnosis.judge import Before, judge
+from underfed_server.diagnosis.loaders import choose_loader, line_of, of_run
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
     Remembered,
@@ -41,16 +42,20 @@ class Diagnoser:
             NotFoundError: there is no such run.
             TryLaterError: the store cannot be written.
         """
-        facts, known = read_facts(store, run_id), store.diagnosis(run_id)
+        known = store.diagnosis(run_id)
+        facts = read_facts(store, run_id, lambda loaders, status: choose_loader(loaders, known, status))
         if known is not None and facts.judged_steps < known.judged_steps and store.rows_deleted_at(run_id) is not None:
             return _keep(store, known, facts.status)
-        verdict = judge(facts, before=Before.of(known))
-        basis = (verdict.bound, verdict.causes[0].cause if verdict.causes else None)
+        is_same = known is not None and known.loader == name_of(facts)
+        verdict = judge(facts, before=Before.of(known) if is_same else None)
+        basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
         recommendation = self._advised.of(facts, basis, lambda: advise(facts, verdict))
-        pairing = self._paired.of(facts, None, lambda: find_pairing(store, facts, verdict.ranks))
+        pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))
         ledger = ledger_of(store, facts, pairing, known)
-        found = diagnosis_of(facts, verdict, recommendation, ledger)
-        beside = {"shared": read_shared(store, found), "replay": measured_replay(store, run_id)}
+        found = diagnosis_of(facts, of_run(verdict, facts), recommendation, ledger)
+        own = facts.judged_loader
+        replay = measured_replay(store, run_id) if own and own.role == "train" else None
+        beside = {"shared": read_shared(store, found), "replay": replay}
         changed = store.save_diagnosis(found.model_copy(update=beside))
         if facts.status != "running":
             add_to_ledgers(store, facts, ledger)
@@ -65,6 +70,11 @@ def _keep(store: Store, known: Diagnosis, status: Status) -> bool:
     return known.status != status
 
 
+def name_of(facts: RunFacts) -> str | None:
+    """Of the judged loader; ``None``: no loader has a step."""
+    return facts.loader.loader if facts.loader else None
+
+
 def diagnosis_of(
     facts: RunFacts, verdict: Verdict, recommendation: Recommendation, ledger: Sequence[LedgerEntry] = ()
 ) -> Diagnosis:
@@ -74,7 +84,8 @@ def diagnosis_of(
         run_id=facts.run_id,
         status=facts.status,
         steps=facts.steps,
-        loader=facts.loader.loader if facts.loader else None,
+        loader=name_of(facts),
+        loaders=[line_of(each, facts.loaders) for each in facts.loaders],
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
         advice=list(recommendation.advice),

@@ -7,7 +7,7 @@ from tests.planted_faults.fault import Fault
 DIAGNOSIS = (
     Fault(
         "an epoch's first wait counts twice: once in its step, once as start-up",
-        "app/underfed_server/facts/condense.py",
+        "app/underfed_server/facts/recorded.py",
         "max(0.0, begun_us - np.nan_to_num(rows.data_wait_us[position]))",
         "begun_us",
         ("tests/app/facts/test_condense.py",),
@@ -16,7 +16,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "an epoch that was left early is charged until it was last seen",
-        "app/underfed_server/facts/condense.py",
+        "app/underfed_server/facts/recorded.py",
         'epoch.ended != "exhausted" or epoch.end_us is None',
         "epoch.end_us is None",
         ("tests/app/facts/test_condense.py",),
@@ -32,9 +32,9 @@ DIAGNOSIS = (
     ),
     Fault(
         "the first step after warm-up is not judged",
-        "app/underfed_server/facts/condense.py",
-        "rows.step_index >= asked.warmup_steps",
-        "rows.step_index > asked.warmup_steps",
+        "app/underfed_server/facts/recorded.py",
+        "rows.step_index >= warmup_steps",
+        "rows.step_index > warmup_steps",
         ("tests/app/facts/test_condense.py",),
     ),
     Fault(
@@ -70,8 +70,8 @@ DIAGNOSIS = (
     Fault(
         "hours lost are those of the host's clock, whatever the device says",
         "app/underfed_server/diagnosis/judge.py",
-        "return min(1.0, rank.stall_us / rank.data_wait_us)",
-        "return 1.0",
+        "rank.total_stall_us for rank",
+        "rank.total_data_wait_us for rank",
         ("tests/app/diagnosis/test_judge.py",),
         escapes_before=True,
     ),

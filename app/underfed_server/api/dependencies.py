@@ -137,7 +137,7 @@ def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> C
         NotFoundError: there is no such run.
     """
     run = store.run(run_id)
-    return Choice(run, rank if rank is not None else min(run.ranks, default=0), loader or store.main_loader(run_id))
+    return Choice(run, rank if rank is not None else min(run.ranks, default=0), loader or store.shown_loader(run_id))
 
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")

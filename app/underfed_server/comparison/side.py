@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
 from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.facts.record import RankFacts
-from underfed_server.measurements import chosen
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
 
 Basis = Literal["epochs", "steps"]
@@ -84,7 +83,7 @@ def measure(rank: RankFacts, basis: Basis) -> Measured | None:
 
 
 def _anatomy(rank: RankFacts, blocks: Blocks) -> list[Anatomy]:
-    return [anatomy_of(replace(rank, steps=chosen(rank.steps, block))) for block in blocks]
+    return [anatomy_of(rank.at(block)) for block in blocks]
 
 
 def _parts(whole: Anatomy, blocks: Sequence[Anatomy]) -> dict[Part, Share]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
+from underfed_server.facts.record import RankFacts, epoch_starts, median_of
 from underfed_server.model import Bound, Level, RankDiagnosis
 
 HOST_IDLE_FRACTION = 0.20
@@ -36,13 +37,20 @@ STRAGGLER_FRACTION = 0.10
 """Share of step time that a rank waits longer than the median rank. TraceML warns of a straggler from 10 %."""
 
 
-def judged_rank(facts: RunFacts) -> RankFacts:
+class OfRanks(Protocol):
+    """A run, or one of its loaders."""
+
+    @property
+    def ranks(self) -> Sequence[RankFacts]: ...
+
+
+def judged_rank(facts: OfRanks) -> RankFacts:
     """The worst straggler where there is one: all others wait for it whenever they synchronise.
 
     Raises:
         ValueError: no rank has a judged step.
     """
-    return max(stragglers(facts), key=lambda rank: rank.stall_fraction, default=facts.median_rank)
+    return max(stragglers(facts), key=lambda rank: rank.stall_fraction, default=median_of(facts.ranks))
 
 
 def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
@@ -53,7 +61,7 @@ def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
     return slow[-1] if slow else judged[(len(judged) - 1) // 2].rank if judged else None
 
 
-def stragglers(facts: RunFacts) -> tuple[RankFacts, ...]:
+def stragglers(facts: OfRanks) -> tuple[RankFacts, ...]:
     """Ranks whose input keeps the others waiting; none where each goes at its own pace.
 
     Found by their waits: synchronous training makes the steps of all ranks equally long.
@@ -61,7 +69,7 @@ def stragglers(facts: RunFacts) -> tuple[RankFacts, ...]:
     ranks = [rank for rank in facts.ranks if len(rank.steps)]
     if not _in_lockstep(ranks):
         return ()
-    usual = facts.median_rank.stall_fraction
+    usual = median_of(facts.ranks).stall_fraction
     return tuple(rank for rank in ranks if rank.stall_fraction - usual >= STRAGGLER_FRACTION)
 
 

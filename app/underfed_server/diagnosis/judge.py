@@ -48,6 +48,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
     causes = find_causes(examined, before.cause if before else None)
     lost, copies, used = _hours(facts)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
+    instant_s = step_s * (1 - fraction - rank.others_stall_fraction)
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
@@ -60,7 +61,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
         data_stall_fraction=fraction,
         steps_per_s=1 / step_s,
         samples_per_s=samples / step_s if samples else None,
-        instant_data_steps_per_s=1 / (step_s * (1 - fraction)) if fraction < 1 else None,
+        instant_data_steps_per_s=1 / instant_s if instant_s > 0 else None,
         hours_lost=lost,
         copy_hours_lost=copies,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
@@ -111,7 +112,7 @@ def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
 
     A copy that is not hidden comes after the wait for its batch, so both add up. ``None``: no rank saw its copies.
     """
-    waits = sum(rank.total_data_wait_us * _device_share(rank) for rank in facts.ranks)
+    waits = sum(rank.total_stall_us for rank in facts.ranks)
     seen = [us for rank in facts.ranks if (us := _exposed_us(rank)) is not None]
     copies = sum(seen) / US_PER_HOUR if seen else None
     return waits / US_PER_HOUR + (copies or 0.0), copies, sum(rank.total_step_us for rank in facts.ranks) / US_PER_HOUR
@@ -123,13 +124,6 @@ def _exposed_us(rank: RankFacts) -> float | None:
     if mean_us is None:
         return None
     return min(mean_us * rank.total_steps, max(0.0, rank.total_step_us - rank.total_data_wait_us))
-
-
-def _device_share(rank: RankFacts) -> float:
-    """Of the host's wait, the part that the device's clock confirms (1 where there is none)."""
-    if not rank.has_device_clock or rank.data_wait_us <= 0:
-        return 1.0
-    return min(1.0, rank.stall_us / rank.data_wait_us)
 
 
 def _ranks(facts: RunFacts) -> list[RankDiagnosis]:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9e3f778110d52c2c07b08932c8c1628739516ea12b37526f9aa29754c3218e1f. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 d7e0bbfd401141f33c6edb632fc3f05bba20dce280e743a3133ec3ab091f236e. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -517,6 +517,8 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /** Loader */
+            loader?: string | null;
             /** Low */
             low: number | null;
             /** Predicted Speedup */
@@ -547,6 +549,8 @@ export interface components {
             gpu_idle_us?: number | null;
             /** H2D Exposed Us */
             h2d_exposed_us: number | null;
+            /** Others Wait Us */
+            others_wait_us?: number | null;
             /** Sampler Us */
             sampler_us?: number | null;
             /** Step Us */
@@ -571,6 +575,8 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /** Loader */
+            loader?: string | null;
             /** Low */
             low: number | null;
             /** Predicted Speedup */
@@ -768,6 +774,11 @@ export interface components {
             level_label: string;
             /** Loader */
             loader: string | null;
+            /**
+             * Loaders
+             * @default []
+             */
+            loaders: components["schemas"]["LoaderLine"][];
             /** Needed Steps */
             needed_steps: number;
             /** Ranks */
@@ -840,6 +851,10 @@ export interface components {
             epoch_index: number;
             /** First Step Index */
             first_step_index: number;
+            /** Grad Enabled */
+            grad_enabled?: boolean | null;
+            /** Graph Built */
+            graph_built?: boolean | null;
             /** Iterator Us */
             iterator_us: number | null;
             /** Loader */
@@ -1299,6 +1314,37 @@ export interface components {
             watched_at: string | null;
             /** Why Unsharded */
             why_unsharded: string | null;
+        };
+        /**
+         * LoaderLine
+         * @description One of a run's loaders. Loaders that one loop asks in turn share its time: shares of them add up to more.
+         */
+        LoaderLine: {
+            /**
+             * Bound
+             * @enum {string}
+             */
+            bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /**
+             * Bound Label
+             * @default
+             */
+            bound_label: string;
+            /** Data Stall Fraction */
+            data_stall_fraction: number | null;
+            /** Hours Lost */
+            hours_lost: number;
+            /** Loader */
+            loader: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "train" | "validation" | "other";
+            /** Share Of Run Fraction */
+            share_of_run_fraction: number;
+            /** Steps */
+            steps: number;
         };
         /**
          * LoadHeatmap
@@ -2283,6 +2329,7 @@ export type HostSeries = components['schemas']['HostSeries'];
 export type HostsPage = components['schemas']['HostsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
 export type LoaderInfo = components['schemas']['LoaderInfo'];
+export type LoaderLine = components['schemas']['LoaderLine'];
 export type LoadHeatmap = components['schemas']['LoadHeatmap'];
 export type Losses = components['schemas']['Losses'];
 export type MeasuredReplay = components['schemas']['MeasuredReplay'];

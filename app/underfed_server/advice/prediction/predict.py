@@ -103,7 +103,7 @@ def make_predictor(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Pred
     workload = read_workload(rank, loader, host)
     epochs = read_epochs(rank, workload.setting, workload.handover)
     recorded = _outcome(workload, rank, epochs, workload.setting)
-    ceiling = rank.step_us / max(rank.step_us - rank.data_wait_us, 1.0)
+    ceiling = rank.step_us / max(rank.rest_us, 1.0)
     return Predictor(workload, rank, host, epochs, recorded, ceiling, read_margin(rank, loader, recorded))
 
 

@@ -11,7 +11,7 @@ from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_cur
 from underfed_server.advice.prediction.simulate import Batch, Cores, Handover, LoopInputs, SimulatedSetting, Work
 from underfed_server.diagnosis.measures import mean, other_cores, own_cores
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
-from underfed_server.measurements import Column, StepRows, chosen
+from underfed_server.measurements import Column
 from underfed_server.model import LoaderInfo
 
 THREAD_POOL_CORES = 1.3
@@ -66,7 +66,7 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
     if not host.usable_cores:
         raise PredictionError("the number of cores this run may use is not known")
     _refuse_thread_pools(rank)
-    rank = replace(rank, steps=steady(rank.steps))
+    rank = steady(rank)
     handover, shared = read_handover(rank, loader, host)
     batches = _batches(rank)
     works = _works(rank, loader, handover)
@@ -95,10 +95,10 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> Workl
     )
 
 
-def steady(steps: StepRows) -> StepRows:
-    """Without the first of each epoch, in which workers are started."""
-    keep = ~epoch_starts(steps)
-    return chosen(steps, keep) if keep.any() else steps
+def steady(rank: RankFacts) -> RankFacts:
+    """Without the first step of each epoch, in which workers are started."""
+    keep = ~epoch_starts(rank.steps)
+    return rank.at(keep) if keep.any() else rank
 
 
 def recorded_setting(loader: LoaderInfo) -> SimulatedSetting:
@@ -154,12 +154,17 @@ FEEDING_US = 5_000.0
 
 
 def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover) -> tuple[Work, ...]:
-    rest = rank.steps.step_us - rank.steps.data_wait_us
-    rest = rest[np.isfinite(rest)][-MOST_SIMULATED:]
-    if not len(rest):
+    """What other loaders of the loop take stays in it: the thread sleeps through that, and works through the rest."""
+    others = np.zeros(len(rank.steps)) if rank.others_wait_us is None else rank.others_wait_us
+    known = np.flatnonzero(np.isfinite(rank.rests_us))[-MOST_SIMULATED:]
+    if not len(known):
         raise PredictionError("no complete step was measured")
+    rest = rank.rests_us[known]
     cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
-    return tuple(Work(float(us) * cpu_share, float(us) * max(0.0, 1.0 - cpu_share - queued_share)) for us in rest)
+    return tuple(
+        Work(float(us) * cpu_share, float(us) * max(0.0, 1.0 - cpu_share - queued_share) + float(asleep))
+        for us, asleep in zip(rest, others[known], strict=True)
+    )
 
 
 def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: Column) -> tuple[float, float]:

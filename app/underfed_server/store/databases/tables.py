@@ -258,6 +258,8 @@ epoch = Table(
     Column("iterator_us", BigInteger),
     Column("startup_us", BigInteger),
     Column("sampler_us", BigInteger),
+    Column("grad_enabled", Boolean),
+    Column("graph_built", Boolean),
     Column("first_step_index", BigInteger, nullable=False),
     Column("steps", BigInteger),
     Column("end_us", BigInteger),
