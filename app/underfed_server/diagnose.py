@@ -6,11 +6,13 @@ only when the run has grown by a quarter, changed its verdict, or ended.
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
-from underfed_server.diagnosis.judge import Before, judge
+from underfed_server.diagnosis.judge import Before, judge, without_figures
 from underfed_server.diagnosis.loaders import choose_loader, line_of, of_run
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
@@ -20,8 +22,10 @@ from underfed_server.earlier import (
     find_pairing,
     ledger_of,
     measured_replay,
+    named,
     read_facts,
 )
+from underfed_server.errors import NotFoundError
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Diagnosis, LedgerEntry, Status, Verdict
 from underfed_server.store.store import Store
@@ -61,6 +65,52 @@ class Diagnoser:
             add_to_ledgers(store, facts, ledger)
             add_replay(store, run_id)
         return changed
+
+
+MOST_KEPT = 64
+"""Diagnoses of single loaders, about 100 kB each."""
+
+
+class LoaderDiagnoses:
+    """Diagnoses of loaders that the verdict on their run is not about, computed when one is requested. Any thread.
+
+    Each is kept until its loader has more steps or its run ends.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], tuple[object, Diagnosis]] = OrderedDict()
+        # One at a time: each computes, and a page asks for the same one again and again.
+        self._lock = threading.Lock()
+
+    def read(self, store: Store, run_id: str, loader: str) -> Diagnosis:
+        """Its own verdict, hours and advice; the lines on all loaders as the run's last diagnosis has them.
+
+        Raises:
+            NotFoundError: there is no such run, or it has no loader of that name.
+        """
+        run, known = store.run(run_id), store.diagnosis(run_id)
+        totals = [each for each in store.step_totals(run_id) if each.loader == loader]
+        if not totals and all(each.loader != loader for each in run.loaders):
+            raise NotFoundError(f"run {run_id!r} has no loader {loader!r}", field="loader")
+        seen = (run.status, totals)
+        with self._lock:
+            kept = self._kept.get((run_id, loader))
+            if kept is None or kept[0] != seen:
+                kept = seen, _diagnosis_of_loader(store, run_id, loader)
+            self._kept[run_id, loader] = kept
+            self._kept.move_to_end((run_id, loader))
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return kept[1].model_copy(update={"loaders": known.loaders}) if known and known.loaders else kept[1]
+
+
+def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
+    facts = read_facts(store, run_id, named(loader))
+    verdict = judge(facts)
+    if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
+        verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
+    found = diagnosis_of(facts, verdict, advise(facts, verdict))
+    return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
 def _keep(store: Store, known: Diagnosis, status: Status) -> bool:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 d7e0bbfd401141f33c6edb632fc3f05bba20dce280e743a3133ec3ab091f236e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 bde2a6afa8feb04061a98367f73542210f2ce80bfbd5463a1a570dabb7c28d60. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -181,7 +181,7 @@ export interface paths {
         };
         /**
          * Diagnosis
-         * @description The last verdict, with the status that the run had when it was given.
+         * @description The last verdict, with the status that the run had when it was given; of another loader, one on that alone.
          */
         get: operations["diagnosis_api_v1_runs__run_id__diagnosis_get"];
         put?: never;
@@ -3548,7 +3548,10 @@ export interface operations {
     };
     diagnosis_api_v1_runs__run_id__diagnosis_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Default: the one that loses most of the run's time */
+                loader?: string | null;
+            };
             header?: never;
             path: {
                 run_id: string;
