@@ -135,7 +135,7 @@ def diagnosis_of(
         status=facts.status,
         steps=facts.steps,
         loader=name_of(facts),
-        loaders=[line_of(each, facts.loaders) for each in facts.loaders],
+        loaders=[line_of(each, facts, verdict.bound) for each in facts.loaders],
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
         advice=list(recommendation.advice),

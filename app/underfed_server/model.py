@@ -211,7 +211,7 @@ class LoaderLine(Model):
     role: Role
     """``train``: gradients are computed from it; ``validation``: passed over while training waits, or afterwards."""
     bound: Bound
-    """As far as its steps alone show it; ``unknown``: it has too few."""
+    """``unknown``: it has too few steps."""
     bound_label: Label = ""
     data_stall_fraction: float | None
     hours_lost: float

@@ -46,6 +46,15 @@ def test_of_zipped_loaders_the_starving_one_is_judged_and_both_waits_are_summed(
     assert diagnosis.hours_lost == pytest.approx(100 * 0.064 / 3600, rel=0.01)
 
 
+def test_waits_that_are_small_each_bind_their_loop_together(store: Store) -> None:
+    thread = Thread(a=0, b=0)
+    zipped(thread, 100, work=85, a=8, b=7)
+    diagnosis = judged(store, Diagnoser(), thread)
+    assert (diagnosis.loader, diagnosis.bound, diagnosis.level) == ("a", "data", "limited")
+    assert diagnosis.sentence == "The training loop waits for data 15% of every step: 8.0% for a, 7.0% for b."
+    assert diagnosis.data_stall_fraction == pytest.approx(0.08)
+
+
 def test_a_validation_that_costs_is_judged_where_training_is_healthy(store: Store) -> None:
     thread = Thread(train=2, val=0)
     for _ in range(3):

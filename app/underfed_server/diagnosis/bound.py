@@ -86,18 +86,20 @@ class Losses:
     """Shares of step time. ``None``: not measured."""
 
     data: float
+    loop: float
+    """With what the same loop waits for its other loaders, where ``data`` itself is worth a look."""
     transfer: float | None
     host: float | None
     """The device is idle with its input ready. Only by the device's clock, with GPU-Util beside it."""
     lasting: float
-    """What is left of ``data`` without the longest waits of a few steps."""
+    """What is left of ``loop`` without the longest waits of a few steps for the judged loader."""
     hiccups: int
     """How many steps those are."""
 
     @property
     def is_event(self) -> bool:
         """The stall lies in a few steps."""
-        return self.data >= THRESHOLDS.limited_fraction > self.lasting
+        return self.loop >= THRESHOLDS.limited_fraction > self.lasting
 
 
 def read_losses(rank: RankFacts) -> Losses:
@@ -105,11 +107,13 @@ def read_losses(rank: RankFacts) -> Losses:
     copy_us = exposed_copy_us(rank)
     transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
     hiccups = max(1, int(HICCUP_FRACTION * len(rank.steps)))
+    others = rank.others_stall_fraction if rank.stall_fraction >= THRESHOLDS.watch_fraction else 0.0
     return Losses(
         data=rank.stall_fraction,
+        loop=rank.stall_fraction + others,
         transfer=transfer,
         host=_host_idle(rank, transfer or 0.0),
-        lasting=_lasting(rank, hiccups),
+        lasting=_lasting(rank, hiccups) + others,
         hiccups=hiccups,
     )
 
@@ -121,7 +125,7 @@ def find_bound(losses: Losses, before: Bound | None = None) -> Bound:
         return usual * KEEP_FACTOR if bound == before else usual
 
     least = limit("data", THRESHOLDS.limited_fraction)
-    data = losses.data if losses.data >= least and losses.lasting >= least else 0.0
+    data = losses.loop if losses.loop >= least and losses.lasting >= least else 0.0
     transfer = losses.transfer or 0.0
     if transfer >= limit("transfer", THRESHOLDS.limited_fraction):
         larger = THRESHOLDS.clearly_larger_factor

@@ -52,7 +52,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
-        level=find_level(fraction),
+        level=find_level(losses.loop),
         confidence=_confidence(facts, rank),
         reason=_limitation(facts, rank),
         sentence=sentence.verdict(examined, losses),

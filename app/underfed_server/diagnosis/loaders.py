@@ -9,7 +9,7 @@ from underfed_server.diagnosis.sentence import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
-from underfed_server.model import Diagnosis, LoaderLine, Status, Verdict
+from underfed_server.model import Bound, Diagnosis, LoaderLine, Status, Verdict
 
 COSTLY_FRACTION = 0.05
 """Share of the run that goes to waiting for a loader, from which the verdict may be about it though nothing is trained
@@ -50,14 +50,14 @@ def _counts(each: LoaderFacts, whole_us: float, *, is_kept: bool) -> bool:
     return each.role == "train" or each.lost_us >= limit * whole_us
 
 
-def line_of(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> LoaderLine:
-    """``loaders``: all of the run."""
-    is_judged, whole_us = each.judged_steps >= THRESHOLDS.needed_steps, run_us(loaders)
-    rank = judged_rank(each) if is_judged else None
+def line_of(each: LoaderFacts, facts: RunFacts, bound: Bound) -> LoaderLine:
+    """``bound``: of the judged loader, whose verdict is kept while its loss is near the limit."""
+    is_known, whole_us = each.judged_steps >= THRESHOLDS.needed_steps, run_us(facts.loaders)
+    rank = judged_rank(each) if is_known else None
     return LoaderLine(
         loader=each.loader,
         role=each.role,
-        bound=find_bound(read_losses(rank)) if rank else "unknown",
+        bound=bound if each is facts.judged_loader else find_bound(read_losses(rank)) if rank else "unknown",
         data_stall_fraction=rank.stall_fraction if rank else None,
         hours_lost=each.lost_us / US_PER_HOUR,
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,

@@ -82,6 +82,7 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or _delayed_host(examined.rank)
         or _shared_cores(examined)
         or _host_work(examined)
+        or _others_wait(examined)
         or ("" if cause else "Nothing about the loader needs to change: a faster loader would gain next to nothing.")
     )
     return f"{cause} {reason}".strip()
@@ -160,6 +161,12 @@ def _host_work(examined: Examination) -> str | None:
         "Batches are ready when the loop asks for them: the program between the steps is the limit, such as logging, "
         "reading values back (.item()), checkpoints, or many small kernels."
     )
+
+
+def _others_wait(examined: Examination) -> str | None:
+    if examined.rank.others_stall_fraction < THRESHOLDS.limited_fraction:
+        return None
+    return "The loop waits for its other loaders; this one is ready in time."
 
 
 def _delayed_host(rank: RankFacts) -> str | None:

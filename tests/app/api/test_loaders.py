@@ -50,6 +50,17 @@ def test_each_loader_has_a_whole_diagnosis(client: TestClient, thread: Thread) -
     assert (never.loader, never.bound, never.steps) == ("never", "unknown", 0)
 
 
+def test_of_zipped_loaders_the_one_that_is_ahead_is_not_to_blame(client: TestClient, store: Store) -> None:
+    thread = Thread(ahead=2, starving=0)
+    zipped(thread, 60, work=39, ahead=1, starving=60)
+    post(store, [thread.window()])
+    Diagnoser()(store, "run-1")
+    ahead = asked(client, "ahead")
+    assert (ahead.bound, ahead.level, ahead.advice) == ("compute", "healthy", [])
+    assert ahead.sentence == "The training loop waits for data 61% of every step: 1.0% for ahead, 60% for starving."
+    assert ahead.why == "The loop waits for its other loaders; this one is ready in time."
+
+
 def test_a_loader_that_the_run_has_not_got_is_not_found(client: TestClient, thread: Thread) -> None:
     answer = client.get("/api/v1/runs/run-1/diagnosis", params={"loader": "nobody"})
     assert answer.status_code == 404
