@@ -29,6 +29,10 @@ KEEP_FACTOR = 0.8
 """A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
 wait of 50 steps is known to ±10 %."""
 
+PART_OF_LOOP = 0.5
+"""A loader that a loop waits for at least half as long as for its others is one of those that bind it: of three that
+are waited for equally long, each is. One that is ready most of the time is not, however long another one takes."""
+
 LOCKSTEP_FRACTION = 0.03
 """Ranks whose mean steps differ by no more go in step: those that synchronise gradients cannot drift apart,
 independent ones agree only by chance."""
@@ -87,7 +91,7 @@ class Losses:
 
     data: float
     loop: float
-    """With what the same loop waits for its other loaders, where ``data`` itself is worth a look."""
+    """With what the same loop waits for its other loaders, where ``data`` is a good part of both."""
     transfer: float | None
     host: float | None
     """The device is idle with its input ready. Only by the device's clock, with GPU-Util beside it."""
@@ -107,7 +111,8 @@ def read_losses(rank: RankFacts) -> Losses:
     copy_us = exposed_copy_us(rank)
     transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
     hiccups = max(1, int(HICCUP_FRACTION * len(rank.steps)))
-    others = rank.others_stall_fraction if rank.stall_fraction >= THRESHOLDS.watch_fraction else 0.0
+    is_part = rank.stall_fraction >= max(THRESHOLDS.watch_fraction, PART_OF_LOOP * rank.others_stall_fraction)
+    others = rank.others_stall_fraction if is_part else 0.0
     return Losses(
         data=rank.stall_fraction,
         loop=rank.stall_fraction + others,

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from tests.app.made_loops import Thread, zipped
 from tests.app.store.posting import post, settle
 from underfed_server import diagnose
+from underfed_server.advice.advise import Recommendation
 from underfed_server.diagnose import Diagnoser
 from underfed_server.model import Diagnosis
 from underfed_server.store.store import Store
@@ -52,12 +53,12 @@ def test_each_loader_has_a_whole_diagnosis(client: TestClient, thread: Thread) -
 
 def test_of_zipped_loaders_the_one_that_is_ahead_is_not_to_blame(client: TestClient, store: Store) -> None:
     thread = Thread(ahead=2, starving=0)
-    zipped(thread, 60, work=39, ahead=1, starving=60)
+    zipped(thread, 60, work=33, ahead=7, starving=60)
     post(store, [thread.window()])
     Diagnoser()(store, "run-1")
     ahead = asked(client, "ahead")
-    assert (ahead.bound, ahead.level, ahead.advice) == ("compute", "healthy", [])
-    assert ahead.sentence == "The training loop waits for data 61% of every step: 1.0% for ahead, 60% for starving."
+    assert (ahead.bound, ahead.level, ahead.advice) == ("compute", "watch", [])
+    assert ahead.sentence == "The training loop waits for data 67% of every step: 7.0% for ahead, 60% for starving."
     assert ahead.why == "The loop waits for its other loaders; this one is ready in time."
 
 
@@ -76,7 +77,7 @@ def test_it_is_computed_again_when_its_loader_has_more_steps(
 
     def counted(facts: Any, verdict: Any) -> Any:
         advised.append(facts.loader.loader)
-        return diagnose.Recommendation()
+        return Recommendation()
 
     monkeypatch.setattr(diagnose, "advise", counted)
     for _ in range(2):
