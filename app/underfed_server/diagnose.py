@@ -48,10 +48,10 @@ class Diagnoser:
         """
         known = store.diagnosis(run_id)
         facts = read_facts(store, run_id, lambda loaders, status: choose_loader(loaders, known, status))
-        if known is not None and facts.judged_steps < known.judged_steps and store.rows_deleted_at(run_id) is not None:
-            return _keep(store, known, facts.status)
-        is_same = known is not None and known.loader == name_of(facts)
-        verdict = judge(facts, before=Before.of(known) if is_same else None)
+        of_same = known if known and known.loader == name_of(facts) else None
+        if of_same and facts.judged_steps < of_same.judged_steps and store.rows_deleted_at(run_id) is not None:
+            return _keep(store, of_same, facts.status)
+        verdict = judge(facts, before=Before.of(of_same))
         basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
         recommendation = self._advised.of(facts, basis, lambda: advise(facts, verdict))
         pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))

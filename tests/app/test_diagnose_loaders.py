@@ -126,6 +126,17 @@ def test_a_loader_stays_judged_until_another_loses_clearly_more(store: Store) ->
     assert kept is not None and kept.loader == "b", "a service that was started again goes on with it"
 
 
+def test_another_loader_is_judged_by_fewer_steps_though_retention_deleted_some(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread, judge = Thread(a=0, b=0), Diagnoser()
+    zipped(thread, 100, work=20, a=40)
+    assert judged(store, judge, thread).loader == "a"
+    monkeypatch.setattr(Store, "rows_deleted_at", lambda *_: store.now())
+    thread.run_through("b", 60, 200, 20)
+    assert judged(store, judge, thread).loader == "b"
+
+
 def test_an_ended_run_keeps_the_loader_of_its_verdict(store: Store) -> None:
     thread, judge = Thread(a=0, b=0), Diagnoser()
     zipped(thread, 60, work=20, a=40, b=30)
