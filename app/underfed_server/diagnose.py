@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
+from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
 from underfed_server.diagnosis.judge import Before, judge, without_figures
-from underfed_server.diagnosis.loaders import choose_loader, line_of, of_run
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
     Remembered,
