@@ -6,11 +6,14 @@ only when the run has grown by a quarter, changed its verdict, or ended.
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
-from underfed_server.diagnosis.judge import Before, judge
+from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
+from underfed_server.diagnosis.judge import Before, judge, without_figures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
     Remembered,
@@ -19,8 +22,10 @@ from underfed_server.earlier import (
     find_pairing,
     ledger_of,
     measured_replay,
+    named,
     read_facts,
 )
+from underfed_server.errors import NotFoundError
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Diagnosis, LedgerEntry, Status, Verdict
 from underfed_server.store.store import Store
@@ -41,16 +46,20 @@ class Diagnoser:
             NotFoundError: there is no such run.
             TryLaterError: the store cannot be written.
         """
-        facts, known = read_facts(store, run_id), store.diagnosis(run_id)
-        if known is not None and facts.judged_steps < known.judged_steps and store.rows_deleted_at(run_id) is not None:
-            return _keep(store, known, facts.status)
-        verdict = judge(facts, before=Before.of(known))
-        basis = (verdict.bound, verdict.causes[0].cause if verdict.causes else None)
+        known = store.diagnosis(run_id)
+        facts = read_facts(store, run_id, lambda loaders, status: choose_loader(loaders, known, status))
+        of_same = known if known and known.loader == name_of(facts) else None
+        if of_same and facts.judged_steps < of_same.judged_steps and store.rows_deleted_at(run_id) is not None:
+            return _keep(store, of_same, facts.status)
+        verdict = judge(facts, before=Before.of(of_same))
+        basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
         recommendation = self._advised.of(facts, basis, lambda: advise(facts, verdict))
-        pairing = self._paired.of(facts, None, lambda: find_pairing(store, facts, verdict.ranks))
+        pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))
         ledger = ledger_of(store, facts, pairing, known)
-        found = diagnosis_of(facts, verdict, recommendation, ledger)
-        beside = {"shared": read_shared(store, found), "replay": measured_replay(store, run_id)}
+        found = diagnosis_of(facts, of_run(verdict, facts), recommendation, ledger)
+        own = facts.judged_loader
+        replay = measured_replay(store, run_id) if own and own.role == "train" else None
+        beside = {"shared": read_shared(store, found), "replay": replay}
         changed = store.save_diagnosis(found.model_copy(update=beside))
         if facts.status != "running":
             add_to_ledgers(store, facts, ledger)
@@ -58,11 +67,62 @@ class Diagnoser:
         return changed
 
 
+MOST_KEPT = 64
+"""Diagnoses of single loaders, about 100 kB each."""
+
+
+class LoaderDiagnoses:
+    """Diagnoses of loaders that the verdict on their run is not about, computed when one is requested. Any thread.
+
+    Each is kept until its loader has more steps or its run ends.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], tuple[object, Diagnosis]] = OrderedDict()
+        # One at a time: each computes, and a page asks for the same one again and again.
+        self._lock = threading.Lock()
+
+    def read(self, store: Store, run_id: str, loader: str) -> Diagnosis:
+        """Its own verdict, hours and advice; the lines on all loaders as the run's last diagnosis has them.
+
+        Raises:
+            NotFoundError: there is no such run, or it has no loader of that name.
+        """
+        run, known = store.run(run_id), store.diagnosis(run_id)
+        totals = [each for each in store.step_totals(run_id) if each.loader == loader]
+        if not totals and all(each.loader != loader for each in run.loaders):
+            raise NotFoundError(f"run {run_id!r} has no loader {loader!r}", field="loader")
+        seen = (run.status, totals)
+        with self._lock:
+            kept = self._kept.get((run_id, loader))
+            if kept is None or kept[0] != seen:
+                kept = seen, _diagnosis_of_loader(store, run_id, loader)
+            self._kept[run_id, loader] = kept
+            self._kept.move_to_end((run_id, loader))
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return kept[1].model_copy(update={"loaders": known.loaders}) if known and known.loaders else kept[1]
+
+
+def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
+    facts = read_facts(store, run_id, named(loader))
+    verdict = judge(facts)
+    if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
+        verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
+    found = diagnosis_of(facts, verdict, advise(facts, verdict))
+    return found.model_copy(update={"loader": loader, "judged_at": store.now()})
+
+
 def _keep(store: Store, known: Diagnosis, status: Status) -> bool:
     """Retention deleted the steps that the run was judged by: its last diagnosis stays, with the status of now."""
     if known.status != status:
         store.save_diagnosis(known.model_copy(update={"status": status}))
     return known.status != status
+
+
+def name_of(facts: RunFacts) -> str | None:
+    """Of the judged loader; ``None``: no loader has a step."""
+    return facts.loader.loader if facts.loader else None
 
 
 def diagnosis_of(
@@ -74,7 +134,8 @@ def diagnosis_of(
         run_id=facts.run_id,
         status=facts.status,
         steps=facts.steps,
-        loader=facts.loader.loader if facts.loader else None,
+        loader=name_of(facts),
+        loaders=[line_of(each, facts, verdict) for each in facts.loaders],
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
         advice=list(recommendation.advice),

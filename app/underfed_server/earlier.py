@@ -9,11 +9,12 @@ from underfed_server.advice.loader_settings import normalised
 from underfed_server.advice.proof.ledger import Pairing, also_changed, carried_advice, compare, may_carry
 from underfed_server.advice.proof.pace import paces_of
 from underfed_server.advice.proof.traits import Traits, traits_of
+from underfed_server.diagnosis.bound import stragglers
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
-from underfed_server.facts.condense import condense
+from underfed_server.facts.condense import Choose, condense
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Diagnosis, LedgerEntry, MeasuredReplay, RankDiagnosis, Run, Setting
+from underfed_server.model import Diagnosis, LedgerEntry, MeasuredReplay, Run, Setting
 from underfed_server.store.store import Store
 
 GROWTH = 1.25
@@ -40,9 +41,15 @@ class Remembered(Generic[T]):
         return last[2]
 
 
-def read_facts(store: Store, run_id: str) -> RunFacts:
+def read_facts(store: Store, run_id: str, choose: Choose) -> RunFacts:
     """Of the steps that a verdict is judged by."""
-    return condense(store, run_id, warmup_steps=THRESHOLDS.warmup_steps, judged_steps=THRESHOLDS.judged_steps)
+    limits = {"warmup_steps": THRESHOLDS.warmup_steps, "judged_steps": THRESHOLDS.judged_steps}
+    return condense(store, run_id, choose=choose, **limits)
+
+
+def named(loader: str | None) -> Choose:
+    """Chooses this loader; one that the run has not got has no step and no facts."""
+    return lambda _loaders, _status: loader
 
 
 def ledger_of(
@@ -53,7 +60,11 @@ def ledger_of(
     ``known`` is its last diagnosis.
     """
     kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
-    shown = [compare(facts, pairing)] if pairing else _shown_before(store, facts, known)
+    shown = (
+        [compare(_with_loader(store, facts, pairing.loader), pairing)]
+        if pairing
+        else _shown_before(store, facts, known)
+    )
     return (*shown, *kept)
 
 
@@ -72,11 +83,17 @@ def _shown_before(store: Store, facts: RunFacts, known: Diagnosis | None) -> lis
     return [entry for entry in entries if store.rows_deleted_at(entry.advice_of) is not None]
 
 
-def find_pairing(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Pairing | None:
+def find_pairing(store: Store, facts: RunFacts) -> Pairing | None:
     """With the run that ``--apply`` named, else with the newest earlier one of the job whose advice is carried."""
-    traits = _traits(store, facts, ranks)
-    found = (_pair(store, traits, facts, earlier) for earlier in _candidates(store, facts))
+    found = (_pair(store, facts, earlier) for earlier in _candidates(store, facts))
     return next((pairing for pairing in found if pairing), None)
+
+
+def _with_loader(store: Store, facts: RunFacts, loader: str | None) -> RunFacts:
+    """Of the loader that the advice was for, where the run has one of that name; else of the one it is judged by."""
+    own = facts.loader.loader if facts.loader else None
+    is_other = loader != own and any(each.loader == loader and each.steps for each in facts.loaders)
+    return read_facts(store, facts.run_id, named(loader)) if is_other else facts
 
 
 def _candidates(store: Store, facts: RunFacts) -> Iterator[Diagnosis]:
@@ -104,19 +121,21 @@ def _known(store: Store, run_id: str) -> Diagnosis | None:
         return None  # deleted, or of another service
 
 
-def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None:
+def _pair(store: Store, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None:
+    facts = _with_loader(store, facts, diagnosis.loader)
     possible = [advice for advice in diagnosis.advice if may_carry(facts.settings, advice)]
     if not possible:
         return None
-    before = read_facts(store, diagnosis.run_id)
+    before = read_facts(store, diagnosis.run_id, named(diagnosis.loader))
     if not before.judged_steps:
         return None  # retention deleted the steps to compare with
-    earlier = _traits(store, before, diagnosis.ranks)
+    earlier, later = _traits(store, before), _traits(store, facts)
     advice = carried_advice(earlier, later, possible)
     if advice is None:
         return None
     return Pairing(
         advice_of=diagnosis.run_id,
+        loader=diagnosis.loader,
         cause=diagnosis.causes[0].cause if diagnosis.causes else None,
         advice=advice,
         paces=paces_of(before),
@@ -124,11 +143,11 @@ def _pair(store: Store, later: Traits, facts: RunFacts, diagnosis: Diagnosis) ->
     )
 
 
-def _traits(store: Store, facts: RunFacts, ranks: Sequence[RankDiagnosis]) -> Traits:
+def _traits(store: Store, facts: RunFacts) -> Traits:
     run = store.run(facts.run_id)
     cpu_model = run.hosts[0].cpu_model if run.hosts else None
     machine = {"world_size": run.world_size, "cpu_model": cpu_model, "gpu_name": run.gpu_name}
-    return traits_of(facts, machine, has_straggler=any(rank.straggler for rank in ranks))
+    return traits_of(facts, machine, has_straggler=bool(facts.judged_steps and stragglers(facts)))
 
 
 def measured_replay(store: Store, run_id: str) -> MeasuredReplay | None:

@@ -22,6 +22,7 @@ from underfed_server.api.service import HEALTH
 from underfed_server.api.traffic import Traffic
 from underfed_server.budget import Budget
 from underfed_server.counters import Counters
+from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import PERMISSION, Receive, Scope, Send, bodies, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
@@ -130,6 +131,7 @@ def create_app(
             limits,
             events,
             scheduler,
+            LoaderDiagnoses(),
             counters,
             store.now(),
             RetentionPolicy(settings.retain_us, settings.max_bytes),

@@ -22,6 +22,7 @@ Confidence = Literal["high", "medium", "low"]
 Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
+Role = Literal["train", "validation", "other"]
 CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
 Setting = bool | int | float | str | None
@@ -75,6 +76,8 @@ class Anatomy(Model):
     data_wait_us: int
     h2d_exposed_us: int | None
     compute_us: int
+    others_wait_us: int | None = None
+    """Waits for other loaders of the same loop, another part of the step; ``None``: the run has no other loader."""
     gpu_idle_us: int | None = None
     """Of the data wait: while the device had nothing to do, by its own clock."""
     sampler_us: int | None = None
@@ -88,6 +91,8 @@ class BestAdvice(Model):
     change_label: Label = ""
     from_: Annotated[Setting, Field(alias="from")]
     to: Setting
+    loader: str | None = None
+    """Whose setting it is, and whose loop is faster with it."""
     predicted_speedup: float | None
     low: float | None
     high: float | None
@@ -199,6 +204,24 @@ class MeasuredReplay(Replay):
     """The run that measured it: this one, or another of the job with the same settings."""
 
 
+class LoaderLine(Model):
+    """One of a run's loaders. Loaders that one loop asks in turn share its time: shares of them add up to more."""
+
+    loader: str
+    role: Role
+    """``train``: gradients are computed from it; ``validation``: passed over while training waits, or afterwards."""
+    bound: Bound
+    """``unknown``: it has too few steps."""
+    bound_label: Label = ""
+    data_stall_fraction: float | None
+    hours_lost: float
+    """Σ over ranks of time that was stalled waiting for it, over the whole run."""
+    share_of_run_fraction: float
+    """Time in its steps, stalled or not, of the time in all loops of the run."""
+    steps: int
+    """Of the rank that is furthest."""
+
+
 class Verdict(Model):
     """The verdict on one run, without advice. ``bound == "unknown"`` carries its ``reason`` and no figures."""
 
@@ -221,7 +244,8 @@ class Verdict(Model):
     instant_data_steps_per_s: float | None
     """Computed: from what the device or the host was busy with."""
     hours_lost: float | None
-    """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden."""
+    """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden. In a
+    run's own diagnosis of all its loaders, in that of a requested loader of this one alone; so are the hours below."""
     copy_hours_lost: float | None = None
     """The part of it that is copies; ``None``: they were not measured, and are not included."""
     gpu_hours_lost: float | None
@@ -238,7 +262,11 @@ class Diagnosis(Verdict):
     status: Status
     status_label: Label = ""
     steps: int
+    """With that loader."""
     loader: str | None
+    """What the verdict is about: the loader that loses most time, or the requested one."""
+    loaders: list[LoaderLine] = []
+    """All loaders of the run, those that most time is spent with first."""
     needed_steps: int
     """Steps (warm-up included) that a first verdict needs."""
     warmup_steps: int

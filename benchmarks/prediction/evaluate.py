@@ -20,8 +20,7 @@ from underfed_server.advice.advise import advise
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.condense import condense
+from underfed_server.earlier import read_facts
 from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
 
@@ -135,7 +134,7 @@ def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
             for stored in [store.submit(posted_window(window)) for window in run.windows]:
                 stored.result(timeout=60)
             run_id = run.windows[0]["run_id"]
-            facts = condense(store, run_id, warmup_steps=THRESHOLDS.warmup_steps, judged_steps=THRESHOLDS.judged_steps)
+            facts = read_facts(store, run_id, lambda loaders, _status: loaders[0].loader)
             measured = {setting: us for (name, setting), us in speeds.items() if name == run.pipeline}
             yield Source(run.pipeline, run.setting, facts, measured)
         store.close()

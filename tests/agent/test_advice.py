@@ -38,8 +38,11 @@ RUNS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     "threads-1": ("audio", "threads", [STRATEGY, TMPFS, THREADS, WORKERS]),
     "kept-1": ("audio", "kept", [PERSISTENT, WORKERS]),
     "order-1": ("audio", "order", [BATCHES, ORDER]),
+    "val-1": ("audio", "val", [WORKERS | {"loader": "val"}]),
+    "train-1": ("audio", "train", [WORKERS | {"loader": "train"}]),
 }
 """Newest first: project, name, what is advised."""
+LOADERS = [{"loader": "train", "role": "train"}, {"loader": "val", "role": "validation"}]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -67,7 +70,10 @@ class Handler(BaseHTTPRequestHandler):
         else:
             run_id = parts.path.removeprefix("/api/v1/runs/").removesuffix("/diagnosis")
             found = RUNS.get(run_id)
-            self._answer(200 if found else 404, {"run_id": run_id, "advice": found[2]} if found else {"error": {}})
+            diagnosis: dict[str, Any] = (
+                {"run_id": run_id, "advice": found[2], "loaders": LOADERS} if found else {"error": {}}
+            )
+            self._answer(200 if found else 404, diagnosis)
 
     def _answer(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
@@ -105,6 +111,10 @@ def test_the_first_advice_that_can_be_set_is_taken(known: Service, wanted: str) 
     assert advised.settings == {"num_workers": 4, "prefetch_factor": 2}
 
 
+def test_advice_for_a_training_loader_is_taken_beside_others(known: Service) -> None:
+    assert take_advice(known, "train-1", None, None).settings == {"num_workers": 4, "prefetch_factor": 2}
+
+
 def test_the_latest_is_the_latest_of_the_project_and_name(known: Service) -> None:
     assert take_advice(known, "latest", "text", "tiny").run_id == "tiny-1"
     assert take_advice(known, "latest", None, "tiny").settings == {"num_workers": 0}
@@ -119,6 +129,7 @@ def test_the_latest_is_the_latest_of_the_project_and_name(known: Service) -> Non
         ("bert", "2 run ids begin so: bert-1, bert-2"),
         ("bert-1", "nothing is advised for bert-1"),
         ("bert-2", "the advice for bert-2 cannot be set from outside: tmpfs"),
+        ("val-1", "the advice for val-1 is for val, which is no training loader"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_with_the_reason(known: Service, wanted: str, why: str) -> None:

@@ -108,6 +108,7 @@ def made_run(
         total_steps=steps + WARMUP_STEPS,
         total_step_us=float(np.sum(step_us)),
         total_data_wait_us=float(np.sum(waits)),
+        total_stall_us=float(np.nansum(waits if gpu_idle_ms is None else columns.gpu_idle_us)),
         uses_gpu=uses_gpu,
     )
     factor = (prefetch_factor or 2) if num_workers else None

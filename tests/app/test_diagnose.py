@@ -171,7 +171,7 @@ def test_the_earlier_run_is_read_again_only_when_the_later_one_has_grown(
 ) -> None:
     read: list[str] = []
 
-    def counted(store: Store, run_id: str, **limits: int) -> Any:
+    def counted(store: Store, run_id: str, **limits: Any) -> Any:
         read.append(run_id)
         return condense(store, run_id, **limits)
 

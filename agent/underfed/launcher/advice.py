@@ -68,12 +68,18 @@ def take_advice(service: Service, wanted: str, project: str | None, name: str | 
     if diagnosis is None:
         run_id = find_by_prefix(service, wanted)
         diagnosis = service.get(f"/runs/{quote(run_id, safe='')}/diagnosis") or {}
-    for advice in diagnosis.get("advice", []):
+    for advice in (each for each in diagnosis.get("advice", []) if is_for_training(each, diagnosis)):
         settings = {key: value for key, value in advice.get("settings", {}).items() if value is not None}
         if settings and settings.keys() <= set(NAMES):
             check_settings(settings)
             return Advised(run_id, settings, advice.get("predicted_speedup"))
     raise ConfigError(f"--apply {wanted}: {why_nothing_to_apply(run_id, diagnosis)}")
+
+
+def is_for_training(advice: Mapping[str, Any], diagnosis: Mapping[str, Any]) -> bool:
+    """Settings from outside are the training loaders': advice for a validation is not for them."""
+    roles = {line.get("loader"): line.get("role") for line in diagnosis.get("loaders", [])}
+    return str(roles.get(advice.get("loader"), "train")) == "train"
 
 
 def latest(service: Service, project: str | None, name: str | None) -> str:
@@ -101,7 +107,10 @@ def known(service: Service, **query: str) -> list[Mapping[str, Any]]:
 
 
 def why_nothing_to_apply(run_id: str, diagnosis: Mapping[str, Any]) -> str:
-    others = [str(advice.get("change")) for advice in diagnosis.get("advice", [])]
+    advised = diagnosis.get("advice", [])
+    others = [str(advice.get("change")) for advice in advised if is_for_training(advice, diagnosis)]
+    if advised and not others:
+        return f"the advice for {run_id} is for {advised[0].get('loader')}, which is no training loader"
     if others:
         return f"the advice for {run_id} cannot be set from outside: {', '.join(others)}"
     return f"nothing is advised for {run_id}"

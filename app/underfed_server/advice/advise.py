@@ -48,7 +48,12 @@ def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
 
 
 def _with_commands(facts: RunFacts, advice: Sequence[Advice]) -> list[Advice]:
-    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set."""
+    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set.
+
+    Settings from outside are the training loaders': none where the advice is for another one.
+    """
+    if facts.judged_loader and facts.judged_loader.role != "train":
+        return list(advice)
     settable = [one for one in advice if one.settings and all(SETTINGS[name].is_settable for name in one.settings)]
     words = join(facts.command) if facts.command else COMMAND
     commands = {

@@ -88,6 +88,7 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     is_in_call = offer.in_call or offer.diff is None
     return Advice(
         change=case.change,
+        loader=case.loader.loader,
         from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
         to=offer.to,
         **_figures(case, offer, gain),

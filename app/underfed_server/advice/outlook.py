@@ -16,8 +16,8 @@ S_PER_HOUR = 3_600.0
 
 
 def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
-    """``None``: it is over, was not judged, or its pace is not known."""
-    if run.status != "running" or diagnosis is None or diagnosis.bound == "unknown":
+    """``None``: it is over, was not judged, or its pace is not known: where the verdict is about a validation."""
+    if run.status != "running" or diagnosis is None or diagnosis.bound == "unknown" or not _is_of_training(diagnosis):
         return None
     stall, steps_per_s = diagnosis.data_stall_fraction, diagnosis.steps_per_s
     if stall is None or not steps_per_s:
@@ -35,6 +35,10 @@ def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
         saved_fraction=saved,
         saved_s=None if left_s is None or saved is None else left_s * saved,
     )
+
+
+def _is_of_training(diagnosis: Diagnosis) -> bool:
+    return all(line.role == "train" for line in diagnosis.loaders if line.loader == diagnosis.loader)
 
 
 def _last_step(run: Run, judged: str | None) -> tuple[int | None, str | None]:

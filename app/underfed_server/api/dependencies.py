@@ -17,6 +17,7 @@ from underfed_server.api.admission.rate_limits import RateLimits
 from underfed_server.api.event_streams import Events
 from underfed_server.api.scheduler import JudgementScheduler
 from underfed_server.counters import Counters
+from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.errors import InvalidError, NotFoundError, UnauthorisedError
 from underfed_server.ingest.asgi import PERMISSION
 from underfed_server.ingest.permission import NOTHING, Permission
@@ -44,6 +45,7 @@ class Parts:
     limits: RateLimits
     events: Events
     scheduler: JudgementScheduler
+    loader_diagnoses: LoaderDiagnoses
     counters: Counters
     started_at: datetime
     default_policy: RetentionPolicy
@@ -137,7 +139,7 @@ def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> C
         NotFoundError: there is no such run.
     """
     run = store.run(run_id)
-    return Choice(run, rank if rank is not None else min(run.ranks, default=0), loader or store.main_loader(run_id))
+    return Choice(run, rank if rank is not None else min(run.ranks, default=0), loader or store.shown_loader(run_id))
 
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")

@@ -93,6 +93,15 @@ def restore(run_id: str, parts: PartsDep) -> Run:
 
 
 @router.get("/runs/{run_id}/diagnosis")
-def diagnosis(run_id: str, store: StoreDep, permission: PermissionDep) -> Diagnosis:
-    """The last verdict, with the status that the run had when it was given."""
-    return visible_to(permission, store, store.diagnosis(run_id) or unjudged(store.summary(run_id)))
+def diagnosis(
+    run_id: str,
+    parts: PartsDep,
+    permission: PermissionDep,
+    loader: Annotated[str | None, Query(description="Default: the one that loses most of the run's time")] = None,
+) -> Diagnosis:
+    """The last verdict, with the status that the run had when it was given; of another loader, one on that alone."""
+    store = parts.store
+    known = store.diagnosis(run_id)
+    if loader is not None and (known is None or known.loader != loader):
+        return parts.loader_diagnoses.read(store, run_id, loader)
+    return visible_to(permission, store, known or unjudged(store.summary(run_id)))

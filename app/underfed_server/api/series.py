@@ -30,7 +30,7 @@ from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Kept, Reader
-from underfed_server.store.runs.summaries import main_loader, run_row
+from underfed_server.store.runs.summaries import run_row, shown_loader
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
@@ -123,7 +123,7 @@ def _choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -
     """
     started_at = run_row(reader.connection, run_id)["started_at"]
     chosen = rank if rank is not None else min(reader.ranks(run_id), default=0)
-    return started_at, chosen, loader or main_loader(reader.connection, run_id)
+    return started_at, chosen, loader or shown_loader(reader.connection, run_id)
 
 
 def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dict[str, _Found]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, standard_error, step_blocks
 from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.facts.record import RankFacts
-from underfed_server.measurements import chosen
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
 
 Basis = Literal["epochs", "steps"]
@@ -84,13 +83,18 @@ def measure(rank: RankFacts, basis: Basis) -> Measured | None:
 
 
 def _anatomy(rank: RankFacts, blocks: Blocks) -> list[Anatomy]:
-    return [anatomy_of(replace(rank, steps=chosen(rank.steps, block))) for block in blocks]
+    return [anatomy_of(rank.at(block)) for block in blocks]
 
 
 def _parts(whole: Anatomy, blocks: Sequence[Anatomy]) -> dict[Part, Share]:
-    known: list[tuple[Part, str]] = [("wait", "data_wait_us"), ("compute", "compute_us")]
-    known += [("copy", "h2d_exposed_us")] if whole.h2d_exposed_us is not None else []
-    return {part: _share(getattr(whole, name), [getattr(each, name) for each in blocks]) for part, name in known}
+    known: dict[Part, Callable[[Anatomy], int | None]] = {"wait": _waited_us, "compute": lambda each: each.compute_us}
+    known |= {"copy": lambda each: each.h2d_exposed_us} if whole.h2d_exposed_us is not None else {}
+    return {part: _share(of(whole) or 0, [of(each) for each in blocks]) for part, of in known.items()}
+
+
+def _waited_us(anatomy: Anatomy) -> int:
+    """For all loaders of the loop."""
+    return anatomy.data_wait_us + (anatomy.others_wait_us or 0)
 
 
 def _share(whole_us: int, blocks_us: Sequence[int | None]) -> Share:

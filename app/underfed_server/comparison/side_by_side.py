@@ -12,7 +12,7 @@ from underfed_server.comparison.wording import Compared, Per, headline
 from underfed_server.diagnosis.bound import reported_rank
 from underfed_server.diagnosis.sentence import no_verdict
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.condense import Asked, condense_steps
+from underfed_server.facts.loaders import read_steps
 from underfed_server.model import ComparedRun, Comparison, Diagnosis, EpochStart, LedgerEntry, Run, RunSummary
 from underfed_server.store.store import Store
 
@@ -53,10 +53,10 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
         return Side(run, label, diagnosis, None, _unjudged(run, diagnosis))
     rank = reported_rank(diagnosis.ranks)
     rank = min(run.ranks, default=0) if rank is None else rank
-    asked = Asked(run, loader, THRESHOLDS.warmup_steps, THRESHOLDS.judged_steps)
-    steps = condense_steps(store, asked, rank)
+    limits = {"warmup_steps": THRESHOLDS.warmup_steps, "judged_steps": THRESHOLDS.judged_steps}
+    steps = read_steps(store, run.run_id, rank, loader, **limits)
     epochs = tuple(
-        EpochStart(epoch_index=each.epoch_index, first_step_index=each.first_step_index) for each in asked.epochs(rank)
+        EpochStart(epoch_index=each.epoch_index, first_step_index=each.first_step_index) for each in steps.epochs
     )
     why_not = None
     if len(steps.steps) < THRESHOLDS.needed_steps:

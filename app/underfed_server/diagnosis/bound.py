@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.lockstep import Lockstep, have_equal_steps, in_lockstep
-from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
+from underfed_server.facts.record import RankFacts, epoch_starts, median_of
 from underfed_server.model import Bound, Level, RankDiagnosis
 
 HOST_IDLE_FRACTION = 0.20
@@ -29,17 +30,28 @@ KEEP_FACTOR = 0.8
 """A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
 wait of 50 steps is known to ±10 %."""
 
+PART_OF_LOOP = 0.5
+"""A loader that a loop waits for at least half as long as for its others is one of those that bind it: of three that
+are waited for equally long, each is. One that is ready most of the time is not, however long another one takes."""
+
 STRAGGLER_FRACTION = 0.10
 """Share of step time that a rank waits longer than the median rank. TraceML warns of a straggler from 10 %."""
 
 
-def judged_rank(facts: RunFacts) -> RankFacts:
+class OfRanks(Protocol):
+    """A run, or one of its loaders."""
+
+    @property
+    def ranks(self) -> Sequence[RankFacts]: ...
+
+
+def judged_rank(facts: OfRanks) -> RankFacts:
     """The worst straggler where there is one: all others wait for it whenever they synchronise.
 
     Raises:
         ValueError: no rank has a judged step.
     """
-    return max(stragglers(facts), key=lambda rank: rank.stall_fraction, default=facts.median_rank)
+    return max(stragglers(facts), key=lambda rank: rank.stall_fraction, default=median_of(facts.ranks))
 
 
 def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
@@ -50,7 +62,7 @@ def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
     return slow[-1] if slow else judged[(len(judged) - 1) // 2].rank if judged else None
 
 
-def stragglers(facts: RunFacts) -> tuple[RankFacts, ...]:
+def stragglers(facts: OfRanks) -> tuple[RankFacts, ...]:
     """Ranks whose input keeps the others waiting; none where each goes at its own pace.
 
     Found by their waits: synchronous training makes the steps of all ranks equally long.
@@ -58,12 +70,12 @@ def stragglers(facts: RunFacts) -> tuple[RankFacts, ...]:
     ranks = [rank for rank in facts.ranks if len(rank.steps)]
     if not have_equal_steps(ranks):
         return ()
-    usual = facts.median_rank.stall_fraction
-    slow = tuple(rank for rank in ranks if rank.stall_fraction - usual >= STRAGGLER_FRACTION)
-    return () if len(ranks) == 2 and slow and not _loads_longer(slow[0], facts.median_rank) else slow
+    usual = median_of(ranks)
+    slow = tuple(rank for rank in ranks if rank.stall_fraction - usual.stall_fraction >= STRAGGLER_FRACTION)
+    return () if len(ranks) == 2 and slow and not _loads_longer(slow[0], usual) else slow
 
 
-def slow_at_work(facts: RunFacts) -> RankFacts | None:
+def slow_at_work(facts: OfRanks) -> RankFacts | None:
     """The rank whose own work keeps the others waiting inside their steps: alone it waits less for its input than they
     do, whose batches come while they wait for it. ``None``: there is none, or nobody waits for input.
     """
@@ -81,10 +93,10 @@ def _loads_longer(rank: RankFacts, other: RankFacts) -> bool:
     return loads[0] is None or loads[1] is None or loads[0] >= (1 + STRAGGLER_FRACTION) * loads[1]
 
 
-def late_in_turn(facts: RunFacts) -> Lockstep | None:
+def late_in_turn(facts: OfRanks) -> Lockstep | None:
     """Ranks in step of which none is the slow one, and yet the job waits far longer than each of them by itself."""
     together = None if stragglers(facts) or slow_at_work(facts) else in_lockstep(facts.ranks)
-    if together is None or together.lost_fraction - facts.median_rank.stall_fraction < STRAGGLER_FRACTION:
+    if together is None or together.lost_fraction - median_of(facts.ranks).stall_fraction < STRAGGLER_FRACTION:
         return None
     return together
 
@@ -94,18 +106,20 @@ class Losses:
     """Shares of step time. ``None``: not measured."""
 
     data: float
+    loop: float
+    """With what the same loop waits for its other loaders, where ``data`` is a good part of both."""
     transfer: float | None
     host: float | None
     """The device is idle with its input ready. Only by the device's clock, with GPU-Util beside it."""
     lasting: float
-    """What is left of ``data`` without the longest waits of a few steps."""
+    """What is left of ``loop`` without the longest waits of a few steps for the judged loader."""
     hiccups: int
     """How many steps those are."""
 
     @property
     def is_event(self) -> bool:
         """The stall lies in a few steps."""
-        return self.data >= THRESHOLDS.limited_fraction > self.lasting
+        return self.loop >= THRESHOLDS.limited_fraction > self.lasting
 
 
 def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
@@ -113,11 +127,15 @@ def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
     copy_us = exposed_copy_us(rank)
     transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
     hiccups = max(1, int(HICCUP_FRACTION * len(rank.steps)))
+    data = rank.stall_fraction if together is None else together.lost_fraction
+    is_part = data >= max(THRESHOLDS.watch_fraction, PART_OF_LOOP * rank.others_stall_fraction)
+    others = rank.others_stall_fraction if is_part else 0.0
     return Losses(
-        data=rank.stall_fraction if together is None else together.lost_fraction,
+        data=data,
+        loop=data + others,
         transfer=transfer,
         host=_host_idle(rank, transfer or 0.0),
-        lasting=_lasting(rank, hiccups) if together is None else _lasting_of_all(together, hiccups),
+        lasting=(_lasting(rank, hiccups) if together is None else _lasting_of_all(together, hiccups)) + others,
         hiccups=hiccups,
     )
 
@@ -129,7 +147,7 @@ def find_bound(losses: Losses, before: Bound | None = None) -> Bound:
         return usual * KEEP_FACTOR if bound == before else usual
 
     least = limit("data", THRESHOLDS.limited_fraction)
-    data = losses.data if losses.data >= least and losses.lasting >= least else 0.0
+    data = losses.loop if losses.loop >= least and losses.lasting >= least else 0.0
     transfer = losses.transfer or 0.0
     if transfer >= limit("transfer", THRESHOLDS.limited_fraction):
         larger = THRESHOLDS.clearly_larger_factor

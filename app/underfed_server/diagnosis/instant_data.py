@@ -1,4 +1,4 @@
-"""What a step would take if every batch were there at once: an estimate, and no bound.
+"""What a step would take if every batch were there at once, of all loaders: an estimate, and no bound.
 
 It is what the device needs, where its clock saw that, else the step without its wait. Workers that load beside the step
 also slow the step itself down: it queues for cores that they use, and busy cores share caches and clock. As far as that
@@ -19,9 +19,9 @@ def instant_step_us(rank: RankFacts, host: HostShare, together: Lockstep | None 
     """Of the mean judged step. ``rank``: one with judged steps. ``together``: ranks that are late in turn."""
     if together is not None:
         # The device's clock cannot tell: also waiting for the other ranks is work to it.
-        return rank.step_us * (1 - together.lost_fraction)
+        return max(0.0, rank.step_us * (1 - together.lost_fraction) - rank.others_stall_us)
     lost = rank.input_lost_us
-    rest = rank.step_us - (rank.stall_us if lost is None else lost)
+    rest = rank.step_us - (rank.stall_us + rank.others_stall_us if lost is None else lost)
     work = rank.device_work_us
     return max(rest - _slowed_us(rank, host), 0.0 if work is None else float(np.mean(work)))
 
@@ -37,7 +37,7 @@ def _slowed_us(rank: RankFacts, host: HostShare) -> float:
     process = rank.process
     if process.process_cores is None or not process.workers_cores or not _loads_beside(rank):
         return 0.0
-    rest = rank.step_us - rank.data_wait_us
+    rest = rank.rest_us
     computed = max(0.0, process.process_cores * rank.step_us - (mean(rank.steps.sampler_us) or 0.0))
     queued = (process.main_runqueue_fraction or 0.0) * rank.step_us
     by_workers = process.workers_cores / (process.workers_cores + (other_cores(process) or 0.0))

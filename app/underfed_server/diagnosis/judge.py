@@ -55,7 +55,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
-        level=find_level(losses.data),
+        level=find_level(losses.loop),
         confidence=_confidence(facts, rank),
         reason=_limitation(facts, rank),
         sentence=sentence.verdict(examined, losses),
@@ -116,7 +116,7 @@ def _hours(facts: RunFacts, together: Lockstep | None) -> tuple[float, float | N
     A copy that is not hidden comes after the wait for its batch, so both add up. ``None``: no rank saw its copies.
     """
     used = sum(rank.total_step_us for rank in facts.ranks)
-    waits = sum(rank.total_data_wait_us * _device_share(rank) for rank in facts.ranks)
+    waits = sum(rank.total_stall_us for rank in facts.ranks)
     if together is not None:
         # Each waits for all of them, inside its step.
         waits = max(waits, together.lost_fraction * used)
@@ -131,13 +131,6 @@ def _exposed_us(rank: RankFacts) -> float | None:
     if mean_us is None:
         return None
     return min(mean_us * rank.total_steps, max(0.0, rank.total_step_us - rank.total_data_wait_us))
-
-
-def _device_share(rank: RankFacts) -> float:
-    """Of the host's wait, the part that the device's clock confirms (1 where there is none)."""
-    if not rank.has_device_clock or rank.data_wait_us <= 0:
-        return 1.0
-    return min(1.0, rank.stall_us / rank.data_wait_us)
 
 
 def _ranks(facts: RunFacts) -> list[RankDiagnosis]:

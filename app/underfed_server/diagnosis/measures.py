@@ -124,7 +124,7 @@ def pressure_fraction(host: HostRows, cumulative_us: Column) -> float | None:
 
 def throughput_pressure(rank: RankFacts, num_workers: int) -> float | None:
     """Mean time between batches of all workers, relative to what the loop could take: above 1 they cannot keep up."""
-    load, own = mean(rank.batches.load_us), rank.step_us - rank.data_wait_us
+    load, own = mean(rank.batches.load_us), rank.rest_us
     return None if load is None or num_workers < 1 or own <= 0 else load / num_workers / own
 
 
@@ -151,7 +151,7 @@ def _load_cpu_us(rank: RankFacts) -> float | None:
 
 def _step_cpu_us(rank: RankFacts) -> float:
     """What the training process computes for a step; not measured, its work is a device's where there is one."""
-    own = rank.step_us - rank.data_wait_us
+    own = rank.rest_us
     if rank.process.process_cores is None:
         return 0.0 if rank.uses_gpu else own
     loads_itself = bool(np.isnan(rank.batches.worker).any())
@@ -201,15 +201,20 @@ def exposed_copy_us(rank: RankFacts) -> float | None:
 
 
 def anatomy_of(rank: RankFacts) -> Anatomy:
-    """Of the mean judged step: what it waited, what it copied, and the rest. ``rank``: one with judged steps."""
+    """Of the mean judged step: what it waited, for other loaders too, what it copied, and the rest.
+
+    ``rank``: one with judged steps.
+    """
     step, wait, sampler = round(rank.step_us), round(rank.data_wait_us), mean(rank.steps.sampler_us)
-    copy = exposed_copy_us(rank)
-    exposed = None if copy is None else min(step - wait, round(copy))
+    others = None if rank.others_wait_us is None else min(step - wait, round(float(np.mean(rank.others_wait_us))))
+    left, copy = step - wait - (others or 0), exposed_copy_us(rank)
+    exposed = None if copy is None else min(left, round(copy))
     return Anatomy(
         step_us=step,
         data_wait_us=wait,
         h2d_exposed_us=exposed,
-        compute_us=step - wait - (exposed or 0),
+        compute_us=left - (exposed or 0),
+        others_wait_us=others,
         gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
         sampler_us=None if sampler is None else round(sampler),
     )

@@ -42,19 +42,31 @@ def three_digits(value: float) -> str:
 def verdict(examined: Examination, losses: Losses) -> str:
     who, is_one = _who(examined.facts)
     data, waits, is_idle = percent(losses.data), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
-    is_busy = "is kept busy" if is_one else "are kept busy"
+    if of_each := _of_each(examined, losses):
+        return f"{who} {waits} for data {of_each}."
     if examined.bound == "data":
         return f"{who} {waits} for data {data} of every step."
     if examined.bound == "transfer":
         return f"{who} {waits} for copies {percent(losses.transfer or 0.0)} of every step."
     if examined.bound == "host":
         return f"{who} {is_idle} {percent(losses.host or 0.0)} of the time although data is ready."
-    if losses.is_event:
-        return f"{who} {is_busy}, but for {_few(examined.rank, losses)}."
-    if examined.rank.has_device_clock:
+    if examined.rank.has_device_clock and not losses.is_event:
         # More cannot be said: what the device does outside the wait was not timed in every step.
         return f"{who} {is_idle} for data {data} of every step."
-    return f"{who} {is_busy}: {data} of a step is spent waiting for data."
+    is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
+    spent = f": {data} of a step is spent waiting for data"
+    return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
+
+
+def _of_each(examined: Examination, losses: Losses) -> str | None:
+    """How much of each step, and of it for which loader; ``None``: for the judged one alone."""
+    others = examined.rank.others_stall_fraction
+    if others < THRESHOLDS.minor_cost_fraction or examined.bound not in ("data", "compute"):
+        return None
+    own = examined.loader.loader if examined.loader else "this loader"
+    mates = " and ".join(examined.facts.loop_mates) or "other loaders"
+    each = f"{percent(losses.data)} for {own}, {percent(others)} for {mates}"
+    return f"{percent(losses.data + others)} of every step: {each}"
 
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
@@ -74,6 +86,7 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or _delayed_host(examined.rank)
         or _shared_cores(examined)
         or _host_work(examined)
+        or _others_wait(examined)
         or ("" if cause else "Nothing about the loader needs to change: a faster loader would gain next to nothing.")
     )
     return f"{cause} {reason}".strip()
@@ -160,6 +173,12 @@ def _host_work(examined: Examination) -> str | None:
         "Batches are ready when the loop asks for them: the program between the steps is the limit, such as logging, "
         "reading values back (.item()), checkpoints, or many small kernels."
     )
+
+
+def _others_wait(examined: Examination) -> str | None:
+    if examined.rank.others_stall_fraction < THRESHOLDS.limited_fraction:
+        return None
+    return "The loop waits for its other loaders; this one is ready in time."
 
 
 def _delayed_host(rank: RankFacts) -> str | None:

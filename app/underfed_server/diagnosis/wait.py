@@ -177,7 +177,7 @@ def _movable_share(rank: RankFacts, loader: LoaderInfo | None, left: Column, mov
     if not loader or not loader.num_workers or wanted <= 0:
         return 0.0
     steps, loads = rank.steps, rank.batches.load_us[np.isfinite(rank.batches.load_us)]
-    own = float(np.mean(steps.step_us - steps.data_wait_us + np.nan_to_num(steps.sampler_us)))
+    own = float(np.mean(rank.rests_us + np.nan_to_num(steps.sampler_us)))
     short = max(0.0, float(np.mean(loads)) / loader.num_workers - own) * len(steps)
     return min(1.0, max(0.0, float(np.sum(left)) - short) / wanted)
 

@@ -24,23 +24,22 @@ MOST_AHEAD = 64
 
 
 def input_lost_us(
-    step_us: Column, data_wait_us: Column, stall_us: float, gpu_idle_us: Column, gpu_work_us: Column
+    step_us: Column, rest_us: Column, stall_us: float, gpu_idle_us: Column, gpu_work_us: Column
 ) -> float | None:
-    """Of the mean step, between ``stall_us`` and the mean of ``data_wait_us``.
+    """Of the mean step, between ``stall_us`` and the mean wait.
 
     Args:
         stall_us: device idle time inside ``next()``, of the mean step.
-        gpu_idle_us, gpu_work_us: as for :func:`device_work_us`.
+        rest_us, gpu_idle_us, gpu_work_us: as for :func:`device_work_us`.
 
     ``None``: the device's work was seen in too few steps. That is so in a loop that waits for the device in every step,
     where the idle time itself is the loss.
     """
-    rest = step_us - data_wait_us
-    work = device_work_us(rest, gpu_idle_us, gpu_work_us)
+    work = device_work_us(rest_us, gpu_idle_us, gpu_work_us)
     if work is None:
         return None
-    lost = _finish(data_wait_us + rest, work) - _finish(rest, work)
-    return float(np.clip(lost / len(rest), stall_us, np.mean(data_wait_us)))
+    lost = _finish(step_us, work) - _finish(rest_us, work)
+    return float(np.clip(lost / len(rest_us), stall_us, np.mean(step_us - rest_us)))
 
 
 def device_work_us(rest_us: Column, gpu_idle_us: Column, gpu_work_us: Column) -> Column | None:
@@ -49,7 +48,7 @@ def device_work_us(rest_us: Column, gpu_idle_us: Column, gpu_work_us: Column) ->
     Steps whose work was not seen count as doing the others' mean; in a timed one it ended before the rest did.
 
     Args:
-        rest_us: each step without its wait.
+        rest_us: each step without its waits.
         gpu_idle_us: inside ``next()``, NaN in the steps that were not timed.
         gpu_work_us: NaN where the device was not seen at work when the next batch was requested.
     """

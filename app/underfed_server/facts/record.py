@@ -5,15 +5,15 @@ Arrays hold microseconds as ``float64`` with NaN for "not measured". A field tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from underfed_server.facts.lost import device_work_us, input_lost_us
-from underfed_server.measurements import BatchRows, Column, HostRows, StepRows
-from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Setting, Status, StoragePlace
+from underfed_server.measurements import BatchRows, Column, HostRows, StepRows, chosen
+from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Role, Setting, Status, StoragePlace
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 Mask = NDArray[np.bool_]
@@ -81,6 +81,13 @@ class RankFacts:
     total_steps: int = 0
     total_step_us: float = 0.0
     total_data_wait_us: float = 0.0
+    total_stall_us: float = 0.0
+    """Of the whole run's wait, what the device's clock confirms; all of it where there is none."""
+    others_wait_us: Column | None = None
+    """Of each judged step, after its own wait: within other loaders' requests, which is no work. ``None``: the rank has
+    no other loader."""
+    others_stall_us: float = 0.0
+    """Of the mean judged step, the part of it that the device's clock confirms, as of ``stall_us``."""
     uses_gpu: bool = False
     gpu_util: float | None = None
     """GPU-Util over the judged span: share of time in which any kernel ran."""
@@ -123,25 +130,97 @@ class RankFacts:
         return float(np.mean(self.steps.data_wait_us))
 
     @property
+    def rests_us(self) -> Column:
+        """Of each judged step, what is left without any loader's wait."""
+        own = self.steps.step_us - self.steps.data_wait_us
+        return own if self.others_wait_us is None else np.maximum(0.0, own - self.others_wait_us)
+
+    @property
+    def rest_us(self) -> float:
+        """Mean of ``rests_us``."""
+        return float(np.mean(self.rests_us))
+
+    @property
     def stall_fraction(self) -> float:
         """Share of judged step time."""
         return self.stall_us / self.step_us
 
     @property
+    def others_stall_fraction(self) -> float:
+        """Share of judged step time that the same loop loses to its other loaders."""
+        return self.others_stall_us / self.step_us
+
+    def at(self, places: Places | Mask) -> RankFacts:
+        """The rank with some of its judged steps alone."""
+        others = None if self.others_wait_us is None else self.others_wait_us[places]
+        return replace(self, steps=chosen(self.steps, places), others_wait_us=others)
+
+    @property
     def input_lost_us(self) -> float | None:
-        """By how much instant data would shorten the mean judged step, computed on the device's clock."""
+        """By how much the mean judged step would be shorter if no loader of its loop were waited for, computed on the
+        device's clock."""
         if not self.has_device_clock:
             return None
-        steps = self.steps
-        return input_lost_us(steps.step_us, steps.data_wait_us, self.stall_us, steps.gpu_idle_us, steps.gpu_work_us)
+        steps, stall_us = self.steps, self.stall_us + self.others_stall_us
+        return input_lost_us(steps.step_us, self.rests_us, stall_us, steps.gpu_idle_us, steps.gpu_work_us)
 
     @property
     def device_work_us(self) -> Column | None:
         """What the device worked for each judged step. ``None``: that was not seen, as in a loop that waits for it."""
         if not self.has_device_clock:
             return None
-        steps = self.steps
-        return device_work_us(steps.step_us - steps.data_wait_us, steps.gpu_idle_us, steps.gpu_work_us)
+        return device_work_us(self.rests_us, self.steps.gpu_idle_us, self.steps.gpu_work_us)
+
+
+def median_of(ranks: Sequence[RankFacts]) -> RankFacts:
+    """The rank whose share of waiting is the median: one bad rank is a straggler, not the run.
+
+    Raises:
+        ValueError: no rank has a judged step.
+    """
+    judged = [rank for rank in ranks if len(rank.steps)]
+    if not judged:
+        raise ValueError("no judged step")
+    return sorted(judged, key=lambda rank: rank.stall_fraction)[(len(judged) - 1) // 2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoaderFacts:
+    """One loader of a run, judged or not, without what lies behind its steps."""
+
+    loader: str
+    info: LoaderInfo | None
+    role: Role
+    loop: int
+    """Loaders that the same training loop asks in turn have one number: their times are the same time."""
+    ranks: tuple[RankFacts, ...]
+    """Those that have steps with it. Their batches, workers and samples are left out."""
+
+    @property
+    def judged_steps(self) -> int:
+        return min((len(rank.steps) for rank in self.ranks), default=0)
+
+    @property
+    def steps(self) -> int:
+        return max((rank.total_steps for rank in self.ranks), default=0)
+
+    @property
+    def spent_us(self) -> float:
+        """Over the whole run and all ranks, in its loop."""
+        return sum(rank.total_step_us for rank in self.ranks)
+
+    @property
+    def lost_us(self) -> float:
+        """Of it, waiting for this loader."""
+        return sum(rank.total_stall_us for rank in self.ranks)
+
+
+def run_us(loaders: Sequence[LoaderFacts]) -> float:
+    """Time of all ranks in all loops of the run, each loop counted once."""
+    loops: dict[int, float] = {}
+    for each in loaders:
+        loops[each.loop] = max(loops.get(each.loop, 0.0), each.spent_us)
+    return sum(loops.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,6 +233,8 @@ class RunFacts:
     host: HostShare
     ranks: tuple[RankFacts, ...]
     warmup_steps: int
+    loaders: tuple[LoaderFacts, ...] = ()
+    """All loaders of the run, those that most time was spent with first."""
     storage: tuple[StoragePlace, ...] = ()
     """Where files of the judged loader's data set lie."""
     overrides: Mapping[str, Setting] = field(default_factory=dict)
@@ -166,15 +247,8 @@ class RunFacts:
 
     @property
     def median_rank(self) -> RankFacts:
-        """The rank whose share of waiting is the median: one bad rank is a straggler, not the run.
-
-        Raises:
-            ValueError: no rank has a judged step.
-        """
-        judged = [rank for rank in self.ranks if len(rank.steps)]
-        if not judged:
-            raise ValueError("no judged step")
-        return sorted(judged, key=lambda rank: rank.stall_fraction)[(len(judged) - 1) // 2]
+        """As :func:`median_of`."""
+        return median_of(self.ranks)
 
     @property
     def settings(self) -> Mapping[str, Setting]:
@@ -185,6 +259,16 @@ class RunFacts:
     def judged_steps(self) -> int:
         """Of the rank with the fewest: a verdict on all ranks needs that many of each."""
         return min((len(rank.steps) for rank in self.ranks), default=0)
+
+    @property
+    def judged_loader(self) -> LoaderFacts | None:
+        return next((each for each in self.loaders if self.loader and each.loader == self.loader.loader), None)
+
+    @property
+    def loop_mates(self) -> list[str]:
+        """Other loaders that the judged one's loop asks as well."""
+        own = self.judged_loader
+        return [each.loader for each in self.loaders if own and each.loop == own.loop and each is not own]
 
     @property
     def steps(self) -> int:

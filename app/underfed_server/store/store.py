@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -17,6 +16,7 @@ from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
+from underfed_server.model import EpochInfo
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
@@ -78,16 +78,6 @@ def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callabl
         return store.write(lambda connection: write(connection, store.now(), *arguments, **named))
 
     return method
-
-
-@dataclass(frozen=True, slots=True)
-class StepTotals:
-    """Of one rank with one loader, over the whole run, warm-up included."""
-
-    rank: int
-    steps: int
-    step_us: int
-    data_wait_us: int
 
 
 class Store:
@@ -228,7 +218,7 @@ class Store:
 
     # --- what was recorded ------------------------------------------------------------------------
 
-    main_loader = _reads(summaries.main_loader)
+    shown_loader = _reads(summaries.shown_loader)
     worker_loader = _reads(newest_loader)
     retention_policy = _reads(read_retention)
 
@@ -236,14 +226,12 @@ class Store:
         """Set the project's policy from now on."""
         self.write(lambda connection: save_policy(connection, project, policy))
 
-    def step_totals(self, run_id: str, loader: str) -> list[StepTotals]:
-        """One per rank, by rank."""
-        track = tables.track.c
-        sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
-        statement = select(track.rank, *sums).where(track.run_id == run_id, track.lane == steps_lane(loader))
+    step_totals = _reads(summaries.step_totals)
+
+    def epochs(self, run_id: str, rank: int, loader: str, last: int) -> tuple[EpochInfo, ...]:
+        """The newest epochs of a rank with a loader, oldest first."""
         with self.database.reading.begin() as connection:
-            rows = connection.execute(statement.group_by(track.rank).order_by(track.rank))
-            return [StepTotals(*row) for row in rows]
+            return details.read_epochs(connection, run_id, last, rank, loader)
 
     def steps(self, run_id: str, rank: int, loader: str, last: int | None = None) -> StepRows:
         """All steps of a rank with a loader, or the newest ``last``."""

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunsPage, RunSummary, SharedCause
 from underfed_server.terminal import figures
 
@@ -33,6 +34,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         parts += ["", _anatomy(diagnosis.anatomy, diagnosis.advice[0] if diagnosis.advice else None)]
     if speeds := _instant_speeds(diagnosis):
         parts += ["", speeds]
+    if len(diagnosis.loaders) > 1:
+        parts += ["", _loaders(diagnosis)]
     if diagnosis.causes:
         parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
     parts += [_shared(each, diagnosis.run_id) for each in diagnosis.shared]
@@ -110,6 +113,28 @@ def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
     return Group(table, Padding(_parts(now), (0, 0, 0, len("Mean step") + 2)))
 
 
+def _loaders(diagnosis: Diagnosis) -> RenderableType:
+    """All of the run, the judged one in bold."""
+    table = Table(box=None, pad_edge=False, header_style=QUIET)
+    for name in ("loader", "for", "verdict"):
+        table.add_column(name, overflow="fold")
+    for name in ("data wait", "lost", "of the run", "steps"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in diagnosis.loaders:
+        mark, style = MARKS[line.bound]
+        table.add_row(
+            line.loader,
+            {"train": "training", "validation": "validation", "other": "–"}[line.role],
+            Text(f"{mark} {line.bound_label}", style),
+            figures.fraction(line.data_stall_fraction),
+            figures.duration(line.hours_lost * US_PER_HOUR),
+            figures.fraction(line.share_of_run_fraction),
+            f"{line.steps:,}",
+            style=LOUD if line.loader == diagnosis.loader else "",
+        )
+    return Group(Text("Loaders", LOUD), Padding(table, (0, 0, 0, 2)))
+
+
 def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:
     """Speed with instant data, as computed and as ``--replay`` measured it; ``None`` where nothing was measured."""
     replay, computed = diagnosis.replay, diagnosis.instant_data_steps_per_s
@@ -124,13 +149,17 @@ def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:
 def bar(anatomy: Anatomy, scale_us: float, columns: int = BAR_COLUMNS) -> Text:
     """The step's parts; ``scale_us`` is as long as all the ``columns``."""
     wait = round(columns * anatomy.data_wait_us / scale_us)
+    others = round(columns * (anatomy.others_wait_us or 0) / scale_us)
     work = round(columns * anatomy.compute_us / scale_us)
-    return Text.assemble(("▨" * wait, WAIT), ("█" * work, WORK))
+    return Text.assemble(("▨" * wait, WAIT), ("▧" * others, WAIT), ("█" * work, WORK))
 
 
 def _parts(anatomy: Anatomy) -> Text:
     wait, work = figures.duration(anatomy.data_wait_us), figures.duration(anatomy.compute_us)
-    parts = Text.assemble(("▨", WAIT), f" data wait {wait}  ", ("█", WORK), f" the rest {work}")
+    parts = Text.assemble(("▨", WAIT), f" data wait {wait}  ")
+    if anatomy.others_wait_us:
+        parts.append("▧", WAIT).append(f" for other loaders {figures.duration(anatomy.others_wait_us)}  ")
+    parts.append("█", WORK).append(f" the rest {work}")
     within = [
         f"{figures.duration(us)} {what}"
         for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (anatomy.sampler_us, "in the sampler"))

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 586d6de45fa05cb14a884fcacc07d0edf94dd467f8877c870cdc5d46480f1d7d. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 82691f4b7bf34965700ba660a30286090333a9c003598da5630fbf701ffe5383. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -181,7 +181,7 @@ export interface paths {
         };
         /**
          * Diagnosis
-         * @description The last verdict, with the status that the run had when it was given.
+         * @description The last verdict, with the status that the run had when it was given; of another loader, one on that alone.
          */
         get: operations["diagnosis_api_v1_runs__run_id__diagnosis_get"];
         put?: never;
@@ -517,6 +517,8 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /** Loader */
+            loader?: string | null;
             /** Low */
             low: number | null;
             /** Predicted Speedup */
@@ -547,6 +549,8 @@ export interface components {
             gpu_idle_us?: number | null;
             /** H2D Exposed Us */
             h2d_exposed_us: number | null;
+            /** Others Wait Us */
+            others_wait_us?: number | null;
             /** Sampler Us */
             sampler_us?: number | null;
             /** Step Us */
@@ -571,6 +575,8 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /** Loader */
+            loader?: string | null;
             /** Low */
             low: number | null;
             /** Predicted Speedup */
@@ -768,6 +774,11 @@ export interface components {
             level_label: string;
             /** Loader */
             loader: string | null;
+            /**
+             * Loaders
+             * @default []
+             */
+            loaders: components["schemas"]["LoaderLine"][];
             /** Needed Steps */
             needed_steps: number;
             /** Ranks */
@@ -1315,6 +1326,37 @@ export interface components {
             watched_at: string | null;
             /** Why Unsharded */
             why_unsharded: string | null;
+        };
+        /**
+         * LoaderLine
+         * @description One of a run's loaders. Loaders that one loop asks in turn share its time: shares of them add up to more.
+         */
+        LoaderLine: {
+            /**
+             * Bound
+             * @enum {string}
+             */
+            bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /**
+             * Bound Label
+             * @default
+             */
+            bound_label: string;
+            /** Data Stall Fraction */
+            data_stall_fraction: number | null;
+            /** Hours Lost */
+            hours_lost: number;
+            /** Loader */
+            loader: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "train" | "validation" | "other";
+            /** Share Of Run Fraction */
+            share_of_run_fraction: number;
+            /** Steps */
+            steps: number;
         };
         /**
          * LoadHeatmap
@@ -2299,6 +2341,7 @@ export type HostSeries = components['schemas']['HostSeries'];
 export type HostsPage = components['schemas']['HostsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
 export type LoaderInfo = components['schemas']['LoaderInfo'];
+export type LoaderLine = components['schemas']['LoaderLine'];
 export type LoadHeatmap = components['schemas']['LoadHeatmap'];
 export type Losses = components['schemas']['Losses'];
 export type MeasuredReplay = components['schemas']['MeasuredReplay'];
@@ -3517,7 +3560,10 @@ export interface operations {
     };
     diagnosis_api_v1_runs__run_id__diagnosis_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Default: the one that loses most of the run's time */
+                loader?: string | null;
+            };
             header?: never;
             path: {
                 run_id: string;

@@ -8,7 +8,7 @@ import pytest
 
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.served_diagnosis import unjudged
-from underfed_server.model import Diagnosis, Outlook, Run
+from underfed_server.model import Diagnosis, LoaderLine, Outlook, Run
 
 EMPTY = dict.fromkeys(Run.model_fields, None)
 LOADER = {"loader": "train", "settings": {}, "batches_per_epoch": 500, "not_measured": {}}
@@ -98,3 +98,11 @@ def test_nothing_is_said_of_a_run_that_ended_or_was_not_judged() -> None:
     assert outlook(run(status="finished"), verdict()) is None
     assert outlook(run(), None) is None
     assert outlook(run(), unjudged(run())) is None
+
+
+def test_the_pace_of_a_validation_says_nothing_of_the_training() -> None:
+    line = {"bound": "data", "data_stall_fraction": 0.9, "hours_lost": 1.0, "share_of_run_fraction": 0.4, "steps": 40}
+    lines = [LoaderLine.model_validate({"loader": name, "role": role, **line})
+             for name, role in (("train", "train"), ("val", "validation"))]  # fmt: skip
+    assert outlook(run(), verdict(loaders=lines, loader="val")) is None
+    assert outlook(run(), verdict(loaders=lines, loader="train")) is not None

@@ -227,7 +227,7 @@ def test_every_step_is_there_once_and_in_order_after_kills(
         require_every_step(store, range(ranks), windows)
         for rank in range(ranks):
             assert len(store.batches("run-1", rank, "train")) == windows * 20
-        assert store.step_totals("run-1", "train")[0].steps == windows * 20
+        assert store.step_totals("run-1")[0].steps == windows * 20
         with store.reading() as reader:
             assert reader.connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
     finally:

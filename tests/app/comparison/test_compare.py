@@ -10,6 +10,7 @@ import pytest
 
 from tests.app.comparison.made_side import made_side, steps
 from tests.app.made_diagnosis import made_diagnosis, made_entry
+from underfed_server.comparison.side import measure
 from underfed_server.comparison.side_by_side import compare_sides
 from underfed_server.facts.record import RankFacts
 
@@ -135,3 +136,11 @@ def test_other_work_in_a_step_is_warned_of_where_nothing_else_explains_it() -> N
 def test_a_run_that_is_far_slower_has_two_digits_and_not_nothing() -> None:
     found = compare_sides([made_side("a", steps(1.0, 1.0)), made_side("b", steps(10.0, 990.0))])
     assert found.sentence.startswith("b is 0.002 × as fast as a (95 % 0.00")
+
+
+def test_waits_for_all_loaders_of_a_loop_are_one_part_of_its_step() -> None:
+    rank = steps(20.0, 80.0)
+    both = measure(replace(rank, others_wait_us=np.full(len(rank.steps), 30e3)), "steps")
+    assert both is not None
+    found = {part: share.us for part, share in both.parts.items()}
+    assert found == {"wait": pytest.approx(50_000, rel=0.1), "compute": pytest.approx(50_000, rel=0.1)}

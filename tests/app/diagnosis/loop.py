@@ -131,7 +131,8 @@ class _Loop:
         loader = _known(facts).model_copy(update={"settings": {**_known(facts).settings, **settings}})
         return replace(facts, loader=loader, ranks=(replace(
             rank, steps=steps, batches=self._columns(rank), epochs=self._epochs(),
-            total_data_wait_us=float(np.sum(wait) * 1e3), total_step_us=float(np.sum(end - start) * 1e3),
+            total_data_wait_us=float(np.sum(wait) * 1e3), total_stall_us=float(np.sum(wait) * 1e3),
+            total_step_us=float(np.sum(end - start) * 1e3),
         ),))  # fmt: skip
 
     def _columns(self, rank: RankFacts) -> BatchRows:

@@ -10,7 +10,7 @@ import pytest
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
 from underfed_server.errors import NotFoundError
-from underfed_server.facts import condense as condense_module
+from underfed_server.facts import hosts
 from underfed_server.facts.condense import condense
 from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
 from underfed_server.store.store import Store
@@ -18,8 +18,11 @@ from underfed_server.store.store import Store
 SECOND_US = 1_000_000
 
 
-def condensed(store: Store, *, warmup_steps: int = 5, judged_steps: int = 2_000) -> RunFacts:
-    return condense(store, "run-1", warmup_steps=warmup_steps, judged_steps=judged_steps)
+def condensed(
+    store: Store, run_id: str = "run-1", *, loader: str = "train", warmup_steps: int = 5, judged_steps: int = 2_000
+) -> RunFacts:
+    limits = {"warmup_steps": warmup_steps, "judged_steps": judged_steps}
+    return condense(store, run_id, choose=lambda _loaders, _status: loader, **limits)
 
 
 def rank_of(store: Store) -> RankFacts:
@@ -59,7 +62,7 @@ def test_only_the_newest_steps_are_judged(store: Store) -> None:
     slow = even_window(0)
     slow["steps"][0]["data_wait_us"] = [90_000] * 10
     post(store, [slow, even_window(1)])
-    facts = condense(store, "run-1", warmup_steps=0, judged_steps=9)
+    facts = condensed(store, warmup_steps=0, judged_steps=9)
     assert facts.median_rank.stall_fraction == 0.25
 
 
@@ -104,7 +107,7 @@ def test_what_an_epoch_takes_after_its_last_step_counts_where_its_end_was_seen(
 def test_cores_are_growth_of_cpu_time_over_time_that_passed(
     store: Store, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(condense_module, "FEW_SAMPLES", few)
+    monkeypatch.setattr(hosts, "FEW_SAMPLES", few)
     at_us = [0, 500_000, 700_000, 900_000]
     process = {"at_us": at_us, "process_cpu_us": [0, 40_000, 240_000, 440_000], "workers_cpu_us": [9, 7, 107_007, 7]}
     host = {"at_us": at_us, "busy_cores": [9.0, 1.0, 2.0, 3.0]}
@@ -190,7 +193,7 @@ def test_a_run_that_saw_no_loader_says_why(store: Store) -> None:
     post(store, [made_window(0, run=RUN | {"not_measured": {"loader": why}}, loaders=[])])
     assert condensed(store).no_loader == why
     post(store, [even_window(0, run_id="other", run=RUN | {"not_measured": {"loader": why}})])
-    other = condense(store, "other", warmup_steps=5, judged_steps=2_000)
+    other = condensed(store, "other")
     assert other.no_loader is None, "another of its processes had one"
 
 
@@ -222,7 +225,7 @@ def test_a_run_without_a_step_has_facts_and_nothing_to_judge(store: Store) -> No
 def test_an_unknown_run_is_not_found(store: Store) -> None:
     post(store, made_stream(1))
     with pytest.raises(NotFoundError):
-        condense(store, "nobody", warmup_steps=5, judged_steps=2_000)
+        condensed(store, "nobody")
 
 
 def test_the_words_that_start_a_run_again_are_kept_where_they_are_whole(store: Store) -> None:
@@ -234,7 +237,7 @@ def test_the_words_that_start_a_run_again_are_kept_where_they_are_whole(store: S
     }
     for run_id, (told, expected) in starts.items():
         post(store, [even_window(0, run_id=run_id, run=RUN | told)])
-        assert condense(store, run_id, warmup_steps=5, judged_steps=2_000).command == expected
+        assert condensed(store, run_id).command == expected
 
 
 def test_the_cores_of_the_machine_are_told_from_those_that_the_run_may_use(store: Store) -> None:

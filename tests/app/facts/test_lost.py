@@ -20,7 +20,7 @@ def lost(recorded: Recorded, work: Column, *, timed_every: int = 1) -> float | N
     idle, work = (np.where(timed, column, np.nan) for column in (recorded.idle, work))
     depth = np.full(len(timed), 2.0 if timed_every > 1 else 0.0)
     stalled = float(np.mean(stall_us(recorded.wait, idle, depth)))
-    mean = input_lost_us(recorded.step, recorded.wait, stalled, idle, work)
+    mean = input_lost_us(recorded.step, recorded.step - recorded.wait, stalled, idle, work)
     return None if mean is None else mean * len(timed)
 
 
@@ -108,7 +108,7 @@ def test_a_few_uneven_steps_are_replayed_as_host_and_device_take_turns(seed: int
         return done
 
     expected = (finish(wait + rest) - finish(rest)) / len(work)
-    found = input_lost_us(wait + rest, wait, 0.0, np.zeros(len(work)), work)
+    found = input_lost_us(wait + rest, rest, 0.0, np.zeros(len(work)), work)
     assert found == pytest.approx(min(expected, float(np.mean(wait))))
 
 

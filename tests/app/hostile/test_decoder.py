@@ -149,7 +149,7 @@ def require_kept(store: Store, data: st.DataObject) -> None:
     run = store.run(found.run_id)
     assert run.exit_reason == (None if found.end is None else found.end.exit_reason or None)
     poll(lambda: is_compacted(store, stream_of(found)))
-    assert store.step_totals(found.run_id, found.steps[0].loader)[0].steps == 20
+    assert store.step_totals(found.run_id)[0].steps == 20
 
 
 def is_compacted(store: Store, key: StreamKey) -> bool:

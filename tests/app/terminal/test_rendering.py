@@ -12,6 +12,7 @@ from underfed_server.model import (
     Anatomy,
     EpochInfo,
     Evidence,
+    LoaderLine,
     Losses,
     MeasuredReplay,
     Refusal,
@@ -43,6 +44,11 @@ def summary(**said: Any) -> RunSummary:
     usual = {"run_id": "r1", "status": "running", "bound": "unknown", "level": "unknown"}
     usual |= dict.fromkeys(("project", "name", "job", "user"), "") | dict.fromkeys(("started_at", "last_seen_at"), AT)
     return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | lists | usual | said)
+
+
+def line(loader: str, **said: Any) -> LoaderLine:
+    usual = {"role": "train", "bound": "compute", "data_stall_fraction": 0.02, "hours_lost": 0.01, "steps": 180}
+    return LoaderLine.model_validate({"loader": loader, "share_of_run_fraction": 0.6, **usual, **said})
 
 
 def page(*listed: RunSummary, all_runs: int | None = None) -> RunsPage:
@@ -289,3 +295,28 @@ def test_a_run_of_which_nothing_more_is_known_ends_with_its_diagnosis() -> None:
 )  # fmt: skip
 def test_figures_have_three_digits_and_their_unit(value: float | str | None, unit: str, text: str) -> None:
     assert figures.evidence(Evidence.model_validate({"what": "x", "value": value, "unit": unit})) == text
+
+
+def test_the_loaders_of_a_run_with_several_are_listed() -> None:
+    val = line(
+        "val", role="validation", bound="data", data_stall_fraction=0.9, hours_lost=1.5, share_of_run_fraction=0.4
+    )
+    lines = shown(render_diagnosis(made_diagnosis(loader="val", loaders=[line("train"), val])))
+    first = lines.index("Loaders") + 1
+    assert [each.split() for each in lines[first : first + 3]] == [
+        ["loader", "for", "verdict", "data", "wait", "lost", "of", "the", "run", "steps"],
+        ["train", "training", "○", "compute-bound", "2.0%", "36", "s", "60%", "180"],
+        ["val", "validation", "◆", "data-bound", "90%", "1.5", "h", "40%", "180"],
+    ]
+    assert max(map(len, lines)) <= 80
+    assert "Loaders" not in shown(render_diagnosis(made_diagnosis(loaders=[line("train")])))
+
+
+def test_the_wait_for_other_loaders_is_a_part_of_the_step() -> None:
+    anatomy = Anatomy(
+        step_us=100_000, data_wait_us=50_000, h2d_exposed_us=None, compute_us=30_000, others_wait_us=20_000
+    )
+    lines = shown(render_diagnosis(made_diagnosis(anatomy=anatomy, advice=[])))
+    (bar,) = [each for each in lines if each.startswith("Mean step")]
+    assert (bar.count("▨"), bar.count("▧"), bar.count("█")) == (14, 6, 8)
+    assert "           ▨ data wait 50 ms  ▧ for other loaders 20 ms  █ the rest 30 ms" in lines

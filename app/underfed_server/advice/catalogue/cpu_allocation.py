@@ -42,7 +42,7 @@ def consider(case: Case) -> Offer | None:
 
 def _needed_cores(case: Case) -> int | None:
     """Cores to load a batch and to train on one in the time of a step without its wait; others use as many as now."""
-    needed, own = case.cpu_us, case.rank.step_us - case.rank.data_wait_us
+    needed, own = case.cpu_us, case.rank.rest_us
     return math.ceil(needed / own + (measures.other_cores(case.rank.process) or 0.0)) if needed and own > 0 else None
 
 

@@ -49,7 +49,7 @@ def _as_fast_with_fewer(case: Case, predictor: Predictor) -> Prediction | None:
 def _unpredicted(case: Case, obstacle: str) -> Offer | None:
     """Workers that keep up by Little's law, without a predicted gain."""
     load = measures.mean(case.rank.batches.load_us)
-    own = case.rank.step_us - case.rank.data_wait_us
+    own = case.rank.rest_us
     options = [with_workers(case, number) for number in numbers(case) if number > case.num_workers]
     options = [setting for setting in options if fits(case, setting)]
     if load is None or not options or not case.waits_for_data:
@@ -87,7 +87,7 @@ def _why(case: Case, best: Prediction) -> str:
         return _why_none(case)
     if number < current:
         return f"{_workers(number)} faster than {current}: more workers compete for the same cores."
-    keeps_up = predicted_step_us(case, best) <= 1.05 * (case.rank.step_us - case.rank.data_wait_us)
+    keeps_up = predicted_step_us(case, best) <= 1.05 * case.rank.rest_us
     if keeps_up:
         how = "as fast as the loop takes batches" if current else "while the training loop works"
     else:

@@ -50,7 +50,7 @@ def _wanted_bytes(case: Case) -> int | None:
 
 def _wanted_setting(case: Case) -> SimulatedSetting:
     """Workers that keep up by Little's law, where the run waits for its data; else those it has."""
-    load, own = measures.mean(case.rank.batches.load_us), case.rank.step_us - case.rank.data_wait_us
+    load, own = measures.mean(case.rank.batches.load_us), case.rank.rest_us
     if not case.waits_for_data or load is None or own <= 0:
         return case.recorded
     more = [number for number in numbers(case) if number > case.num_workers]

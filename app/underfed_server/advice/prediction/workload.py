@@ -24,7 +24,7 @@ from underfed_server.diagnosis.measures import mean, other_cores, own_cores
 from underfed_server.diagnosis.storage_rate import StorageRate, loads_at_once, reads_files, storage_rate
 from underfed_server.facts.lost import steps_ahead
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
-from underfed_server.measurements import Column, StepRows, chosen
+from underfed_server.measurements import Column, chosen
 from underfed_server.model import LoaderInfo
 
 THREAD_POOL_CORES = 1.3
@@ -92,7 +92,7 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
     if not host.usable_cores:
         raise PredictionError("the number of cores this run may use is not known")
     _refuse_thread_pools(rank)
-    rank = replace(rank, steps=steady(rank.steps))
+    rank = steady(rank)
     handover, shared = read_handover(rank, loader, host)
     rate = limited_rate(rank)
     batches = ranks.slowest(_batches(rank, rate))
@@ -125,10 +125,10 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
     )
 
 
-def steady(steps: StepRows) -> StepRows:
-    """Without the first of each epoch, in which workers are started."""
-    keep = ~epoch_starts(steps)
-    return chosen(steps, keep) if keep.any() else steps
+def steady(rank: RankFacts) -> RankFacts:
+    """Without the first step of each epoch, in which workers are started."""
+    keep = ~epoch_starts(rank.steps)
+    return rank.at(keep) if keep.any() else rank
 
 
 def recorded_setting(loader: LoaderInfo) -> SimulatedSetting:
@@ -206,15 +206,22 @@ FEEDING_US = 5_000.0
 
 
 def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover, ranks: Ranks) -> tuple[Work, ...]:
-    rest = rank.steps.step_us - rank.steps.data_wait_us if ranks.together is None else ranks.together.work_us
+    """What other loaders of the loop take stays in it: the thread sleeps through that, and works through the rest."""
+    rest = rank.rests_us if ranks.together is None else ranks.together.work_us
     if not len(rest):
         raise PredictionError("no complete step was measured")
     cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
     other_share = max(0.0, 1.0 - cpu_share - queued_share)
     device = None if ranks.is_in_step else rank.device_work_us
     device = np.zeros(len(rest)) if device is None else device
-    means = ((float(np.mean(rest[alike])), float(np.mean(device[alike]))) for alike in groups(rest))
-    return tuple(Work(us * cpu_share, us * other_share, device_us) for us, device_us in means)
+    # In step, what is not lost to the slowest rank's loader has the others' waits in it already.
+    asleep = np.zeros(len(rest)) if ranks.is_in_step or rank.others_wait_us is None else rank.others_wait_us
+    return tuple(
+        Work(us * cpu_share, us * other_share + asleep_us, device_us)
+        for us, asleep_us, device_us in (
+            tuple(float(np.mean(part[alike])) for part in (rest, asleep, device)) for alike in groups(rest + asleep)
+        )
+    )
 
 
 def _steps_ahead(rank: RankFacts, ranks: Ranks) -> int:

@@ -25,6 +25,8 @@ class Pairing:
     paces: Paces
     also_changed: tuple[str, ...] = ()
     """What differs besides the advice: if anything does, the runs cannot be compared."""
+    loader: str | None = None
+    """What the advice was for."""
 
 
 def compare(later: RunFacts, pairing: Pairing) -> LedgerEntry:

@@ -19,6 +19,16 @@ NEWEST_EPOCHS = 200
 # Built once: building a statement costs more than running it.
 _rank, _loader = tables.rank.c, tables.loader.c
 _REASONS = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank.desc())
+_epoch = tables.epoch.c
+# Sorted by wall-clock time: each incarnation has a run clock of its own.
+_BEGAN = type_coerce(tables.stream.c.started_at, BigInteger) + _epoch.start_us
+_EPOCHS = (
+    with_starts(tables.epoch)
+    .where(_epoch.run_id == bindparam("run_id"))
+    .order_by(_BEGAN.desc(), _epoch.rank.desc())
+    .limit(bindparam("last"))
+)
+_EPOCHS_OF = _EPOCHS.where(_epoch.rank == bindparam("rank"), _epoch.loader == bindparam("loader"))
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
@@ -39,7 +49,7 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
         loaders=_loaders(connection, run_id),
         hosts=_hosts(ranks),
         devices=[Device(**device) for device in devices_by_host(ranks).values()],
-        epochs=_epochs(connection, run_id),
+        epochs=list(read_epochs(connection, run_id, NEWEST_EPOCHS)),
         storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
         died_workers=read_died(connection, run_id),
         losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
@@ -48,19 +58,19 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
     )
 
 
-def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
-    """The newest epochs of all ranks and loaders, oldest first, on the run's clock."""
-    epoch, same = tables.epoch.c, EpochInfo.model_fields.keys() - {"start_us", "end_us"}
-    # Sorted by wall-clock time: each incarnation has a run clock of its own.
-    began = type_coerce(tables.stream.c.started_at, BigInteger) + epoch.start_us
-    statement = (
-        with_starts(tables.epoch)
-        .where(epoch.run_id == run_id)
-        .order_by(began.desc(), epoch.rank.desc())
-        .limit(NEWEST_EPOCHS)
+def read_epochs(
+    connection: Connection, run_id: str, last: int, rank: int | None = None, loader: str | None = None
+) -> tuple[EpochInfo, ...]:
+    """The newest epochs of a rank with a loader, or of all of both; oldest first, on the run's clock."""
+    same = EpochInfo.model_fields.keys() - {"start_us", "end_us"}
+    place = {"run_id": run_id, "last": last}
+    statement = _EPOCHS
+    if rank is not None:
+        statement, place = _EPOCHS_OF, place | {"rank": rank, "loader": loader}
+    rows = connection.execute(statement, place).mappings().all()
+    return tuple(
+        EpochInfo.model_validate({name: row[name] for name in same} | on_run_clock(row)) for row in reversed(rows)
     )
-    rows = reversed(connection.execute(statement).mappings().all())
-    return [EpochInfo.model_validate({name: row[name] for name in same} | on_run_clock(row)) for row in rows]
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:

@@ -6,20 +6,20 @@ from underfed_server.measurements import STALL
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
-from underfed_server.store.runs.summaries import main_loader, run_row
+from underfed_server.store.runs.summaries import run_row, shown_loader
 
 POINTS = 40
 LAST_HOUR_US = 3600 * 1_000_000
 
 
 def read_spark(reader: Reader, run_id: str) -> list[float | None]:
-    """Oldest first, of the lowest rank and the main loader; empty before the first step.
+    """Oldest first, of the lowest rank and the loader of the verdict; empty before the first step.
 
     Raises:
         NotFoundError: there is no such run.
     """
     started_at = run_row(reader.connection, run_id)["started_at"]
-    loader, ranks = main_loader(reader.connection, run_id), reader.ranks(run_id)
+    loader, ranks = shown_loader(reader.connection, run_id), reader.ranks(run_id)
     if loader is None or not ranks:
         return []
     end_us = reader.end_us(run_id, started_at)

@@ -125,8 +125,44 @@ def _steps(connection: Connection, run_ids: Iterable[str]) -> dict[str, dict[str
     return found
 
 
-def main_loader(connection: Connection, run_id: str) -> str | None:
-    """The loader that was judged, else the one that most time was spent with; ``None``: no step was recorded.
+@dataclass(frozen=True, slots=True)
+class StepTotals:
+    """Of one rank with one loader, over the whole run, warm-up included."""
+
+    loader: str
+    rank: int
+    steps: int
+    step_us: int
+    data_wait_us: int
+    iterator_us: int
+    """Constructing its iterators, one or none an epoch."""
+
+
+def step_totals(connection: Connection, run_id: str) -> list[StepTotals]:
+    """Of all loaders that have a step, by loader and rank."""
+    track, epoch = tables.track.c, tables.epoch.c
+    constructed = select(epoch.loader, epoch.rank, func.sum(epoch.iterator_us)).where(epoch.run_id == run_id)
+    iterators = {
+        (loader, rank): int(us or 0)
+        for loader, rank, us in connection.execute(constructed.group_by(epoch.loader, epoch.rank))
+    }
+    sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
+    statement = select(track.lane, track.rank, *sums).where(
+        track.run_id == run_id, track.rows > 0, track.lane.startswith(steps_lane(""), autoescape=True)
+    )
+    found = []
+    rows = connection.execute(statement.group_by(track.lane, track.rank).order_by(track.lane, track.rank))
+    for lane, rank, steps, step_us, data_wait_us in rows:
+        loader = lane.removeprefix(steps_lane(""))
+        iterator_us = iterators.get((loader, rank), 0)
+        # PostgreSQL sums to its decimal type.
+        found.append(StepTotals(loader, rank, int(steps), int(step_us), int(data_wait_us), iterator_us))
+    return found
+
+
+def shown_loader(connection: Connection, run_id: str) -> str | None:
+    """The loader that the last verdict is about, else the one that most time was spent with; ``None``: no step was
+    recorded.
 
     Raises:
         NotFoundError: there is no such run.

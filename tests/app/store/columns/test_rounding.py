@@ -46,7 +46,7 @@ def test_durations_are_off_by_no_more_than_their_bits_allow(store: Store, bits: 
 
 def test_overviews_are_made_of_the_exact_figures(store: Store) -> None:
     recorded(store, 4)
-    totals = store.step_totals("run-1", "train")[0]
+    totals = store.step_totals("run-1")[0]
     with store.reading() as reader:
         from_rollups = [
             rollups.figures[SUM, 0].sum()

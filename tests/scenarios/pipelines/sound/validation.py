@@ -1,4 +1,4 @@
-"""A validation loop after each short epoch, with a loader of its own; the training's workers stay."""
+"""A validation loop after each short epoch, with a loader of its own that keeps up; the training's workers stay."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(strength: Strength) -> None:
     training = DataLoader(Samples(TRAINING_STEPS, fetch), batch_size=1, num_workers=2, persistent_workers=True)
     held_out = DataLoader(Samples(STEPS[strength], fetch), batch_size=1, num_workers=1, persistent_workers=True)
     watched = underfed.watch(held_out, name="val")
-    train(training, work_ms=WORK_MS, epochs=EPOCHS, after_epoch=lambda: consume(watched, work_ms=5))
+    train(training, work_ms=WORK_MS, epochs=EPOCHS, after_epoch=lambda: consume(watched, work_ms=12))
 
 
 PIPELINE = Pipeline(None, run)

@@ -1,0 +1,122 @@
+"""The loaders of a run beside each other: which of them its verdict is about, and a line on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from underfed_server.diagnosis.bound import find_bound, judged_rank, late_in_turn, read_losses
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.growth import US_PER_HOUR
+from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
+from underfed_server.model import Bound, Diagnosis, LoaderLine, Status, Verdict
+
+COSTLY_FRACTION = 0.05
+"""Share of the run that goes to waiting for a loader, from which the verdict may be about it though nothing is trained
+with it: from here on XProf calls a run input-bound, and so do the levels."""
+
+KEEP_FACTOR = 0.8
+"""A loader that the verdict is about stays so until its loss is below this share of that limit."""
+
+
+def choose_loader(loaders: Sequence[LoaderFacts], known: Diagnosis | None, status: Status) -> str | None:
+    """The loader that loses most of the run's time, among those with enough steps for a verdict. ``None``: no step yet.
+
+    Of loaders that nothing is trained with, one that costs little of the run is left to its own diagnosis. The one of
+    the last verdict stays until another loses clearly more, and once the run has ended; no verdict decides nothing.
+
+    Args:
+        known: the last diagnosis of the run.
+    """
+    used = [each for each in loaders if each.steps]
+    kept = next((each for each in used if _is_of(known, each)), None)
+    if kept and known and status != "running" and known.status == status:
+        return kept.loader
+    ready = [each for each in used if each.judged_steps >= THRESHOLDS.needed_steps] or used
+    whole_us = run_us(loaders)
+    counted = [each for each in ready if _counts(each, whole_us, is_kept=each is kept)] or ready
+    most = max(counted, key=lambda each: each.lost_us, default=None)
+    if kept in counted and most and kept and most.lost_us < THRESHOLDS.clearly_larger_factor * kept.lost_us:
+        return kept.loader
+    return most.loader if most else None
+
+
+def _is_of(known: Diagnosis | None, each: LoaderFacts) -> bool:
+    return known is not None and known.bound != "unknown" and known.loader == each.loader
+
+
+def _counts(each: LoaderFacts, whole_us: float, *, is_kept: bool) -> bool:
+    limit = COSTLY_FRACTION * (KEEP_FACTOR if is_kept else 1.0)
+    return each.role == "train" or each.lost_us >= limit * whole_us
+
+
+def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
+    """``verdict``: on the judged loader, which is kept while its loss is near the limit."""
+    whole_us = run_us(facts.loaders)
+    bound, fraction = (
+        (verdict.bound, verdict.data_stall_fraction) if each is facts.judged_loader else _bound_and_stall(each)
+    )
+    return LoaderLine(
+        loader=each.loader,
+        role=each.role,
+        bound=bound,
+        data_stall_fraction=fraction,
+        hours_lost=each.lost_us / US_PER_HOUR,
+        share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
+        steps=each.steps,
+    )
+
+
+def _bound_and_stall(each: LoaderFacts) -> tuple[Bound, float | None]:
+    if each.judged_steps < THRESHOLDS.needed_steps:
+        return "unknown", None
+    losses = read_losses(judged_rank(each), late_in_turn(each))
+    return find_bound(losses), losses.data
+
+
+def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
+    """The verdict on the judged loader as one on its run: with the hours of all loaders, and with what others cost."""
+    own = facts.judged_loader
+    if own is None or verdict.bound == "unknown" or len(facts.loaders) < 2:
+        return verdict
+    others = [each for each in facts.loaders if each is not own]
+    lost = (verdict.hours_lost or 0.0) + sum(each.lost_us for each in others) / US_PER_HOUR
+    found: dict[str, object] = {
+        "hours_lost": lost,
+        "gpu_hours_lost": None if verdict.gpu_hours_lost is None else lost,
+        "hours_used": run_us(facts.loaders) / US_PER_HOUR,
+    }
+    if own.role != "train" and verdict.bound == "data":
+        found["sentence"] = _of_the_run(own, facts, _a_loader(own))
+    costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
+    told = [_of_the_run(each, facts, _the_loader(each)) for each in costly]
+    if told:
+        found["why"] = " ".join(filter(None, (verdict.why, *told)))
+    return verdict.model_copy(update=found)
+
+
+def _of_the_run(each: LoaderFacts, facts: RunFacts, described: str) -> str:
+    return f"{percent(lost_share(each, facts.loaders))} of the run goes to waiting for {described}."
+
+
+def _a_loader(each: LoaderFacts) -> str:
+    noun = "a validation loader" if each.role == "validation" else f"the loader {each.loader}"
+    return f"{noun}{_with_workers(each)}"
+
+
+def _the_loader(each: LoaderFacts) -> str:
+    noun = {"train": "the training loader", "validation": "the validation loader", "other": "the loader"}[each.role]
+    return f"{noun} {each.loader}{_with_workers(each)}"
+
+
+def _with_workers(each: LoaderFacts) -> str:
+    number = each.info.num_workers if each.info else None
+    if number is None:
+        return ""
+    return f" with {number} worker{'' if number == 1 else 's'}" if number else " without workers"
+
+
+def lost_share(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> float:
+    """Of the whole run's time, what goes to waiting for it."""
+    whole_us = run_us(loaders)
+    return min(1.0, each.lost_us / whole_us) if whole_us else 0.0

@@ -1,0 +1,133 @@
+"""Reads of every loader of a run what its steps show, over the newest of them and over the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+import numpy as np
+
+from underfed_server.facts.hosts import Hosts, gpu_util, span_of, uses_gpu
+from underfed_server.facts.record import LoaderFacts, RankFacts
+from underfed_server.facts.recorded import Apart, Recorded, apart, read_recorded
+from underfed_server.facts.roles import Used, loops_of, roles_of
+from underfed_server.measurements import STALL, BatchRows, StepRows
+from underfed_server.model import Run
+from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.reading.series import read_series
+from underfed_server.store.runs.summaries import StepTotals
+from underfed_server.store.store import Store
+
+MOST_LOADERS = 20
+"""Of a run with more, those that least time was spent with are counted and not judged: each costs a read of its newest
+steps, once a second and rank."""
+
+Totals = Mapping[int, StepTotals]
+"""Of one loader, by rank."""
+
+
+def read_loaders(hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int) -> tuple[LoaderFacts, ...]:
+    """Most time spent first; last those without a step."""
+    totals = read_totals(hosts.store, run.run_id)
+    read = dict([*totals.items()][:MOST_LOADERS])
+    recorded = {
+        (rank, name): read_recorded(hosts.store, run.run_id, rank, name, judged_steps + 1)
+        for name, of_ranks in read.items()
+        for rank in of_ranks
+    }
+    used = [
+        Used(name, spent_us(of_ranks), {rank: recorded[rank, name] for rank in of_ranks})
+        for name, of_ranks in read.items()
+    ]
+    roles, loops = roles_of(used), loops_of(used)
+    infos = {each.loader: each for each in run.loaders}
+    found = []
+    for place, name in enumerate([*totals, *sorted(infos.keys() - totals.keys())]):
+        ranks = tuple(
+            _rank(hosts, name, each, _of_rank(recorded, rank), warmup_steps)
+            for rank, each in sorted(totals.get(name, {}).items())
+        )
+        loop = loops.get(name, place)
+        found.append(LoaderFacts(name, infos.get(name), roles.get(name, "other"), loop, ranks))
+    return tuple(found)
+
+
+def read_steps(store: Store, run_id: str, rank: int, loader: str, *, warmup_steps: int, judged_steps: int) -> RankFacts:
+    """The judged steps of one rank as in :func:`read_loaders`, without all else."""
+    names = [name for name, ranks in read_totals(store, run_id).items() if rank in ranks][:MOST_LOADERS]
+    recorded = {
+        name: read_recorded(store, run_id, rank, name, judged_steps + 1) for name in dict.fromkeys([loader, *names])
+    }
+    return _judged(rank, loader, recorded, warmup_steps)[0]
+
+
+def read_totals(store: Store, run_id: str) -> dict[str, Totals]:
+    """By loader, most time spent first."""
+    found: dict[str, dict[int, StepTotals]] = {}
+    for each in store.step_totals(run_id):
+        found.setdefault(each.loader, {})[each.rank] = each
+    return dict(sorted(found.items(), key=lambda one: (-spent_us(one[1]), one[0])))
+
+
+def spent_us(totals: Totals) -> float:
+    return float(sum(each.step_us for each in totals.values()))
+
+
+def _of_rank(recorded: Mapping[tuple[int, str], Recorded], rank: int) -> dict[str, Recorded]:
+    return {name: each for (of, name), each in recorded.items() if of == rank}
+
+
+def _rank(
+    hosts: Hosts, loader: str, totals: StepTotals, recorded: Mapping[str, Recorded], warmup_steps: int
+) -> RankFacts:
+    rank = totals.rank
+    if loader not in recorded:
+        return _with_totals(_without_steps(rank), totals, totals.data_wait_us, totals.iterator_us)
+    judged, found = _judged(rank, loader, recorded, warmup_steps)
+    is_timed = bool(np.isfinite(judged.steps.gpu_idle_us).any())
+    stall_us = _whole_stall_us(hosts, rank, loader) if is_timed else totals.data_wait_us
+    # Of epochs whose steps were not read, constructing their iterators is known.
+    beside_us = found.edges_us + max(0.0, totals.iterator_us - found.iterators_us)
+    return replace(
+        _with_totals(judged, totals, stall_us, beside_us),
+        uses_gpu=is_timed or uses_gpu(hosts, rank),
+        gpu_util=gpu_util(hosts, rank, span_of(judged)),
+        hostname=hosts.samplers.hostnames.get(rank),
+    )
+
+
+def _judged(rank: int, loader: str, recorded: Mapping[str, Recorded], warmup_steps: int) -> tuple[RankFacts, Apart]:
+    found = apart(recorded, loader, warmup_steps)
+    judged = replace(
+        _without_steps(rank),
+        steps=found.steps,
+        others_wait_us=found.others_wait_us,
+        others_stall_us=found.others_stall_us,
+        epochs=recorded[loader].epochs,
+    )
+    return judged, found
+
+
+def _without_steps(rank: int) -> RankFacts:
+    steps = StepRows(**{each.name: np.empty(0) for each in fields(StepRows)})
+    return RankFacts(
+        rank=rank, steps=steps, batches=BatchRows(**{each.name: np.empty(0) for each in fields(BatchRows)})
+    )
+
+
+def _with_totals(rank: RankFacts, totals: StepTotals, stall_us: float, beside_us: float) -> RankFacts:
+    """``beside_us``: what epochs cost beside their steps, which the loop waits for."""
+    return replace(
+        rank,
+        total_steps=totals.steps,
+        total_step_us=totals.step_us + beside_us,
+        total_data_wait_us=totals.data_wait_us + beside_us,
+        total_stall_us=stall_us + beside_us,
+    )
+
+
+def _whole_stall_us(hosts: Hosts, rank: int, loader: str) -> float:
+    """Of all steps of the run, as the roll-ups sum them, which are kept when single steps are deleted."""
+    with hosts.store.reading() as reader:
+        rollup = read_series(reader, hosts.run_id, rank, steps_lane(loader), names=[STALL], buckets=1)
+    return float(np.sum(rollup.stats[STALL].sum)) if rollup and STALL in rollup.stats else 0.0

@@ -1,0 +1,211 @@
+"""What all loaders of one rank recorded, side by side: they share the training thread, and the time of one's ``next()``
+is no work of another's step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from underfed_server.facts.record import Mask
+from underfed_server.measurements import Column, StepRows, chosen
+from underfed_server.model import EpochInfo
+from underfed_server.store.columns.stall import stall_us
+from underfed_server.store.store import Store
+
+NEWEST_EPOCHS = 200
+"""Of each loader of a rank, and more where its newest steps are of more."""
+
+LITTLE_FRACTION = 0.01
+"""Share of step time: a verdict does not depend on whether so little was work or another loader's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spent:
+    """Time that a thread spent on something, on the run's clock: how much of it before each of some instants."""
+
+    at_us: Column
+    """Ascending."""
+    before_us: Column
+
+    def between(self, begin_us: Column, end_us: Column) -> Column:
+        if not len(self.at_us):
+            return np.zeros(len(begin_us))
+        return np.interp(end_us, self.at_us, self.before_us) - np.interp(begin_us, self.at_us, self.before_us)
+
+
+def spent(begin_us: Column, end_us: Column, share: Column) -> Spent:
+    """On spans that may lie within each other, of which the outer one counts. ``share``: what counts of each span."""
+    order = np.lexsort((-end_us, begin_us))
+    begin_us, end_us, share = begin_us[order], end_us[order], share[order]
+    seen_us = np.maximum.accumulate(end_us)
+    begin_us = np.maximum(begin_us, np.concatenate((begin_us[:1], seen_us[:-1])))
+    lasted_us = np.maximum(0.0, end_us - begin_us) * share
+    at_us = np.column_stack((begin_us, np.maximum(begin_us, end_us))).ravel()
+    before_us = np.column_stack((np.cumsum(lasted_us) - lasted_us, np.cumsum(lasted_us))).ravel()
+    return Spent(at_us, before_us)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """The newest steps of one loader of a rank, as they were recorded, and their epochs, oldest first."""
+
+    rows: StepRows
+    epochs: tuple[EpochInfo, ...]
+
+    @property
+    def ends_us(self) -> Column:
+        """When each step ended; NaN: not seen, or a pause."""
+        return self.rows.start_us + self.rows.step_us
+
+    def is_asked_between(self, begin_us: float, end_us: float) -> bool:
+        """Whether one of the steps was requested after ``begin_us`` and before ``end_us``."""
+        asked_us = self.rows.start_us
+        return bool(np.searchsorted(asked_us, begin_us, side="right") < np.searchsorted(asked_us, end_us))
+
+    def ending_us(self, epoch: EpochInfo) -> float:
+        """From the end of an epoch's last step to the end of the request that found no more: workers are stopped.
+
+        0 but for an exhausted epoch: of another it is only known when it was last seen.
+        """
+        ends = self.ends_us[self.rows.epoch_index == epoch.epoch_index]
+        if epoch.ended != "exhausted" or epoch.end_us is None or not len(ends) or not np.isfinite(ends[-1]):
+            return 0.0
+        return max(0.0, epoch.end_us - float(ends[-1]))
+
+
+def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int) -> Recorded:
+    """The newest ``last`` steps of the rank with the loader."""
+    rows = store.steps(run_id, rank, loader, last=last)
+    return Recorded(rows, store.epochs(run_id, rank, loader, max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """The judged steps of one loader, told apart from what other loaders of the rank took meanwhile."""
+
+    edges_us: float
+    """What the epochs that begin in the rows, judged or not, cost beside their steps."""
+    iterators_us: float
+    """Of these epochs, constructing their iterators."""
+    steps: StepRows
+    """The judged ones, with their edges."""
+    others_wait_us: Column | None
+    """``None``: the rank has no other loader."""
+    others_stall_us: float
+
+
+def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> Apart:
+    """``recorded``: of all loaders of the rank."""
+    own = recorded[loader]
+    others = [each for name, each in recorded.items() if name != loader]
+    rows, waited = own.rows, _spent_by(others)
+    edges_us = _edges_us(own, waited)
+    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= warmup_steps)
+    keep &= ~_pauses(own, others)
+    rest_from_us = rows.start_us + rows.data_wait_us
+    keep &= _is_known(own, others, keep)
+    others_wait_us = waited.between(rest_from_us, own.ends_us)[keep]
+    stalled_us = _spent_by(others, is_stall=True).between(rest_from_us[keep], own.ends_us[keep])
+    return Apart(
+        edges_us=float(np.sum(edges_us)),
+        iterators_us=_iterators_us(own),
+        steps=_with_edges(rows, keep, edges_us),
+        others_wait_us=others_wait_us if others else None,
+        others_stall_us=float(np.mean(stalled_us)) if len(stalled_us) else 0.0,
+    )  # fmt: skip
+
+
+def _spent_by(loaders: list[Recorded], *, is_stall: bool = False) -> Spent:
+    """In their requests, in constructing their iterators and in ending their epochs. ``is_stall``: the part of their
+    waits that the device's clock confirms.
+    """
+    spans = [span for each in loaders for span in _spans(each, is_stall=is_stall)]
+    if not spans:
+        return Spent(np.empty(0), np.empty(0))
+    begin_us, end_us, share = (np.concatenate(column) for column in zip(*spans, strict=True))
+    return spent(begin_us, end_us, share)
+
+
+def _spans(recorded: Recorded, *, is_stall: bool) -> list[tuple[Column, Column, Column]]:
+    rows, epochs = recorded.rows, recorded.epochs
+    share = _stalled_share(rows) if is_stall else np.ones(len(rows))
+    found = [(rows.start_us, rows.start_us + rows.data_wait_us, share)]
+    begun = [(each.start_us, each.start_us + each.iterator_us) for each in epochs if each.iterator_us]
+    ended = [(each.end_us - us, each.end_us) for each in epochs if each.end_us and (us := recorded.ending_us(each))]
+    if edges := [*begun, *ended]:
+        begin_us, end_us = (np.array(column, dtype=np.float64) for column in zip(*edges, strict=True))
+        found.append((begin_us, end_us, np.ones(len(edges))))
+    return found
+
+
+def _stalled_share(rows: StepRows) -> Column:
+    wait = rows.data_wait_us
+    stalled = stall_us(wait, rows.gpu_idle_us, rows.queue_depth)
+    return np.clip(np.divide(stalled, wait, out=np.zeros(len(wait)), where=wait > 0), 0.0, 1.0)
+
+
+def _is_known(own: Recorded, others: list[Recorded], keep: Mask) -> Mask:
+    """Which steps began after the first of the others' steps that were read: of those before, it is not known what the
+    others took. So it is with a loader that the loop asks several times a step.
+    """
+    rows, is_known = own.rows, np.ones(len(own.rows), dtype=bool)
+    for other in others:
+        taken = _spent_by([other]).between(rows.start_us + rows.data_wait_us, own.ends_us)[keep]
+        is_cut = len(other.rows) and other.rows.step_index[0] > 0
+        if is_cut and np.sum(taken) > LITTLE_FRACTION * np.sum(rows.step_us[keep]):
+            is_known &= rows.start_us >= other.rows.start_us[0]
+    return is_known
+
+
+def _pauses(own: Recorded, others: list[Recorded]) -> Mask:
+    """Steps that contain a whole pass over another loader after their own wait: a validation between two batches."""
+    rows, is_pause = own.rows, np.zeros(len(own.rows), dtype=bool)
+    passes = [(each.start_us, each.end_us) for other in others for each in other.epochs if each.end_us is not None]
+    if not passes or not len(rows):
+        return is_pause
+    begin_us, end_us = (np.array(column, dtype=np.float64) for column in zip(*passes, strict=True))
+    step = np.searchsorted(rows.start_us, begin_us, side="right") - 1
+    is_within = (step >= 0) & (begin_us >= (rows.start_us + rows.data_wait_us)[step]) & (end_us <= own.ends_us[step])
+    is_pause[step[is_within]] = True
+    return is_pause
+
+
+def _edges_us(own: Recorded, others: Spent) -> Column:
+    """What an epoch costs beside its steps, counted to its first: from ``iter(loader)`` to the first request, in which
+    workers are started, and from the last step to the end of the request that finds no more, in which they are stopped.
+
+    It belongs to no step as recorded, and the loop waits for it as it does for a batch. What other loaders took of it
+    is theirs.
+    """
+    rows, known = own.rows, {epoch.epoch_index: epoch for epoch in own.epochs}
+    edges_us = np.zeros(len(rows))
+    for position in np.flatnonzero(rows.batch_index == 0):
+        epoch = known.get(int(rows.epoch_index[position]))
+        if epoch is not None:
+            begun_us = epoch.startup_us or epoch.iterator_us or 0
+            begun_us = max(0.0, begun_us - np.nan_to_num(rows.data_wait_us[position]))
+            ending_us = own.ending_us(epoch)
+            begin_us = np.array([epoch.start_us, (epoch.end_us or 0) - ending_us])
+            theirs_us = others.between(begin_us, begin_us + np.array([begun_us, ending_us]))
+            edges_us[position] = max(0.0, begun_us + ending_us - float(np.sum(theirs_us)))
+    return edges_us
+
+
+def _iterators_us(own: Recorded) -> float:
+    begun = set(own.rows.epoch_index[own.rows.batch_index == 0])
+    return sum(each.iterator_us or 0.0 for each in own.epochs if each.epoch_index in begun)
+
+
+def _with_edges(rows: StepRows, keep: Mask, edges_us: Column) -> StepRows:
+    """The judged steps, each with what its epoch cost beside its steps."""
+    edged = replace(
+        rows,
+        start_us=rows.start_us - edges_us,
+        step_us=rows.step_us + edges_us,
+        data_wait_us=rows.data_wait_us + edges_us,
+        gpu_idle_us=rows.gpu_idle_us + edges_us,
+    )
+    return chosen(edged, keep)
