@@ -86,6 +86,7 @@ def _rank(
     judged, found = _judged(rank, loader, recorded, warmup_steps)
     is_timed = bool(np.isfinite(judged.steps.gpu_idle_us).any())
     stall_us = _whole_stall_us(hosts, rank, loader) if is_timed else totals.data_wait_us
+    stall_us = 0.0 if judged.is_held_up else stall_us
     # Of epochs whose steps were not read, constructing their iterators is known.
     beside_us = found.edges_us + max(0.0, totals.iterator_us - found.iterators_us)
     return replace(

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 82691f4b7bf34965700ba660a30286090333a9c003598da5630fbf701ffe5383. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 4ab05af90c45a648788fddef4d9760a59bc8180bb9dea9993b59eb2e0158fd15. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -855,6 +855,8 @@ export interface components {
             grad_enabled?: boolean | null;
             /** Graph Built */
             graph_built?: boolean | null;
+            /** In Background */
+            in_background?: boolean | null;
             /** Iterator Us */
             iterator_us: number | null;
             /** Loader */
