@@ -32,6 +32,11 @@ def evaluate(batch: Any) -> None:
         MODEL(batch)
 
 
+def train_each(batches: Iterable[Any]) -> None:
+    for batch in batches:
+        train(batch)
+
+
 def accumulate(batches: Iterable[Any]) -> None:
     """The batches of one update are requested together, as Hugging Face's Trainer does."""
     held = []
@@ -140,7 +145,7 @@ def test_an_iterator_of_the_main_thread_that_another_one_reads_is_read_in_the_ba
 def test_a_thread_that_trains_does_so_itself(service: Service, accumulates: bool) -> None:
     """As Ray Train calls a training function."""
     loader = underfed.watch(DataLoader(Numbers(BATCHES)), name="train")
-    in_a_thread(lambda: accumulate(loader) if accumulates else [train(batch) for batch in loader])
+    in_a_thread(lambda: (accumulate if accumulates else train_each)(loader))
     (epoch,) = passes(service)
     assert (*told(epoch), epoch["in_background"]) == (True, True, False)
 

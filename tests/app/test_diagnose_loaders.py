@@ -245,5 +245,6 @@ def test_what_a_thread_that_reads_ahead_waits_for_is_not_waited_for_in_the_valid
     thread.exhaust("val")
     thread.exhaust("train")
     found = lines(judged(store, Diagnoser(), thread))
-    assert (found["val"].role, found["val"].data_stall_fraction) == ("validation", pytest.approx(0.2, abs=0.01))
+    assert found["val"].role == "validation"
+    assert found["val"].data_stall_fraction == pytest.approx(0.2, abs=0.01)
     assert (found["train"].role, found["train"].bound) == ("train", "compute")
