@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 82691f4b7bf34965700ba660a30286090333a9c003598da5630fbf701ffe5383. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 45744bcec86772dddd185491836ca2d310f46b348daa096ef6eb7a2f544d53dd. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1064,8 +1064,15 @@ export interface components {
             hostname: string;
             /** Memory Available Bytes */
             memory_available_bytes: number | null;
+            /** Memory Bytes Per S */
+            memory_bytes_per_s?: number | null;
             /** Memory Limit Bytes */
             memory_limit_bytes: number | null;
+            /** Memory Slowdown */
+            memory_slowdown?: [
+                number,
+                number
+            ][] | null;
             /** Memory Total Bytes */
             memory_total_bytes: number | null;
             /** Numa Nodes */

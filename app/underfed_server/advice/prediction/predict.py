@@ -93,6 +93,7 @@ class Predictor:
             process, spans = self.rank.process, (1.0, WORST_FULL)
             shared = (known.ranks.share(usable_cores(process, self.host, full)) for full in spans)
             found += [replace(known, cores=cores) for cores in shared]
+        found += [replace(known, company=each) for each in known.company.ends()]
         if self.most_readers is not None and self.adds_readers(setting):
             # All of them together get no more than those that were seen.
             found.append(replace(known, readers=self.most_readers))

@@ -76,6 +76,8 @@ class Processor:
     """Always-busy tasks of other jobs, which get their share."""
     readers: float = NEVER
     """Tasks that storage serves at once as fast as one: more of them share what these get."""
+    company: Slowdown = field(default=lambda _busy: 1.0)
+    """Of loading alone, beyond ``slowdown``."""
     now: float = 0.0
     worked: float = 0.0
     """CPU work that a task would have done that was busy since the start: all busy ones do as much in a time."""
@@ -88,6 +90,9 @@ class Processor:
     reading: list[tuple[float, int, Task]] = field(default_factory=list)
     count: int = 0
     rates: dict[int, float] = field(default_factory=dict)
+    delayed: float = 0.0
+    """As ``worked``: how much longer loading would have taken that was busy since the start, for its company."""
+    delays: dict[int, float] = field(default_factory=dict)
 
     def start(self, task: Task) -> None:
         self.resume(task, None)
@@ -131,6 +136,13 @@ class Processor:
             self.rates[count] = min(1.0, self.cores / tasks) / self.slowdown(min(tasks, self.cores))
         return self.rates[count]
 
+    def delay(self) -> float:
+        """Of each unit of loading, for the company that it has now."""
+        count = len(self.busy)
+        if count not in self.delays:
+            self.delays[count] = self.company(min(count + self.others, self.cores)) - 1.0
+        return self.delays[count]
+
     def run(self, is_done: Callable[[], bool]) -> None:
         busy, asleep, reading = self.busy, self.asleep, self.reading
         while not is_done():
@@ -144,6 +156,8 @@ class Processor:
                 raise RuntimeError("every task waits for a queue: the simulated loader is stuck")
             self.now += passed
             self.worked += passed * rate
+            if busy:
+                self.delayed += passed * rate * self.delay()
             self.read += passed * share
             if busy and until_cpu == passed:
                 _, _, task = heapq.heappop(busy)
