@@ -119,7 +119,10 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
     rank = judged_rank(facts)
     try:
         place = storage_place(facts, rank)
-        predictor, obstacle = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place), None
+        predictor, obstacle = (
+            make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place, facts.proven),
+            None,
+        )
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)

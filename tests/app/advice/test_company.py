@@ -27,7 +27,7 @@ GROWTH = 0.42
 
 
 def in_turns(growth: float, seed: int = 0, batches: int = 400, noise: float = 0.05, **changes: object) -> RunFacts:
-    """Two workers, of which for stretches of 20 batches one loads, and for as many both do; the loop hardly computes."""
+    """Two workers, of which for stretches of 20 batches one loads, and for as many both do; the loop sleeps."""
     chance = np.random.default_rng(seed)
     both = np.arange(batches) // 20 % 2 == 1
     alone_ms = 100.0 * np.exp(noise * chance.standard_normal(batches))

@@ -1,6 +1,6 @@
-"""How much longer the CPU work of a load takes beside other busy processes, read off a run in which their number changed.
+"""How much longer the CPU work of a load takes beside other busy processes, read off a run that had more and fewer.
 
-Work that leaves the caches shares the memory: the same batch cost 168 ms of CPU in one process and 239 ms in each of two
+Work that leaves the caches shares the memory: the same batch cost 168 ms of CPU in one process and 239 in each of two
 (own study), where work that stays in a core's own cache costs the same in both. The host's calibration knows the ends,
 work within the cache and work without one; where a load lies between them only the run shows.
 """
