@@ -52,11 +52,11 @@ class Sample:
         """
         order = np.argsort(self.values, kind="stable")
         values, weights = self.values[order], self.weights[order]
-        beyond = (1 - held) / 2 * (float(np.sum(weights)) + 1)
-        low = np.searchsorted(np.cumsum(weights), beyond, side="left")
-        high = np.searchsorted(np.cumsum(weights[::-1]), beyond, side="left")
-        last = len(values) - 1
-        return float(values[min(low, last)]), float(values[::-1][min(high, last)])
+        # A little more than that: sums of weights are rounded.
+        beyond = (1 - held) / 2 * (float(np.sum(weights)) + 1) + 1e-9
+        low = np.searchsorted(np.cumsum(weights), beyond, side="right") - 1
+        high = np.searchsorted(np.cumsum(weights[::-1]), beyond, side="right") - 1
+        return float(values[max(0, low)]), float(values[::-1][max(0, high)])
 
 
 def interval(regime: Regime, proven: Sequence[float] = ()) -> tuple[float, float]:
