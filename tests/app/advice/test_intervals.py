@@ -12,7 +12,7 @@ import pytest
 
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
-from underfed_server.advice.prediction.predict import Prediction, make_predictor
+from underfed_server.advice.prediction.predict import Prediction, Predictor, make_predictor
 from underfed_server.advice.prediction.regime import Regime
 from underfed_server.advice.prediction.residuals import A_PIPELINE, FEWEST_PROVEN, TABLE, Sample, interval, thinned
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -70,9 +70,13 @@ def test_thinned_residuals_are_spread_as_all_are() -> None:
     assert thinned([0.1]) == [0.1] and thinned([]) == []
 
 
-def predicted(facts: RunFacts, setting: SimulatedSetting) -> Prediction:
+def predictor(facts: RunFacts) -> Predictor:
     assert facts.loader is not None
-    return make_predictor(facts.ranks[0], facts.loader, facts.host, proven=facts.proven).predict(setting)
+    return make_predictor(facts.ranks[0], facts.loader, facts.host, proven=facts.proven)
+
+
+def predicted(facts: RunFacts, setting: SimulatedSetting) -> Prediction:
+    return predictor(facts).predict(setting)
 
 
 ON_FULL_CORES = {"usable_cores": 2.0, "num_workers": 2, "queue_depth": 0.0, "load_cpu_ms": 100.0, "wait_ms": 30.0}
@@ -92,8 +96,7 @@ ON_FULL_CORES = {"usable_cores": 2.0, "num_workers": 2, "queue_depth": 0.0, "loa
     ],
 )
 def test_what_decides_is_told_from_the_run(facts: RunFacts, to: int, regime: Regime) -> None:
-    place = predicted(facts, SimulatedSetting(to)).place
-    assert place is not None and place.regime == regime
+    assert predictor(facts).place(SimulatedSetting(to)).regime == regime
 
 
 @pytest.mark.parametrize("bias", [-0.15, 0.0, 0.15])
@@ -110,11 +113,10 @@ def test_gains_that_differ_from_predictions_at_random_lie_inside(bias: float) ->
 @pytest.mark.parametrize("workers", range(5))
 def test_an_interval_holds_its_figure_and_keeps_to_the_ceiling(workers: int) -> None:
     facts = starved(usable_cores=2.0, cpu_slowdown=((1.0, 1.0), (2.0, 1.2)))
-    assert facts.loader is not None
-    predictor = make_predictor(facts.ranks[0], facts.loader, facts.host)
-    gain = predictor.predict(SimulatedSetting(workers))
-    assert 0 < gain.low <= gain.speedup <= gain.high <= predictor.highest
-    assert gain.speedup <= predictor.ceiling
+    known = predictor(facts)
+    gain = known.predict(SimulatedSetting(workers))
+    assert 0 < gain.low <= gain.speedup <= gain.high <= known.highest
+    assert gain.speedup <= known.ceiling
 
 
 def test_a_step_that_hardly_waits_is_hardly_mispredicted() -> None:

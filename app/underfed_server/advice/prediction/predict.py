@@ -47,8 +47,6 @@ class Prediction:
     low: float
     high: float
     outcome: Outcome
-    place: Place | None = None
-    """Where residuals of such predictions belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ class Predictor:
         outcome = self._of(setting)
         speedup = self.recorded.step_us / outcome.step_us
         unseen = [self._under(reading, setting) for reading in self._readings(setting)]
-        place = place_of(self.rank, self.loader, self.workload, self.epochs, self.recorded, setting, outcome)
+        place = self.place(setting)
         # What differs from run to run, from part to part of this one, and between the run and its model.
         own = min(self.own_error, abs(math.log(speedup))) / 2
         strays = math.hypot(own, CONFIDENCE * self._error(setting))
@@ -107,7 +105,16 @@ class Predictor:
         low = min([speedup, *unseen]) * math.exp(-math.hypot(below, strays))
         high = max([speedup, *unseen]) * math.exp(math.hypot(above, strays))
         speedup, low = min(self.ceiling, speedup), min(self.ceiling, low)
-        return Prediction(setting, speedup, low, min(self.highest, high), outcome, place)
+        return Prediction(setting, speedup, low, min(self.highest, high), outcome)
+
+    def place(self, setting: SimulatedSetting) -> Place:
+        """Where the prediction for it belongs among others.
+
+        Raises:
+            PredictionError: see :meth:`predict`.
+        """
+        known = (self.rank, self.loader, self.workload, self.epochs, self.recorded)
+        return place_of(*known, setting, self._of(setting))
 
     def _error(self, setting: SimulatedSetting) -> float:
         """Standard error of the speed-up's logarithm, from the run without each of its parts in turn."""
