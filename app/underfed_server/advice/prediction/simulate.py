@@ -222,12 +222,14 @@ def _of_rank(cycle: Sequence[Item], rank: int, inputs: LoopInputs, step: int) ->
 
 
 def _load(processor: Processor, batch: Batch) -> Iterator[Request]:
-    for _ in range(SLICES):
-        yield Read(batch.blocked_us / SLICES)
+    # Nothing alternates in a load that only blocks, or only computes.
+    slices = SLICES if (batch.cpu_us > 0 and batch.blocked_us > 0) or batch.helpers_us > 0 else 1
+    for _ in range(slices):
+        yield Read(batch.blocked_us / slices)
         if batch.helpers_us > 0:
-            processor.start(_help(batch.helpers_us / SLICES))
+            processor.start(_help(batch.helpers_us / slices))
         before = processor.delayed
-        yield Compute(batch.cpu_us / SLICES)
+        yield Compute(batch.cpu_us / slices)
         yield Compute(processor.delayed - before)
 
 
