@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +22,12 @@ from underfed_server.advice.prediction.simulate import (
 )
 from underfed_server.facts.record import RunFacts
 
-TWO = {"usable_cores": 2.0, "cpu_slowdown": ((1.0, 1.0), (2.0, 1.0))}
+TWO: dict[str, Any] = {"usable_cores": 2.0, "cpu_slowdown": ((1.0, 1.0), (2.0, 1.0))}
 GROWTH = 0.42
 """168 ms of CPU in one process, 239 in each of two."""
 
 
-def in_turns(growth: float, seed: int = 0, batches: int = 400, noise: float = 0.05, **changes: object) -> RunFacts:
+def in_turns(growth: float, seed: int = 0, batches: int = 400, noise: float = 0.05, **changes: Any) -> RunFacts:
     """Two workers, of which for stretches of 20 batches one loads, and for as many both do; the loop sleeps."""
     chance = np.random.default_rng(seed)
     both = np.arange(batches) // 20 % 2 == 1
@@ -39,10 +40,16 @@ def in_turns(growth: float, seed: int = 0, batches: int = 400, noise: float = 0.
             now[:] = now.max()
         start_ms[batch] = now[worker]
         now[worker] += load_ms[batch]
-    usual = {"wait_ms": 60.0, "work_ms": 20.0, "num_workers": 2, "process_cores": 0.02, "workers_cores": 1.5}
+    usual: dict[str, Any] = {
+        "wait_ms": 60.0,
+        "work_ms": 20.0,
+        "num_workers": 2,
+        "process_cores": 0.02,
+        "workers_cores": 1.5,
+    }
     facts = made_run(
         steps=batches, load_cpu_ms=100.0, queue_depth=0.0, **{**usual, "busy_cores": 1.52, **TWO, **changes}
-    )  # type: ignore[arg-type]  # the keywords are made_run's own
+    )
     (rank,) = facts.ranks
     columns = dict.fromkeys(("load_us", "cpu_us", "process_cpu_us"), load_ms * 1000.0)
     rows = replace(rank.batches, start_us=start_ms * 1e3, **columns)
@@ -103,7 +110,7 @@ def test_a_load_that_grows_with_company_is_predicted_as_it_goes(seed: int) -> No
         assert gain.speedup == pytest.approx(truth(SimulatedSetting(2)) / truth(setting), rel=0.08)
 
 
-def without_workers(**host: object) -> RunFacts:
+def without_workers(**host: Any) -> RunFacts:
     facts = made_run(wait_ms=168.0, work_ms=20.0, load_cpu_ms=168.0, process_cores=0.9, busy_cores=0.9, **TWO)
     return replace(facts, host=facts.host.model_copy(update=host))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -17,9 +17,10 @@ from underfed_server.advice.prediction.regime import Regime
 from underfed_server.advice.prediction.residuals import A_PIPELINE, FEWEST_PROVEN, TABLE, Sample, interval, thinned
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.facts.record import RunFacts
+from underfed_server.measurements import Column
 
 
-def sample(values: np.ndarray) -> Sample:
+def sample(values: Column) -> Sample:
     return Sample(values, np.ones(len(values)))
 
 
@@ -79,15 +80,21 @@ def predicted(facts: RunFacts, setting: SimulatedSetting) -> Prediction:
     return predictor(facts).predict(setting)
 
 
-ON_FULL_CORES = {"usable_cores": 2.0, "num_workers": 2, "queue_depth": 0.0, "load_cpu_ms": 100.0, "wait_ms": 30.0}
+ON_FULL_CORES: dict[str, Any] = {
+    "usable_cores": 2.0,
+    "num_workers": 2,
+    "queue_depth": 0.0,
+    "load_cpu_ms": 100.0,
+    "wait_ms": 30.0,
+}
 
 
 @pytest.mark.parametrize(
     ("facts", "to", "regime"),
     [
         (starved(), 4, "from none"),
-        (made_run(**ON_FULL_CORES, workers_cores=1.8, process_cores=0.1), 3, "full cores"),  # type: ignore[arg-type]
-        (made_run(**ON_FULL_CORES, workers_cores=1.8, process_cores=0.1), 0, "to none"),  # type: ignore[arg-type]
+        (made_run(**ON_FULL_CORES, workers_cores=1.8, process_cores=0.1), 3, "full cores"),
+        (made_run(**ON_FULL_CORES, workers_cores=1.8, process_cores=0.1), 0, "to none"),
         (made_run(wait_ms=50.0, num_workers=2, load_blocked_ms=200.0, process_cores=0.1), 4, "blocked"),
         (made_run(wait_ms=50.0, num_workers=2, load_ms=[20.0] * 49 + [900.0], process_cores=0.1), 4, "uneven loads"),
         (made_run(wait_ms=50.0, num_workers=2, load_cpu_ms=200.0, process_cores=0.1), 3, "free cores"),

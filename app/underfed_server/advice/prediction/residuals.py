@@ -54,9 +54,11 @@ class Sample:
         values, weights = self.values[order], self.weights[order]
         # A little more than that: sums of weights are rounded.
         beyond = (1 - held) / 2 * (float(np.sum(weights)) + 1) + 1e-9
-        low = np.searchsorted(np.cumsum(weights), beyond, side="right") - 1
-        high = np.searchsorted(np.cumsum(weights[::-1]), beyond, side="right") - 1
-        return float(values[max(0, low)]), float(values[::-1][max(0, high)])
+        low, high = (
+            max(0, int(np.searchsorted(np.cumsum(from_end), beyond, side="right")) - 1)
+            for from_end in (weights, weights[::-1])
+        )
+        return float(values[low]), float(values[::-1][high])
 
 
 def interval(regime: Regime, proven: Sequence[float] = ()) -> tuple[float, float]:

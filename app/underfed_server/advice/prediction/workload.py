@@ -182,7 +182,7 @@ def _batches(rank: RankFacts, rate: StorageRate | None, busy: Column) -> tuple[B
         blocked = blocked * rate.few / np.maximum(rate.few, loads_at_once(table, chosen(table, known)))
     helpers = _helpers_us(rank)
     return tuple(
-        Batch(*(float(np.mean(part[alike])) for part in (cpu, blocked)), helpers, float(np.mean(busy[alike])))
+        Batch(float(np.mean(cpu[alike])), float(np.mean(blocked[alike])), helpers, float(np.mean(busy[alike])))
         for alike in groups(cpu + blocked)
     )
 
