@@ -24,6 +24,7 @@ from underfed_server.earlier import (
     measured_replay,
     named,
     read_facts,
+    with_proven,
 )
 from underfed_server.errors import NotFoundError
 from underfed_server.facts.record import RunFacts
@@ -53,7 +54,7 @@ class Diagnoser:
             return _keep(store, of_same, facts.status)
         verdict = judge(facts, before=Before.of(of_same))
         basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
-        recommendation = self._advised.of(facts, basis, lambda: advise(facts, verdict))
+        recommendation = self._advised.of(facts, basis, lambda: advise(with_proven(store, facts), verdict))
         pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))
         ledger = ledger_of(store, facts, pairing, known)
         found = diagnosis_of(facts, of_run(verdict, facts), recommendation, ledger)
@@ -109,7 +110,7 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     verdict = judge(facts)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
-    found = diagnosis_of(facts, verdict, advise(facts, verdict))
+    found = diagnosis_of(facts, verdict, advise(with_proven(store, facts), verdict))
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 

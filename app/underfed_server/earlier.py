@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from underfed_server.advice.loader_settings import normalised
@@ -45,6 +47,26 @@ def read_facts(store: Store, run_id: str, choose: Choose) -> RunFacts:
     """Of the steps that a verdict is judged by."""
     limits = {"warmup_steps": THRESHOLDS.warmup_steps, "judged_steps": THRESHOLDS.judged_steps}
     return condense(store, run_id, choose=choose, **limits)
+
+
+MOST_PROVEN = 50
+"""The newest gains on a host: what machines and jobs were like long ago says less."""
+
+
+def with_proven(store: Store, facts: RunFacts) -> RunFacts:
+    """``facts`` with what advice gained on the same host, beside what was predicted for it."""
+    here = {rank.hostname for rank in facts.ranks}
+    entries = [
+        each
+        for each in store.proven()
+        if each.predicted_speedup and each.observed_speedup and facts.run_id not in (each.run_id, each.advice_of)
+    ][-MOST_PROVEN:]
+    own = [each for each in entries if here & {host.hostname for host in store.run(each.run_id).hosts}]
+    return replace(facts, proven=tuple(math.log(_ratio(each)) for each in own))
+
+
+def _ratio(entry: LedgerEntry) -> float:
+    return (entry.observed_speedup or 1.0) / (entry.predicted_speedup or 1.0)
 
 
 def named(loader: str | None) -> Choose:

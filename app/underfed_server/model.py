@@ -451,6 +451,10 @@ class HostFacts(Model):
     """Version of NVIDIA's."""
     cpu_slowdown: list[tuple[float, float]] | None
     """``(busy cores, CPU time of a fixed piece of work relative to one busy core)``, measured on the host."""
+    memory_slowdown: list[tuple[float, float]] | None = None
+    """The same of work that leaves the caches: copying."""
+    memory_bytes_per_s: float | None = None
+    """What one core copies."""
     handover: HandoverCosts | None = None
 
 

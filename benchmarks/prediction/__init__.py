@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 
@@ -22,9 +23,10 @@ def main(arguments: Sequence[str] = ()) -> None:
         "--keep", type=Path, help="directory for measurements; those that are there are not measured again"
     )
     parser.add_argument("--only", nargs="*", default=[], metavar="PIPELINE", help="(default: all)")
+    parser.add_argument("--residuals", type=Path, help="write the table that intervals are made of to this file")
     options = parser.parse_args(arguments)
     # Not at the top: the measured jobs import this package, too.
-    from benchmarks.prediction import measure, table
+    from benchmarks.prediction import evaluate, measure, table
     from underfed_server.demo.photographs import photograph_files
 
     with tempfile.TemporaryDirectory() as place:
@@ -32,4 +34,8 @@ def main(arguments: Sequence[str] = ()) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         photograph_files(directory)
         measure.measure(directory, options.repeats, options.most_workers, options.only)
-        table.show(directory)
+        figures, choices, noise = evaluate.evaluate(directory)
+        table.show(figures, choices, noise)
+        if options.residuals:
+            made_of = f"{len(figures)} predictions of {len(noise)} pipelines, {date.today():%Y-%m-%d}"
+            evaluate.write_residuals(figures, made_of, options.residuals)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
 import random
 import statistics
 import tempfile
@@ -18,6 +20,8 @@ from benchmarks.prediction.measure import Measured, read
 from tests.app.made_windows import posted_window
 from underfed_server.advice.advise import advise
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
+from underfed_server.advice.prediction.regime import Place, Regime
+from underfed_server.advice.prediction.residuals import thinned
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis.judge import judge
 from underfed_server.earlier import read_facts
@@ -42,6 +46,8 @@ class Source:
     setting: Setting
     facts: RunFacts
     measured_us: Mapping[Setting, float]
+    repeats_us: Sequence[Mapping[Setting, float]]
+    """The same of each repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +59,18 @@ class Figure:
     target: Setting
     predicted: float
     observed: float
+    place: Place
     low: float | None = None
     high: float | None = None
 
     @property
     def error(self) -> float:
         return abs(self.predicted / self.observed - 1)
+
+    @property
+    def residual(self) -> float:
+        """As the table of the predictions has it."""
+        return math.log(self.observed / self.predicted) / self.place.exposure
 
     @property
     def is_inside(self) -> bool | None:
@@ -77,13 +89,16 @@ class Figure:
 class Choice:
     """The setting that is advised for a run, and what it costs against the best one measured.
 
-    ``None``: the advised one was not among the measured.
+    ``None``: the advised one was not among the measured, or not more than once.
     """
 
     pipeline: str
     source: Setting
     advised: Setting
     cost: float | None
+    """Against the fastest: the best of many measured is partly the luckiest."""
+    fair_cost: float | None
+    """Without that luck: the best by the other repeats, both measured in a repeat that did not choose it."""
 
 
 def evaluate(directory: Path) -> tuple[list[Figure], list[Choice], dict[str, list[float]]]:
@@ -122,12 +137,52 @@ def noise(runs: Sequence[Measured]) -> dict[str, list[float]]:
     return strays
 
 
+def by_repeat(runs: Iterable[Measured]) -> Mapping[str, Sequence[Mapping[Setting, float]]]:
+    """Of each pipeline, the mean steps of each repeat without short epochs."""
+    seen: dict[str, dict[int, dict[Setting, float]]] = defaultdict(lambda: defaultdict(dict))
+    for run in runs:
+        if run.setting.epoch_steps is None:
+            seen[run.pipeline][run.repeat][run.setting] = run.step_us
+    return {pipeline: list(repeats.values()) for pipeline, repeats in seen.items()}
+
+
+def fair_cost(advised: Setting, repeats: Sequence[Mapping[Setting, float]]) -> float | None:
+    """Mean over the repeats of what ``advised`` costs in it against the setting that is best in the others.
+
+    ``None``: it was measured in fewer than two.
+    """
+    costs = []
+    for place, measured in enumerate(repeats):
+        others = [each for number, each in enumerate(repeats) if number != place]
+        known = {one: [each[one] for each in others if one in each] for one in measured}
+        usual = {one: statistics.median(values) for one, values in known.items() if values}
+        if advised in measured and usual:
+            best = min(usual, key=lambda one: usual[one])
+            costs.append(measured[advised] / measured[best] - 1)
+    return statistics.mean(costs) if costs else None
+
+
+def write_residuals(figures: Iterable[Figure], made_of: str, path: Path) -> None:
+    """The table that intervals are made of: evenly spaced residuals of each pipeline in each regime."""
+    seen: dict[tuple[Regime, str], list[float]] = defaultdict(list)
+    for figure in figures:
+        seen[figure.place.regime, figure.pipeline].append(figure.residual)
+    rows = [
+        json.dumps({"regime": regime, "pipeline": pipeline, "values": thinned(values)})
+        for (regime, pipeline), values in sorted(seen.items())
+    ]
+    lines = ",\n".join(f"  {row}" for row in rows)
+    path.write_text(f'{{\n "made_of": {json.dumps(made_of)},\n "residuals": [\n{lines}\n ]\n}}\n')
+
+
 def comparable(source: Setting, target: Setting) -> bool:
     return source != target and (source.epoch_steps is None) == (target.epoch_steps is None)
 
 
 def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
     """Each run as the service would know it: its windows, through the store, condensed."""
+    runs = list(runs)
+    repeats = by_repeat(runs)
     with tempfile.TemporaryDirectory() as place:
         store = Store(f"sqlite:///{place}/underfed.db")
         for run in runs:
@@ -136,7 +191,7 @@ def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
             run_id = run.windows[0]["run_id"]
             facts = read_facts(store, run_id, lambda loaders, _status: loaders[0].loader)
             measured = {setting: us for (name, setting), us in speeds.items() if name == run.pipeline}
-            yield Source(run.pipeline, run.setting, facts, measured)
+            yield Source(run.pipeline, run.setting, facts, measured, repeats.get(run.pipeline, []))
         store.close()
 
 
@@ -156,10 +211,11 @@ def figure(source: Source, predictor: Predictor, target: Setting, *, with_interv
         target.num_workers, target.prefetch_factor or 2, persistent_workers=target.persistent_workers
     )
     observed = source.measured_us[source.setting] / source.measured_us[target]
+    place = predictor.place(asked)
     if not with_interval:
-        return Figure(source.pipeline, source.setting, target, predictor.quick(asked), observed)
+        return Figure(source.pipeline, source.setting, target, predictor.quick(asked), observed, place)
     found = predictor.predict(asked)
-    return Figure(source.pipeline, source.setting, target, found.speedup, observed, found.low, found.high)
+    return Figure(source.pipeline, source.setting, target, found.speedup, observed, place, found.low, found.high)
 
 
 def choose(source: Source) -> Choice:
@@ -169,7 +225,8 @@ def choose(source: Source) -> Choice:
     setting = source.setting if advised is None else _setting(advised.settings)
     steady = [us for each, us in source.measured_us.items() if each.epoch_steps is None]
     measured_us = source.measured_us.get(setting)
-    return Choice(source.pipeline, source.setting, setting, measured_us and measured_us / min(steady) - 1)
+    cost = measured_us and measured_us / min(steady) - 1
+    return Choice(source.pipeline, source.setting, setting, cost, fair_cost(setting, source.repeats_us))
 
 
 def _setting(settings: Mapping[str, Any]) -> Setting:

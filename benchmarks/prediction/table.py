@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import get_args
 
-from benchmarks.prediction.evaluate import Choice, Figure, evaluate
+from benchmarks.prediction.evaluate import Choice, Figure
 from benchmarks.prediction.job import Setting
+from underfed_server.advice.prediction.regime import Regime
 
 DEAR = 0.03
 """What the advised setting may cost."""
@@ -15,8 +16,7 @@ DEAR = 0.03
 KINDS = ("N → M workers", "N → 0 workers", "0 → N workers", "whole epochs")
 
 
-def show(directory: Path) -> None:
-    figures, choices, noise = evaluate(directory)
+def show(figures: Sequence[Figure], choices: Sequence[Choice], noise: Mapping[str, Sequence[float]]) -> None:
     print("\nError of the predicted speed-up: median, 90th percentile (number of predictions)\n")
     names = sorted({figure.pipeline for figure in figures})
     rows = [
@@ -52,26 +52,33 @@ def _percentile(values: Sequence[float], share: float) -> float:
 def _intervals(figures: Sequence[Figure]) -> None:
     print("\nIntervals: how many hold the observed value, and how wide they are (high over low, less one)\n")
     shown = [figure for figure in figures if figure.is_inside is not None]
-    rows = []
-    for kind in (*KINDS, None):
-        of_kind = [figure for figure in shown if kind in (None, figure.kind)]
-        if of_kind:
-            widths = [(figure.high or 0.0) / (figure.low or 1.0) - 1 for figure in of_kind]
-            inside = sum(bool(figure.is_inside) for figure in of_kind) / len(of_kind)
-            rows.append([kind or "all", f"{inside:.1%} of {len(of_kind)}", _spread(widths)])
-    _print(["kind", "inside", "width"], rows)
+    kinds = [[kind, *_held([each for each in shown if each.kind == kind])] for kind in KINDS]
+    _print(["kind", "inside", "width"], [*kinds, ["all", *_held(shown)]])
+    print("\nThe same by regime\n")
+    regimes = [[regime, *_held([each for each in shown if each.place.regime == regime])] for regime in get_args(Regime)]
+    _print(["regime", "inside", "width"], regimes)
+
+
+def _held(figures: Sequence[Figure]) -> tuple[str, str]:
+    if not figures:
+        return "–", "–"
+    widths = [(figure.high or 0.0) / (figure.low or 1.0) - 1 for figure in figures]
+    inside = sum(bool(figure.is_inside) for figure in figures) / len(figures)
+    return f"{inside:.1%} of {len(figures)}", _spread(widths)
 
 
 def _choices(choices: Sequence[Choice]) -> None:
-    print("\nWhat the advised setting costs against the best one measured\n")
+    print("\nWhat the advised setting costs against the best one measured, and against the best by other repeats\n")
     rows = []
     for title, wanted in _origins():
         chosen = [choice for choice in choices if wanted(choice)]
         costs = [choice.cost for choice in chosen if choice.cost is not None]
         if costs:
             within = sum(cost <= DEAR for cost in costs) / len(costs)
-            rows.append([title, f"{len(costs)} of {len(chosen)}", _spread(costs), f"{max(costs):.1%}", f"{within:.0%}"])
-    _print(["recorded", "advised setting was measured", "cost", "most", "at most 3%"], rows)
+            fair = [choice.fair_cost for choice in chosen if choice.fair_cost is not None]
+            shares = [f"{max(costs):.1%}", f"{within:.0%}", _spread(fair)]
+            rows.append([title, f"{len(costs)} of {len(chosen)}", _spread(costs), *shares])
+    _print(["recorded", "advised setting was measured", "cost", "most", "at most 3%", "without luck"], rows)
     print("\nThe most costly choices\n")
     known = [choice for choice in choices if choice.cost is not None and choice.cost > DEAR]
     most_costly = sorted(known, key=lambda choice: -(choice.cost or 0.0))[:10]

@@ -21,11 +21,23 @@ def test_two_cores_are_not_much_slower_or_faster_than_one() -> None:
 
 
 def test_many_cores_are_measured_at_a_few_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "cpu_time_ns", lambda busy, _seconds: 100.0 + busy)
+    monkeypatch.setattr(calibration, "cpu_time_ns", lambda busy, _seconds, _prepare=None: 100.0 + busy)
     cores = [cores for cores, _ in calibration.measure_slowdown(64)]
     assert (cores[0], cores[-1]) == (1.0, 64.0)
     assert cores == sorted(cores)
     assert len(cores) <= 8
+
+
+def test_work_that_leaves_the_caches_is_measured_as_far_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    curve, bytes_per_s = calibration.measure_memory(cores=2, budget_s=0.1)
+    assert curve is not None and curve[0] == (1.0, 1.0) and len(curve) == 2
+    assert bytes_per_s is not None and 1e7 < bytes_per_s < 1e12
+    monkeypatch.setattr(calibration, "_left_bytes", lambda: 100 << 20)
+    assert calibration.measure_memory(cores=64) == (None, None)
+    monkeypatch.setattr(calibration, "_left_bytes", lambda: 1 << 40)
+    monkeypatch.setattr(calibration, "cpu_time_ns", lambda busy, _seconds, _prepare: 100.0 + busy)
+    many, _ = calibration.measure_memory(cores=64)
+    assert many is not None and many[-1][0] == 16.0
 
 
 def test_a_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

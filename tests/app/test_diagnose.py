@@ -3,6 +3,8 @@ advice."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -137,6 +139,25 @@ def test_what_a_change_gained_is_in_the_diagnosis_of_both_runs(store: Store) -> 
     assert earlier is not None and earlier.ledger == [entry]
     again = judged(store, judge, "before")
     assert again.ledger == [entry], "and stays when the earlier run is judged again"
+
+
+def test_what_a_change_gained_counts_in_intervals_for_later_runs_on_its_host(store: Store) -> None:
+    record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
+    advised = judged(store, Diagnoser(), "before").advice[0]
+    assert isinstance(advised.to, int) and advised.predicted_speedup
+    record(store, "after", range(30), num_workers=advised.to, wait_ms=2, started_at=LATE)
+    (entry,) = judged(store, Diagnoser(), "after").ledger
+    record(store, "later", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=LATE, job="another")
+
+    def proven(run_id: str, **changes: Any) -> tuple[float, ...]:
+        facts = earlier.read_facts(store, run_id, lambda _loaders, _status: "train")
+        ranks = tuple(replace(rank, **changes) for rank in facts.ranks)
+        return earlier.with_proven(store, replace(facts, ranks=ranks)).proven
+
+    assert entry.observed_speedup
+    assert proven("later") == pytest.approx([math.log(entry.observed_speedup / advised.predicted_speedup)])
+    assert proven("later", hostname="elsewhere") == ()
+    assert proven("after") == proven("before") == (), "not by what it shows itself"
 
 
 def test_what_a_change_gained_is_kept_when_the_steps_before_it_were_deleted(store: Store) -> None:

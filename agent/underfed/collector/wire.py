@@ -44,6 +44,8 @@ class HostFacts:
     gpu_driver: str | None = None
     """Version of NVIDIA's."""
     cpu_slowdown: list[tuple[float, float]] | None = None
+    memory_slowdown: list[tuple[float, float]] | None = None
+    memory_bytes_per_s: float | None = None
     handover: Handover | None = None
 
 

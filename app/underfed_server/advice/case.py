@@ -119,7 +119,10 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
     rank = judged_rank(facts)
     try:
         place = storage_place(facts, rank)
-        predictor, obstacle = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place), None
+        predictor, obstacle = (
+            make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place, facts.proven),
+            None,
+        )
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)
@@ -128,7 +131,8 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
 def _ranks(facts: RunFacts, rank: RankFacts) -> Ranks:
     here = _on_host(facts, rank)
     others = sum(measures.own_cores(each.process) for each in here) - measures.own_cores(rank.process)
-    return Ranks(len(here), others, late_in_turn(facts))
+    mates = tuple(each for each in here if each.rank != rank.rank)
+    return Ranks(len(here), others, mates, late_in_turn(facts))
 
 
 def _on_host(facts: RunFacts, rank: RankFacts) -> list[RankFacts]:

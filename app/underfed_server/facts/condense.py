@@ -79,7 +79,8 @@ def _host(hosts: Hosts, run: Run) -> HostShare:
     if not run.hosts:
         return HostShare.model_validate(dict.fromkeys(HostFacts.model_fields) | {"hostname": ""})
     sampled = hosts.newest(run.ranks[0], 1) if run.ranks else None
-    told = {**dict(run.hosts[0]), "cpu_slowdown": run.hosts[0].cpu_slowdown or None}
+    curves = {name: getattr(run.hosts[0], name) or None for name in ("cpu_slowdown", "memory_slowdown")}
+    told = {**dict(run.hosts[0]), **curves}
     if sampled:
         names = ("shm_free_bytes", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes")
         told |= {name: newest(getattr(sampled, name)) for name in names}

@@ -276,6 +276,8 @@ class RunFacts:
     command: tuple[str, ...] = ()
     """The command that starts the run again; empty: it is not wholly known, or starts only one of the ranks."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
+    proven: tuple[float, ...] = ()
+    """Of earlier runs on its host that carried advice: logarithms of observed over predicted speed-up."""
 
     @property
     def median_rank(self) -> RankFacts:

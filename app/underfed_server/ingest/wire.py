@@ -122,6 +122,7 @@ class Handover(Part, frozen=True, kw_only=True):
 @with_facts(model.HostFacts, leave_out=("hostname",))
 class HostFacts(Part, frozen=True, kw_only=True):
     cpu_slowdown: Annotated[list[tuple[Amount, Amount]], Meta(max_length=MOST_ENTRIES)] | None = None
+    memory_slowdown: Annotated[list[tuple[Amount, Amount]], Meta(max_length=MOST_ENTRIES)] | None = None
     handover: Handover | None = None
 
 

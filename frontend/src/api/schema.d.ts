@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 4ab05af90c45a648788fddef4d9760a59bc8180bb9dea9993b59eb2e0158fd15. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 f7f8c3aa1b89d2f7120ee878f65e681c738347620826497360b46a3f8c97cb13. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1066,8 +1066,15 @@ export interface components {
             hostname: string;
             /** Memory Available Bytes */
             memory_available_bytes: number | null;
+            /** Memory Bytes Per S */
+            memory_bytes_per_s?: number | null;
             /** Memory Limit Bytes */
             memory_limit_bytes: number | null;
+            /** Memory Slowdown */
+            memory_slowdown?: [
+                number,
+                number
+            ][] | null;
             /** Memory Total Bytes */
             memory_total_bytes: number | null;
             /** Numa Nodes */

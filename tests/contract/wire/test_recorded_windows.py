@@ -49,6 +49,7 @@ FREE = ("not_measured", "tags", "config", "overrides")
 """Their keys are names that someone chose."""
 
 OF_A_MACHINE = ("quota_cores", "memory_limit_bytes", "cpu_slowdown", "cpu_pressure_us", "io_pressure_us",
+                "memory_slowdown", "memory_bytes_per_s",
                 "throttled_us", "swap_used_bytes", "devices", "gpus", "numa_nodes", "memory_pressure_us",
                 "memory_used_bytes", "storage", "disk_read_bytes", "disk_written_bytes", "network_received_bytes",
                 "network_sent_bytes", "pss_bytes")  # fmt: skip

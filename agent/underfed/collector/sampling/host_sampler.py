@@ -48,6 +48,8 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
         open_files_limit=open_files_limit(pid),
         numa_nodes=numa_nodes(),
         cpu_slowdown=calibration.cpu_slowdown if calibration else None,
+        memory_slowdown=calibration.memory_slowdown if calibration else None,
+        memory_bytes_per_s=calibration.memory_bytes_per_s if calibration else None,
         handover=calibration.handover if calibration else None,
     )
 

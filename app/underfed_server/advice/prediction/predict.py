@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import numpy as np
+
 from underfed_server.advice.prediction.altered import changed
-from underfed_server.advice.prediction.margin import OF_CPU, Margin, read_margin
 from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
+from underfed_server.advice.prediction.regime import Place, place_of
+from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
@@ -20,9 +24,15 @@ from underfed_server.model import LoaderInfo, StoragePlace
 
 Item = TypeVar("Item")
 
-BLOCKS = 8
+BLOCKS = 4
 """Blocks of consecutive steps left out in turn, to see how much the figure depends on a part of the run."""
 
+CONFIDENCE = 1.64
+"""Standard errors that hold nine of ten."""
+
+PASSED = 0.20
+"""As a logarithm, by how much the ceiling may be passed where loading takes cores from the step (× 2.3 was seen where
+× 1.97 was estimated)."""
 
 HANDOVER_SPAN = (0.5, 1.8)
 """Hand-over times differ by this much between machines and loads of the training process (own study)."""
@@ -45,6 +55,7 @@ class Predictor:
 
     workload: Workload
     rank: RankFacts
+    loader: LoaderInfo
     host: HostShare
     epochs: Epochs
     recorded: Outcome
@@ -53,9 +64,16 @@ class Predictor:
     highest: float
     """Nor is an end of an interval above this: where loading takes cores from the step, the step without it may be
     faster than estimated."""
-    margin: Margin
+    own_error: float
+    """Of simulating the recorded setting, as a logarithm."""
     most_readers: float | None
     """Loads at once, beyond which it was not seen what storage gives; ``None``: it is known, or matters little."""
+    proven: Sequence[float] = ()
+    """Residuals of what was predicted for earlier runs on this host."""
+    blocks: dict[int, tuple[Workload, Outcome]] = field(default_factory=dict)
+    """The run without a part of it, and how the recorded setting goes then: the same for every other setting."""
+    known: dict[SimulatedSetting, Outcome] = field(default_factory=dict)
+    """Settings that were simulated."""
 
     def adds_readers(self, setting: SimulatedSetting) -> bool:
         """More load at once than was seen."""
@@ -68,31 +86,55 @@ class Predictor:
         Raises:
             PredictionError: see :meth:`predict`.
         """
-        return min(self.ceiling, self.recorded.step_us / self._outcome(self.workload, setting).step_us)
+        return min(self.ceiling, self.recorded.step_us / self._of(setting).step_us)
 
     def predict(self, setting: SimulatedSetting) -> Prediction:
-        """The speed-up with its interval, about two hundred milliseconds of work.
+        """The speed-up with its interval, about a hundred milliseconds of work.
 
         Raises:
             PredictionError: what the change does to loading was not measured in this run; the message is the reason.
         """
-        outcome = self._outcome(self.workload, setting)
+        outcome = self._of(setting)
         speedup = self.recorded.step_us / outcome.step_us
-        others = [self._under(reading, setting) for reading in self._readings(setting)]
-        margin = self.margin.of(self.workload, setting, outcome)
-        low = min([speedup, *others]) * math.exp(-margin)
-        high = max([speedup, *others]) * math.exp(margin)
+        unseen = [self._under(reading, setting) for reading in self._readings(setting)]
+        place = self.place(setting)
+        # What differs from run to run, from part to part of this one, and between the run and its model.
+        own = min(self.own_error, abs(math.log(speedup))) / 2
+        strays = math.hypot(own, CONFIDENCE * self._error(setting))
+        below, above = (place.exposure * end for end in interval(place.regime, self.proven))
+        low = min([speedup, *unseen]) * math.exp(-math.hypot(below, strays))
+        high = max([speedup, *unseen]) * math.exp(math.hypot(above, strays))
         speedup, low = min(self.ceiling, speedup), min(self.ceiling, low)
         return Prediction(setting, speedup, low, min(self.highest, high), outcome)
 
+    def place(self, setting: SimulatedSetting) -> Place:
+        """Where the prediction for it belongs among others.
+
+        Raises:
+            PredictionError: see :meth:`predict`.
+        """
+        known = (self.rank, self.loader, self.workload, self.epochs, self.recorded)
+        return place_of(*known, setting, self._of(setting))
+
+    def _error(self, setting: SimulatedSetting) -> float:
+        """Standard error of the speed-up's logarithm, from the run without each of its parts in turn."""
+        found = []
+        for block in range(BLOCKS):
+            if block not in self.blocks:
+                part = _without_block(self.workload, block)
+                self.blocks[block] = part, self._outcome(part, part.setting)
+            part, recorded = self.blocks[block]
+            found.append(math.log(recorded.step_us / self._outcome(part, setting).step_us))
+        return math.sqrt(BLOCKS - 1) * float(np.std(found))
+
     def _readings(self, setting: SimulatedSetting) -> list[Workload]:
-        """Other ways to read the same run: without a part of it, and where a term that decides was not seen in it."""
-        known = self.workload
-        found = [_without_block(known, block) for block in range(BLOCKS)]
+        """Other ways to read the same run where a term that decides was not seen in it."""
+        known, found = self.workload, []
         if not known.slowdown_measured:
             process, spans = self.rank.process, (1.0, WORST_FULL)
             shared = (known.ranks.share(usable_cores(process, self.host, full)) for full in spans)
             found += [replace(known, cores=cores) for cores in shared]
+        found += [replace(known, company=each) for each in known.company.ends()]
         if self.most_readers is not None and self.adds_readers(setting):
             # All of them together get no more than those that were seen.
             found.append(replace(known, readers=self.most_readers))
@@ -102,6 +144,11 @@ class Predictor:
 
     def _under(self, reading: Workload, setting: SimulatedSetting) -> float:
         return self._outcome(reading, reading.setting).step_us / self._outcome(reading, setting).step_us
+
+    def _of(self, setting: SimulatedSetting) -> Outcome:
+        if setting not in self.known:
+            self.known[setting] = self._outcome(self.workload, setting)
+        return self.known[setting]
 
     def _outcome(self, workload: Workload, setting: SimulatedSetting) -> Outcome:
         return _outcome(workload, self.rank, self.epochs, setting)
@@ -119,8 +166,9 @@ def make_predictor(
     host: HostShare,
     ranks: Ranks = ALONE,
     place: StoragePlace | None = None,
+    proven: Sequence[float] = (),
 ) -> Predictor:
-    """``place``: where the data set's files lie.
+    """``place``: where the data set's files lie. ``proven``: residuals of earlier predictions for this host.
 
     Raises:
         PredictionError: see :func:`read_workload`.
@@ -132,13 +180,15 @@ def make_predictor(
     return Predictor(
         workload=workload,
         rank=rank,
+        loader=loader,
         host=host,
         epochs=epochs,
         recorded=recorded,
         ceiling=ceiling,
-        highest=ceiling * (math.exp(OF_CPU) if shares_cores(rank, host) else 1.0),
-        margin=read_margin(rank, loader, recorded),
+        highest=ceiling * (math.exp(PASSED) if shares_cores(rank, host) else 1.0),
+        own_error=abs(math.log(recorded.step_us / rank.step_us)),
         most_readers=most_readers_seen(rank, place),
+        proven=proven,
     )
 
 

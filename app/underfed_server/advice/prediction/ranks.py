@@ -9,6 +9,7 @@ import numpy as np
 
 from underfed_server.advice.prediction.simulate import Batch, Cores
 from underfed_server.facts.lockstep import Lockstep
+from underfed_server.facts.record import RankFacts
 
 MOST_ON_HOST = 2
 """Ranks are alike: so many, on their share of the cores, go as all do."""
@@ -23,6 +24,8 @@ class Ranks:
     """With the judged one."""
     others_cores: float = 0.0
     """What the other ranks on its host used: they get the change, too, and are simulated instead."""
+    mates: tuple[RankFacts, ...] = ()
+    """Those others."""
     together: Lockstep | None = None
     """Of the whole job, where its ranks are late in turn."""
 
@@ -34,9 +37,14 @@ class Ranks:
     def simulated(self) -> int:
         return min(MOST_IN_STEP, self.together.ranks) if self.together else min(MOST_ON_HOST, self.on_host)
 
+    @property
+    def part(self) -> float:
+        """Of the host's cores, that of the simulated ranks."""
+        return self.simulated / self.on_host
+
     def share(self, cores: Cores) -> Cores:
         """Of those on the host, what the simulated ranks may use."""
-        part = self.simulated / self.on_host
+        part = self.part
 
         def slowdown(busy: float) -> float:
             return cores.slowdown(busy / part)

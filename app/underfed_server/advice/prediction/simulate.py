@@ -44,6 +44,8 @@ class Batch:
     blocked_us: float
     helpers_us: float = 0.0
     """CPU that other threads of the loading process spend on the same batch, beside the loading thread."""
+    busy: float = 1.0
+    """Cores that computed while it was recorded, its own included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,10 @@ class SimulatedSetting:
     """``sharing_strategy="file_system"``: no handshake for each tensor."""
 
 
+def no_company(_busy: float) -> float:
+    return 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Cores:
     """Cores that this run may use, how busy ones slow each other down, and the tasks of others that share them."""
@@ -99,6 +105,8 @@ class Cores:
     usable: float
     slowdown: Slowdown
     others: float = 0.0
+    company: Slowdown = no_company
+    """By how much loading takes longer than that beside so many busy cores, its own included."""
 
 
 UNLIMITED = float("inf")
@@ -196,7 +204,7 @@ def simulate(inputs: LoopInputs, setting: SimulatedSetting, steps: int = STEPS) 
         raise ValueError("nothing to simulate: no measured batch or no measured step")
     skip = min(max(1, steps // 2), 2 * setting.num_workers * setting.prefetch_factor + 4)
     cores = inputs.cores
-    processor = Processor(cores.usable, cores.slowdown, cores.others, inputs.readers)
+    processor = Processor(cores.usable, cores.slowdown, cores.others, inputs.readers, cores.company)
     together = _Pace(inputs.ranks if inputs.is_in_step else 1)
     loops = [_Loop(together if inputs.is_in_step else _Pace(1), rank) for rank in range(inputs.ranks)]
     for loop in loops:
@@ -214,11 +222,15 @@ def _of_rank(cycle: Sequence[Item], rank: int, inputs: LoopInputs, step: int) ->
 
 
 def _load(processor: Processor, batch: Batch) -> Iterator[Request]:
-    for _ in range(SLICES):
-        yield Read(batch.blocked_us / SLICES)
+    # Nothing alternates in a load that only blocks, or only computes.
+    slices = SLICES if (batch.cpu_us > 0 and batch.blocked_us > 0) or batch.helpers_us > 0 else 1
+    for _ in range(slices):
+        yield Read(batch.blocked_us / slices)
         if batch.helpers_us > 0:
-            processor.start(_help(batch.helpers_us / SLICES))
-        yield Compute(batch.cpu_us / SLICES)
+            processor.start(_help(batch.helpers_us / slices))
+        before = processor.delayed
+        yield Compute(batch.cpu_us / slices)
+        yield Compute(processor.delayed - before)
 
 
 def _help(cpu_us: float) -> Task:

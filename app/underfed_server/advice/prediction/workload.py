@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from underfed_server.advice.prediction.company import Company, busy_beside, read_company
 from underfed_server.advice.prediction.handover import read_handover
 from underfed_server.advice.prediction.processor import LIKELY_FULL, assumed_curve, curve_through
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
@@ -58,6 +59,7 @@ class Workload:
     sampler_us: float
     steps_ahead: int
     cores: Cores
+    company: Company
     setting: SimulatedSetting
     batch_tensors: int
     ranks: Ranks
@@ -70,11 +72,12 @@ class Workload:
 
     def inputs(self, setting: SimulatedSetting) -> LoopInputs:
         batches, works = (self.batches, self.works) if setting.num_workers else (self.alone, self.works_alone)
+        factor, part = self.company.factor, self.ranks.part
         return LoopInputs(
-            batches=batches,
+            batches=tuple(replace(each, cpu_us=each.cpu_us / factor(each.busy)) for each in batches),
             works=works,
             handover=self.handover,
-            cores=self.cores,
+            cores=replace(self.cores, company=lambda busy: factor(busy / part)),
             sampler_us=self.sampler_us,
             steps_ahead=self.steps_ahead,
             ranks=self.ranks.simulated,
@@ -97,7 +100,10 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
     rank = steady(rank)
     handover, shared = read_handover(rank, loader, host)
     rate = limited_rate(rank)
-    batches = ranks.slowest(_batches(rank, rate))
+    beside = busy_beside(rank, ranks.mates)
+    company = read_company(rank, loader, host, beside)
+    busy = np.minimum(max(1.0, host.usable_cores), 1.0 + np.nan_to_num(beside))
+    batches = ranks.slowest(_batches(rank, rate, busy))
     works = _works(rank, loader, handover, ranks)
     if loader.num_workers:
         alone = tuple(
@@ -116,13 +122,14 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
         handover=handover,
         sampler_us=mean(rank.steps.sampler_us) or 0.0,
         steps_ahead=_steps_ahead(rank, ranks),
-        cores=ranks.share(usable_cores(rank.process, host)),
+        cores=ranks.share(usable_cores(rank.process, host, 1.0 if company.is_seen else LIKELY_FULL)),
+        company=company,
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
         ranks=ranks,
         readers=rate.few if rate else UNLIMITED,
         saw_workers=loader.num_workers > 0,
-        slowdown_measured=host.cpu_slowdown is not None,
+        slowdown_measured=host.cpu_slowdown is not None or company.is_seen,
         handover_measured=loader.num_workers > 0 or host.handover is not None,
     )
 
@@ -166,18 +173,19 @@ def limited_rate(rank: RankFacts) -> StorageRate | None:
     return rate if rate and rate.is_limited else None
 
 
-def _batches(rank: RankFacts, rate: StorageRate | None) -> tuple[Batch, ...]:
-    """Where readers share a rate, blocked as each would be among few."""
+def _batches(rank: RankFacts, rate: StorageRate | None, busy: Column) -> tuple[Batch, ...]:
+    """Where readers share a rate, blocked as each would be among few. ``busy``: cores meanwhile, of each batch."""
     table = rank.batches
     known = np.isfinite(table.load_us) & np.isfinite(table.cpu_us) & np.isfinite(table.blocked_us)
     if not known.any():
         raise PredictionError("CPU and blocked time of loading were not measured")
-    cpu, blocked = table.cpu_us[known], table.blocked_us[known]
+    cpu, blocked, busy = table.cpu_us[known], table.blocked_us[known], busy[known]
     if rate is not None:
         blocked = blocked * rate.few / np.maximum(rate.few, loads_at_once(table, chosen(table, known)))
     helpers = _helpers_us(rank)
     return tuple(
-        Batch(float(np.mean(cpu[alike])), float(np.mean(blocked[alike])), helpers) for alike in groups(cpu + blocked)
+        Batch(float(np.mean(cpu[alike])), float(np.mean(blocked[alike])), helpers, float(np.mean(busy[alike])))
+        for alike in groups(cpu + blocked)
     )
 
 

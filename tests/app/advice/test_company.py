@@ -1,0 +1,137 @@
+"""CPU time that grows with the number of busy processes: read where a run shows it, feared where it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.app.made_facts import made_run
+from underfed_server.advice.prediction.company import busy_beside
+from underfed_server.advice.prediction.predict import Predictor, make_predictor
+from underfed_server.advice.prediction.simulate import (
+    Batch,
+    Cores,
+    Handover,
+    LoopInputs,
+    SimulatedSetting,
+    Work,
+    simulate,
+)
+from underfed_server.facts.record import RunFacts
+
+TWO: dict[str, Any] = {"usable_cores": 2.0, "cpu_slowdown": ((1.0, 1.0), (2.0, 1.0))}
+GROWTH = 0.42
+"""168 ms of CPU in one process, 239 in each of two."""
+
+
+def in_turns(growth: float, seed: int = 0, batches: int = 400, noise: float = 0.05, **changes: Any) -> RunFacts:
+    """Two workers, of which for stretches of 20 batches one loads, and for as many both do; the loop sleeps."""
+    chance = np.random.default_rng(seed)
+    both = np.arange(batches) // 20 % 2 == 1
+    alone_ms = 100.0 * np.exp(noise * chance.standard_normal(batches))
+    load_ms = alone_ms * np.where(both, 1 + growth, 1.0)
+    start_ms, now = np.zeros(batches), np.zeros(2)
+    for batch in range(batches):
+        worker = batch % 2 if both[batch] else 0
+        if not both[batch] or (batch and not both[batch - 1]):
+            now[:] = now.max()
+        start_ms[batch] = now[worker]
+        now[worker] += load_ms[batch]
+    usual: dict[str, Any] = {
+        "wait_ms": 60.0,
+        "work_ms": 20.0,
+        "num_workers": 2,
+        "process_cores": 0.02,
+        "workers_cores": 1.5,
+    }
+    facts = made_run(
+        steps=batches, load_cpu_ms=100.0, queue_depth=0.0, **{**usual, "busy_cores": 1.52, **TWO, **changes}
+    )
+    (rank,) = facts.ranks
+    columns = dict.fromkeys(("load_us", "cpu_us", "process_cpu_us"), load_ms * 1000.0)
+    rows = replace(rank.batches, start_us=start_ms * 1e3, **columns)
+    return replace(facts, ranks=(replace(rank, batches=rows),))
+
+
+def predictor(facts: RunFacts) -> Predictor:
+    assert facts.loader is not None
+    return make_predictor(facts.ranks[0], facts.loader, facts.host)
+
+
+@pytest.mark.parametrize("growth", [0.0, 0.2, GROWTH])
+@pytest.mark.parametrize("seed", range(3))
+def test_growth_is_read_off_loads_with_and_without_company(growth: float, seed: int) -> None:
+    company = predictor(in_turns(growth, seed)).workload.company
+    assert company.is_seen
+    assert company.lowest - 0.03 <= growth <= company.highest + 0.03
+    assert company.growth == pytest.approx(growth, abs=0.06)
+
+
+def test_company_counts_processes_that_compute() -> None:
+    facts = in_turns(0.0, noise=0.0)
+    (rank,) = facts.ranks
+    beside = busy_beside(rank, ())
+    assert np.median(beside[:20]) == pytest.approx(0.0, abs=0.1)
+    assert np.median(beside[22:38]) == pytest.approx(1.0, abs=0.1)
+    asleep = replace(rank, batches=replace(rank.batches, cpu_us=rank.batches.cpu_us / 10))
+    assert np.median(busy_beside(asleep, ())[22:38]) == pytest.approx(0.1, abs=0.05)
+    assert np.median(busy_beside(rank, (asleep,))[:20]) > 0.05
+
+
+def test_what_the_calibration_tells_is_not_counted_twice() -> None:
+    facts = in_turns(GROWTH, cpu_slowdown=((1.0, 1.0), (2.0, 1 + GROWTH)))
+    assert predictor(facts).workload.company.growth == pytest.approx(0.0, abs=0.05)
+
+
+def test_the_same_number_all_the_time_shows_nothing() -> None:
+    facts = made_run(wait_ms=60.0, work_ms=20.0, load_cpu_ms=60.0, process_cores=1.0, busy_cores=1.0, **TWO)
+    company = predictor(facts).workload.company
+    assert (company.is_seen, company.growth, company.highest) == (False, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_load_that_grows_with_company_is_predicted_as_it_goes(seed: int) -> None:
+    """From two workers to one and to none, as the same loop goes with loads that really grow."""
+    facts = in_turns(GROWTH, seed)
+    known = predictor(facts)
+
+    def truth(setting: SimulatedSetting) -> float:
+        cores = Cores(2.0, lambda _busy: 1.0, 0.0, lambda busy: 1 + GROWTH * max(0.0, busy - 1))
+        works = known.workload.works if setting.num_workers else known.workload.works_alone
+        inputs = LoopInputs([Batch(100_000, 0)], works, known.workload.handover, cores)
+        return simulate(inputs, setting).step_us
+
+    for setting in (SimulatedSetting(1), SimulatedSetting(0)):
+        gain = known.predict(setting)
+        assert gain.low <= truth(SimulatedSetting(2)) / truth(setting) <= gain.high
+        assert gain.speedup == pytest.approx(truth(SimulatedSetting(2)) / truth(setting), rel=0.08)
+
+
+def without_workers(**host: Any) -> RunFacts:
+    facts = made_run(wait_ms=168.0, work_ms=20.0, load_cpu_ms=168.0, process_cores=0.9, busy_cores=0.9, **TWO)
+    return replace(facts, host=facts.host.model_copy(update=host))
+
+
+def test_a_run_without_workers_fears_the_memory_of_its_host() -> None:
+    """Two workers gain × 2 if loading stays within the caches, and × 1.4 if it does not."""
+    calm = predictor(without_workers()).predict(SimulatedSetting(2))
+    memory = {"memory_slowdown": [(1.0, 1.0), (2.0, 1 + GROWTH)], "memory_bytes_per_s": 5e9}
+    feared = predictor(without_workers(**memory)).predict(SimulatedSetting(2))
+    assert feared.speedup == pytest.approx(calm.speedup, rel=0.01)
+    assert feared.high == pytest.approx(calm.high, rel=0.05)
+    assert feared.low < 0.9 * calm.low
+    huge = without_workers(**memory)
+    assert huge.loader is not None
+    huge = replace(huge, loader=huge.loader.model_copy(update={"batch_bytes": 200_000_000}))
+    assert predictor(huge).workload.company.highest > predictor(without_workers(**memory)).workload.company.highest
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_only_loads_that_compute_together_slow_each_other(workers: int) -> None:
+    cores = Cores(2.0, lambda _busy: 1.0, 0.0, lambda busy: 1 + GROWTH * (busy - 1))
+    inputs = LoopInputs([Batch(100_000, 0)], [Work(0, 1_000)], Handover(), cores)
+    expected = 100.0 if workers == 1 else 142.0 / 2
+    assert simulate(inputs, SimulatedSetting(workers)).step_us / 1e3 == pytest.approx(expected, rel=0.03)
