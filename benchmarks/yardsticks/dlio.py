@@ -1,0 +1,271 @@
+"""Workloads of the DLIO benchmark, run from a checkout: what it measures of itself beside what is said of its run.
+
+Its own figures: accelerator utilisation (AU), the share of time in computing; ``load``, the wait for each batch; and
+samples a second. The workloads are MLPerf Storage's, with sizes and times scaled down to a small machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from benchmarks.unseen.rows import advised, answer
+from benchmarks.unseen.trial import RealService, recorded, service_of_its_own
+from benchmarks.yardsticks.dlio_environment import Dlio, knows, make_environment
+from benchmarks.yardsticks.markdown import table
+from underfed_server.advice.prediction.predict import Prediction, make_predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.diagnosis.bound import judged_rank
+from underfed_server.diagnosis.examination import storage_place
+from underfed_server.earlier import named, read_facts
+from underfed_server.facts.record import RunFacts
+from underfed_server.store.store import Store
+
+CHECKOUTS = (
+    "checkouts of DLIO (argonne-lcf/dlio_benchmark; the release on PyPI, 2.0.0, needs TensorFlow and older parts); a"
+    " workload is run from the first that reads its format: Parquet only mlcommons/DLIO_local_changes does"
+)
+READ_THREADS = (0, 1, 2, 4)
+PREFETCHED = 2
+"""Batches a worker, as torch's own default; DLIO counts those of all workers together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One of MLPerf Storage's, scaled down."""
+
+    name: str
+    what: str
+    format: str
+    record_bytes: int
+    batch_size: int
+    computation_s: float
+    steps: int
+    samples_a_file: int = 1
+
+
+WORKLOADS = (
+    Workload("unet3d", "bytes by 256, time by 64", "npz", 572_659, 7, 0.005, 240),
+    Workload("retinanet", "batch and time by 4", "jpeg", 322_957, 6, 0.012, 240),
+    Workload("flux", "batch by 4, time by 64", "parquet", 262_144, 12, 0.021, 240, samples_a_file=96),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What DLIO says of one run."""
+
+    au: float
+    load_s: float
+    """Mean over all steps, the first among them."""
+    samples_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A factor on steps a second with its interval."""
+
+    speedup: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, found: Prediction) -> Predicted:
+        return cls(found.speedup, found.low, found.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One recorded run, as DLIO and as Underfed saw it."""
+
+    workload: str
+    read_threads: int
+    own: tuple[Own, ...]
+    """Of each repeat; what is said is of the first."""
+    diagnosis: Any
+    data_wait_s: float
+    """Mean over all steps."""
+    predicted: Mapping[int, Predicted]
+    """By ``read_threads``: of every other setting."""
+
+    @property
+    def samples_per_s(self) -> float:
+        return statistics.median(own.samples_per_s for own in self.own)
+
+
+def measure(folder: Path, checkouts: Sequence[Path], repeats: int, steps: int | None) -> None:
+    """Workloads whose format no checkout knows are named and left out."""
+    if not checkouts:
+        print(f"dlio is left out, for want of --dlio: {CHECKOUTS}.", flush=True)
+        return
+    python = make_environment(folder / "environment")
+    runs: list[Run] = []
+    for workload in WORKLOADS:
+        checkout = next((each for each in checkouts if knows(each, workload.format)), None)
+        if checkout is None:
+            print(f"{workload.name} is left out: no checkout knows {workload.format}.", flush=True)
+            continue
+        series = Series(workload, Dlio(python, checkout), folder / workload.name, steps or workload.steps)
+        runs += measure_one(series, repeats)
+    (folder / "dlio.json").write_text(json.dumps([asdict(run) for run in runs], indent=1))
+    print(f"{own_table(runs)}\n\n{prediction_table(runs)}", flush=True)
+
+
+def measure_one(series: Series, repeats: int) -> list[Run]:
+    """One run a setting against a service of its own, then the repeats in turn."""
+    series.make_data()
+    runs = [recorded_run(series, read_threads) for read_threads in READ_THREADS]
+    with service_of_its_own("dlio") as service:
+        for _ in range(repeats - 1):
+            runs = [replace(run, own=(*run.own, series.train(run.read_threads, service))) for run in runs]
+    return runs
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One workload with its data, to be run at several settings."""
+
+    workload: Workload
+    dlio: Dlio
+    folder: Path
+    steps: int
+
+    @property
+    def options(self) -> dict[str, object]:
+        workload = self.workload
+        samples = self.steps * workload.batch_size
+        return {
+            "model.name": workload.name,
+            "workflow.evaluation": False,
+            "dataset.format": workload.format,
+            "dataset.data_folder": self.folder / "data",
+            "dataset.num_files_train": samples // workload.samples_a_file,
+            "dataset.num_files_eval": 0,
+            "dataset.num_subfolders_train": 0,
+            "dataset.num_subfolders_eval": 0,
+            "dataset.num_samples_per_file": workload.samples_a_file,
+            "dataset.record_length_bytes": workload.record_bytes,
+            "reader.batch_size": workload.batch_size,
+            "reader.pin_memory": False,
+            "train.epochs": 1,
+            "train.computation_time": workload.computation_s,
+        }
+
+    def make_data(self) -> None:
+        output = self.folder / "made"
+        output.mkdir(parents=True, exist_ok=True)
+        generated = {"workflow.generate_data": True, "workflow.train": False}
+        subprocess.run(
+            self.dlio.command({**self.options, **generated}, output),
+            env={**os.environ, **self.dlio.variables},
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
+
+    def train(self, read_threads: int, service: RealService) -> Own:
+        output = self.folder / f"trained-{read_threads}-{time.time_ns()}"
+        reader = {"reader.read_threads": read_threads, "reader.prefetch_size": PREFETCHED * max(1, read_threads)}
+        command = self.dlio.command({**self.options, **reader}, output)
+        recorded(self.workload.name, command, service=service, **self.dlio.variables)
+        return own_figures(output)
+
+
+def own_figures(output: Path) -> Own:
+    """Of a run of one epoch and one rank, from the files that DLIO writes at its end."""
+    metric = json.loads((output / "summary.json").read_text())["metric"]
+    (loads,) = json.loads((output / "0_output.json").read_text())["1"]["load"].values()
+    return Own(
+        au=metric["train_au_mean_percentage"] / 100,
+        load_s=statistics.fmean(loads),
+        samples_per_s=metric["train_throughput_mean_samples_per_second"],
+    )
+
+
+def recorded_run(series: Series, read_threads: int) -> Run:
+    with tempfile.TemporaryDirectory(prefix="dlio-") as place:
+        with RealService(Path(place), "dlio") as service:
+            own = series.train(read_threads, service)
+            run_id = service.finished_run()["run_id"]
+            diagnosis = service.diagnosis(run_id)
+        store = Store(f"sqlite:///{service.database}")
+        try:
+            facts = read_facts(store, run_id, named(diagnosis["loader"]))
+        finally:
+            store.close()
+    rank = judged_rank(facts)
+    data_wait_s = rank.total_data_wait_us / rank.total_steps / 1e6
+    return Run(series.workload.name, read_threads, (own,), diagnosis, data_wait_s, predicted(facts))
+
+
+def predicted(facts: RunFacts) -> dict[int, Predicted]:
+    """The factor on steps a second at every other setting."""
+    rank = judged_rank(facts)
+    assert facts.loader is not None
+    predictor = make_predictor(rank, facts.loader, facts.host, place=storage_place(facts, rank))
+    others = [threads for threads in READ_THREADS if threads != facts.settings["num_workers"]]
+    settings = {threads: SimulatedSetting(threads, PREFETCHED, persistent_workers=True) for threads in others}
+    return {threads: Predicted.of(predictor.predict(setting)) for threads, setting in settings.items()}
+
+
+OWN_HEAD = (
+    "workload",
+    "`read_threads`",
+    "stall",
+    "its 1 − AU",
+    "wait a step",
+    "its `load`",
+    "causes",
+    "first advice",
+)
+
+
+def own_table(runs: Sequence[Run]) -> str:
+    """What is said of each run beside what DLIO says of itself."""
+    return table(OWN_HEAD, [_own_row(run) for run in runs])
+
+
+def _own_row(run: Run) -> list[str]:
+    diagnosis, own = run.diagnosis, run.own[0]
+    stall, advice = diagnosis["data_stall_fraction"], diagnosis["advice"]
+    return [
+        run.workload,
+        str(run.read_threads),
+        "–" if stall is None else f"{stall:.1%}",
+        f"{1 - own.au:.1%}",
+        f"{run.data_wait_s * 1e3:.1f} ms",
+        f"{own.load_s * 1e3:.1f} ms",
+        "; ".join(f"{found['cause']} {found['cost_fraction']:.0%}" for found in diagnosis["causes"]) or "none",
+        advised(advice[0]) if advice else "none",
+    ]
+
+
+PREDICTION_HEAD = ("workload", "from", "to", "predicted", "its own throughput", "inside")
+
+
+def prediction_table(runs: Sequence[Run]) -> str:
+    """Each setting predicted from each other one of its workload, beside what DLIO says it gained."""
+    pairs = [(source, target) for source, target in permutations(runs, 2) if source.workload == target.workload]
+    return table(PREDICTION_HEAD, [_prediction_row(source, target) for source, target in pairs])
+
+
+def _prediction_row(source: Run, target: Run) -> list[str]:
+    found = source.predicted[target.read_threads]
+    gain = target.samples_per_s / source.samples_per_s
+    return [
+        source.workload,
+        str(source.read_threads),
+        str(target.read_threads),
+        f"{found.speedup:.2f}× ({found.low:.2f}–{found.high:.2f})",
+        f"{gain:.2f}×",
+        answer(found.low <= gain <= found.high),
+    ]
