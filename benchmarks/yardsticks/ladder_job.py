@@ -1,4 +1,4 @@
-"""The workload of PyTorch's tutorial "Data Loading Optimization in PyTorch" (as of 2026), written from its description.
+"""The workload of PyTorch's tutorial "Data Loading Optimization in PyTorch" (May 2026), written from its description.
 
 512 samples, each a random picture of 3 × 224 × 224 floats and a label, with 5 ms of waiting; batches of 32, shuffled,
 ten epochs. A data set that is asked for a whole batch at once waits once for it. The tutorial's small model trains on a
