@@ -24,8 +24,10 @@ from benchmarks.yardsticks.dlio_environment import Dlio, knows, make_environment
 from benchmarks.yardsticks.markdown import table
 from underfed_server.advice.prediction.predict import Prediction, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
+from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.examination import storage_place
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import named, read_facts
 from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
@@ -66,7 +68,7 @@ class Own:
 
     au: float
     load_s: float
-    """Mean over all steps, the first among them."""
+    """Mean over the steps after warm-up."""
     samples_per_s: float
 
 
@@ -93,7 +95,7 @@ class Run:
     """Of each repeat; what is said is of the first."""
     diagnosis: Any
     data_wait_s: float
-    """Mean over all steps."""
+    """Mean over the judged steps: those after warm-up."""
     predicted: Mapping[int, Predicted]
     """By ``read_threads``: of every other setting."""
 
@@ -115,7 +117,10 @@ def measure(folder: Path, checkouts: Sequence[Path], repeats: int, steps: int | 
             print(f"{workload.name} is left out: no checkout knows {workload.format}.", flush=True)
             continue
         series = Series(workload, Dlio(python, checkout), folder / workload.name, steps or workload.steps)
-        runs += measure_one(series, repeats)
+        try:
+            runs += measure_one(series, repeats)
+        except (PredictionError, RuntimeError, OSError, TimeoutError, subprocess.SubprocessError) as error:
+            print(f"{workload.name} did not run: {str(error)[-300:]}", flush=True)
     (folder / "dlio.json").write_text(json.dumps([asdict(run) for run in runs], indent=1))
     print(f"{own_table(runs)}\n\n{prediction_table(runs)}", flush=True)
 
@@ -169,7 +174,7 @@ class Series:
             env={**os.environ, **self.dlio.variables},
             cwd=self.folder,
             check=True,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
         )
 
     def train(self, read_threads: int, service: RealService) -> Own:
@@ -186,7 +191,7 @@ def own_figures(output: Path) -> Own:
     (loads,) = json.loads((output / "0_output.json").read_text())["1"]["load"].values()
     return Own(
         au=metric["train_au_mean_percentage"] / 100,
-        load_s=statistics.fmean(loads),
+        load_s=statistics.fmean(loads[THRESHOLDS.warmup_steps :]),
         samples_per_s=metric["train_throughput_mean_samples_per_second"],
     )
 
@@ -203,17 +208,16 @@ def recorded_run(series: Series, read_threads: int) -> Run:
         finally:
             store.close()
     rank = judged_rank(facts)
-    data_wait_s = rank.total_data_wait_us / rank.total_steps / 1e6
-    return Run(series.workload.name, read_threads, (own,), diagnosis, data_wait_s, predicted(facts))
+    found = predicted(facts, [threads for threads in READ_THREADS if threads != read_threads])
+    return Run(series.workload.name, read_threads, (own,), diagnosis, rank.data_wait_us / 1e6, found)
 
 
-def predicted(facts: RunFacts) -> dict[int, Predicted]:
-    """The factor on steps a second at every other setting."""
+def predicted(facts: RunFacts, read_threads: Sequence[int]) -> dict[int, Predicted]:
+    """By each of ``read_threads``."""
     rank = judged_rank(facts)
     assert facts.loader is not None
     predictor = make_predictor(rank, facts.loader, facts.host, place=storage_place(facts, rank))
-    others = [threads for threads in READ_THREADS if threads != facts.settings["num_workers"]]
-    settings = {threads: SimulatedSetting(threads, PREFETCHED, persistent_workers=True) for threads in others}
+    settings = {threads: SimulatedSetting(threads, PREFETCHED, persistent_workers=True) for threads in read_threads}
     return {threads: Predicted.of(predictor.predict(setting)) for threads, setting in settings.items()}
 
 

@@ -23,7 +23,8 @@ class Dlio:
     @property
     def variables(self) -> dict[str, str]:
         (libmpi,) = (self.python.parents[1] / "lib").glob("libmpi.so.*")
-        return {"PYTHONPATH": str(self.checkout), "MPI4PY_LIBMPI": str(libmpi)}
+        # Without the last, MLCommons' takes one ``read_threads`` for none given, and as many as there are cores.
+        return {"PYTHONPATH": str(self.checkout), "MPI4PY_LIBMPI": str(libmpi), "DLIO_MAX_AUTO_THREADS": "1"}
 
     def command(self, options: Mapping[str, object], output: Path) -> list[str]:
         """``options``: of the workload, as its documentation calls them. What it measures is written to ``output``."""

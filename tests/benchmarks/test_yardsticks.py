@@ -15,6 +15,7 @@ from benchmarks.yardsticks.dlio_environment import Dlio, knows
 from benchmarks.yardsticks.ladder import RUNGS, Stand, follow, holds, ladder_table
 from benchmarks.yardsticks.markdown import table
 from benchmarks.yardsticks.parquet import Decode
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 
 SETTINGS = {"num_workers": 4, "prefetch_factor": 2, "persistent_workers": False}
 
@@ -122,7 +123,7 @@ def test_each_setting_is_predicted_from_each_other() -> None:
 def test_dlio_figures_are_those_of_its_files(tmp_path: Path) -> None:
     metric = {"train_au_mean_percentage": 62.5, "train_throughput_mean_samples_per_second": 80.0}
     (tmp_path / "summary.json").write_text(json.dumps({"metric": metric}))
-    steps = {"hostname": "here", "1": {"load": {"block1": [0.2, 0.1]}}}
+    steps = {"hostname": "here", "1": {"load": {"block1": [*[9.0] * THRESHOLDS.warmup_steps, 0.2, 0.1]}}}
     (tmp_path / "0_output.json").write_text(json.dumps(steps))
     assert dlio.own_figures(tmp_path) == Own(au=0.625, load_s=pytest.approx(0.15), samples_per_s=80.0)
 
