@@ -26,17 +26,20 @@ STEP_S = 0.005
 
 
 class DecodedFiles(Dataset[Tensor]):
-    """A sample is a whole file, decoded."""
+    """A sample is a whole file, decoded; each file is many samples, so that one epoch is long."""
 
-    def __init__(self, files: Sequence[Path], *, in_pool: bool) -> None:
+    def __init__(self, files: Sequence[Path], samples: int, *, in_pool: bool) -> None:
         self.files = list(files)
+        self.samples = samples
         self.in_pool = in_pool
 
     def __len__(self) -> int:
-        return len(self.files)
+        return self.samples
 
     def __getitem__(self, index: int) -> Tensor:
-        table = parquet.read_table(self.files[index], use_threads=self.in_pool)
+        file = self.files[index % len(self.files)]
+        # ``read_table`` decodes in threads of Arrow's even where it is told not to use its pool.
+        table = parquet.read_table(file) if self.in_pool else parquet.ParquetFile(file).read(use_threads=False)
         return torch.from_numpy(np.stack([column.to_numpy() for column in table.columns]))
 
 
@@ -54,14 +57,12 @@ def main() -> None:
     arguments.add_argument("--in-pool", action="store_true", help="decode in Arrow's own threads")
     args = arguments.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        dataset = DecodedFiles(make_files(Path(folder)), in_pool=args.in_pool)
+        dataset = DecodedFiles(make_files(Path(folder)), args.steps * args.batch_size, in_pool=args.in_pool)
         loader = DataLoader(dataset, batch_size=args.batch_size, shuffle=True, **worker_settings(args))
         loop = Loop(args.steps)
-        while not loop.done:
-            for _ in loader:
-                device_work(STEP_S)
-                if loop.step():
-                    break
+        for _ in loader:
+            device_work(STEP_S)
+            loop.step()
         loop.report()
 
 
