@@ -1,17 +1,15 @@
 """Workloads of the DLIO benchmark, run from a checkout: what it measures of itself beside what is said of its run.
 
 Its own figures: accelerator utilisation (AU), the share of time in computing; ``load``, the wait for each batch; and
-samples a second. The workloads are MLPerf Storage's, with sizes and times scaled down to a small machine.
+samples a second.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
@@ -19,57 +17,24 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.unseen.rows import advised, answer
-from benchmarks.unseen.trial import RealService, recorded, service_of_its_own
+from benchmarks.unseen.trial import RealService, service_of_its_own
 from benchmarks.yardsticks.dlio_environment import Dlio, knows, make_environment
+from benchmarks.yardsticks.dlio_workloads import PREFETCHED, WORKLOADS, Own, Series
 from benchmarks.yardsticks.markdown import table
 from underfed_server.advice.prediction.predict import Prediction, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.examination import storage_place
-from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import named, read_facts
 from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
 
 CHECKOUTS = (
     "checkouts of DLIO (argonne-lcf/dlio_benchmark; the release on PyPI, 2.0.0, needs TensorFlow and older parts); a"
-    " workload is run from the first that reads its format: Parquet only mlcommons/DLIO_local_changes does"
+    " workload is run from the first that knows its format: Parquet only mlcommons/DLIO_local_changes does"
 )
 READ_THREADS = (0, 1, 2, 4)
-PREFETCHED = 2
-"""Batches a worker, as torch's own default; DLIO counts those of all workers together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """One of MLPerf Storage's, scaled down."""
-
-    name: str
-    what: str
-    format: str
-    record_bytes: int
-    batch_size: int
-    computation_s: float
-    steps: int
-    samples_a_file: int = 1
-
-
-WORKLOADS = (
-    Workload("unet3d", "bytes by 256, time by 64", "npz", 572_659, 7, 0.005, 240),
-    Workload("retinanet", "batch and time by 4", "jpeg", 322_957, 6, 0.012, 240),
-    Workload("flux", "batch by 4, time by 64", "parquet", 262_144, 12, 0.021, 240, samples_a_file=96),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """What DLIO says of one run."""
-
-    au: float
-    load_s: float
-    """Mean over the steps after warm-up."""
-    samples_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,67 +98,6 @@ def measure_one(series: Series, repeats: int) -> list[Run]:
         for _ in range(repeats - 1):
             runs = [replace(run, own=(*run.own, series.train(run.read_threads, service))) for run in runs]
     return runs
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One workload with its data, to be run at several settings."""
-
-    workload: Workload
-    dlio: Dlio
-    folder: Path
-    steps: int
-
-    @property
-    def options(self) -> dict[str, object]:
-        workload = self.workload
-        samples = self.steps * workload.batch_size
-        return {
-            "model.name": workload.name,
-            "workflow.evaluation": False,
-            "dataset.format": workload.format,
-            "dataset.data_folder": self.folder / "data",
-            "dataset.num_files_train": samples // workload.samples_a_file,
-            "dataset.num_files_eval": 0,
-            "dataset.num_subfolders_train": 0,
-            "dataset.num_subfolders_eval": 0,
-            "dataset.num_samples_per_file": workload.samples_a_file,
-            "dataset.record_length_bytes": workload.record_bytes,
-            "reader.batch_size": workload.batch_size,
-            "reader.pin_memory": False,
-            "train.epochs": 1,
-            "train.computation_time": workload.computation_s,
-        }
-
-    def make_data(self) -> None:
-        output = self.folder / "made"
-        output.mkdir(parents=True, exist_ok=True)
-        generated = {"workflow.generate_data": True, "workflow.train": False}
-        subprocess.run(
-            self.dlio.command({**self.options, **generated}, output),
-            env={**os.environ, **self.dlio.variables},
-            cwd=self.folder,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-
-    def train(self, read_threads: int, service: RealService) -> Own:
-        output = self.folder / f"trained-{read_threads}-{time.time_ns()}"
-        reader = {"reader.read_threads": read_threads, "reader.prefetch_size": PREFETCHED * max(1, read_threads)}
-        command = self.dlio.command({**self.options, **reader}, output)
-        recorded(self.workload.name, command, service=service, **self.dlio.variables)
-        return own_figures(output)
-
-
-def own_figures(output: Path) -> Own:
-    """Of a run of one epoch and one rank, from the files that DLIO writes at its end."""
-    metric = json.loads((output / "summary.json").read_text())["metric"]
-    (loads,) = json.loads((output / "0_output.json").read_text())["1"]["load"].values()
-    return Own(
-        au=metric["train_au_mean_percentage"] / 100,
-        load_s=statistics.fmean(loads[THRESHOLDS.warmup_steps :]),
-        samples_per_s=metric["train_throughput_mean_samples_per_second"],
-    )
 
 
 def recorded_run(series: Series, read_threads: int) -> Run:

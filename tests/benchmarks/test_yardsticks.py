@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from benchmarks.yardsticks import dlio, ladder, parquet
-from benchmarks.yardsticks.dlio import Own, Predicted, Run
+from benchmarks.yardsticks.dlio import Predicted, Run
 from benchmarks.yardsticks.dlio_environment import Dlio, knows
+from benchmarks.yardsticks.dlio_workloads import Own, own_figures
 from benchmarks.yardsticks.ladder import RUNGS, Stand, follow, holds, ladder_table
 from benchmarks.yardsticks.markdown import table
 from benchmarks.yardsticks.parquet import Decode
@@ -125,7 +126,7 @@ def test_dlio_figures_are_those_of_its_files(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(json.dumps({"metric": metric}))
     steps = {"hostname": "here", "1": {"load": {"block1": [*[9.0] * THRESHOLDS.warmup_steps, 0.2, 0.1]}}}
     (tmp_path / "0_output.json").write_text(json.dumps(steps))
-    assert dlio.own_figures(tmp_path) == Own(au=0.625, load_s=pytest.approx(0.15), samples_per_s=80.0)
+    assert own_figures(tmp_path) == Own(au=0.625, load_s=pytest.approx(0.15), samples_per_s=80.0)
 
 
 def test_without_a_checkout_dlio_is_left_out_and_that_is_said(
