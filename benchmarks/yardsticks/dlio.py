@@ -84,7 +84,7 @@ def measure(folder: Path, checkouts: Sequence[Path], repeats: int, steps: int | 
         series = Series(workload, Dlio(python, checkout), folder / workload.name, steps or workload.steps)
         try:
             runs += measure_one(series, repeats)
-        except (PredictionError, RuntimeError, OSError, TimeoutError, subprocess.SubprocessError) as error:
+        except (PredictionError, RuntimeError, OSError, subprocess.SubprocessError) as error:
             print(f"{workload.name} did not run: {str(error)[-300:]}", flush=True)
     (folder / "dlio.json").write_text(json.dumps([asdict(run) for run in runs], indent=1))
     print(f"{own_table(runs)}\n\n{prediction_table(runs)}", flush=True)

@@ -85,13 +85,16 @@ class Series:
         output = self.folder / "made"
         output.mkdir(parents=True, exist_ok=True)
         generated = {"workflow.generate_data": True, "workflow.train": False}
-        subprocess.run(
+        ended = subprocess.run(
             self.dlio.command({**self.options, **generated}, output),
             env={**os.environ, **self.dlio.variables},
             cwd=self.folder,
-            check=True,
-            stdout=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
+        if ended.returncode != 0:
+            raise RuntimeError(f"its data could not be made: {ended.stderr}")
 
     def train(self, read_threads: int, service: RealService) -> Own:
         output = self.folder / f"trained-{read_threads}-{time.time_ns()}"
