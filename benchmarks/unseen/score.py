@@ -21,7 +21,7 @@ def changes_to_measure(job: Unseen, *, every: bool) -> list[Change]:
 
 def judged(job: Unseen, folder: Path, *, more: tuple[str, ...], repeats: int, every: bool) -> Outcome:
     """One job against a service of its own: no other run's host, storage or history is in what it says."""
-    with RealService(folder / "service") as service:
+    with RealService(folder / "service", "unseen") as service:
         before = [train(job, more, data=folder / "data", service=service)]
         run = service.finished_run()
         diagnosis = service.diagnosis(run["run_id"])

@@ -6,8 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,17 +29,22 @@ UNCHANGED_S = 3.0
 class RealService:
     """As long as the block lasts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, project: str) -> None:
         self.folder = folder
+        self.project = project
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "underfed.db"
 
     @property
     def environment(self) -> dict[str, str]:
-        agent = {"UNDERFED_DIR": str(self.folder), "UNDERFED_URL": self.url, "UNDERFED_PROJECT": "unseen"}
+        agent = {"UNDERFED_DIR": str(self.folder), "UNDERFED_URL": self.url, "UNDERFED_PROJECT": self.project}
         return {**os.environ, **agent, "PYTHONPATH": str(ROOT)}
 
     def __enter__(self) -> RealService:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.service = start_service(self.folder / "underfed.db")
+        self.service = start_service(self.database)
         self.url = self.service.address
         return self
 
@@ -73,6 +81,13 @@ class RealService:
         raise TimeoutError(f"the last diagnosis is of a run that was {last and last['status']}")
 
 
+@contextmanager
+def service_of_its_own(project: str) -> Iterator[RealService]:
+    """One that knows no other run, in a directory that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix=f"{project}-") as folder, RealService(Path(folder), project) as service:
+        yield service
+
+
 def command(job: Unseen, more: tuple[str, ...], data: Path) -> list[str]:
     module = ["-m", f"benchmarks.unseen.{job.program}", "--data", str(data), *job.arguments, *more]
     if job.ranks == 1:
@@ -83,18 +98,30 @@ def command(job: Unseen, more: tuple[str, ...], data: Path) -> list[str]:
 def train(job: Unseen, more: tuple[str, ...], *, data: Path, service: RealService) -> dict[str, Any]:
     """What the job printed about its training loop."""
     data.mkdir(parents=True, exist_ok=True)
+    return printed_by(recorded(job.name, command(job, more, data), service=service))
+
+
+def recorded(name: str, command: Sequence[str], *, service: RealService, **environment: str) -> str:
+    """Run the command under the agent; return what it wrote to standard output."""
     ended = subprocess.run(
-        [SCRIPTS / "underfed", "run", "--name", job.name, "--", *command(job, more, data)],
-        env=service.environment,
+        [SCRIPTS / "underfed", "run", "--name", name, "--", *command],
+        env={**service.environment, **environment},
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=TRAINING_LIMIT_S,
         check=False,
     )
-    lines = [line for line in ended.stdout.splitlines() if line.startswith('{"training_loop"')]
-    if ended.returncode != 0 or not lines:
-        raise RuntimeError(f"{job.name} ended with {ended.returncode}: {ended.stderr}")
+    if ended.returncode != 0:
+        raise RuntimeError(f"{name} ended with {ended.returncode}: {ended.stderr}")
+    return ended.stdout
+
+
+def printed_by(output: str) -> dict[str, Any]:
+    """What ``Loop.report`` printed."""
+    lines = [line for line in output.splitlines() if line.startswith('{"training_loop"')]
+    if not lines:
+        raise RuntimeError(f"the job printed nothing about its loop: {output}")
     printed: dict[str, Any] = json.loads(lines[-1])["training_loop"]
     return printed
 
