@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import connection, parent_process
+from pathlib import Path
 from typing import Any
 
 from underfed.trainer.loading.record_digest import digest
@@ -77,9 +79,11 @@ def _end_with_training() -> None:
 
 def _silence() -> None:
     """What the data set prints was printed by the training, or will be."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    nowhere = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process is there
     for stream in (1, 2):
-        os.dup2(nowhere, stream)
+        os.dup2(nowhere.fileno(), stream)
+    # A notebook's are no files.
+    sys.stdout = sys.stderr = nowhere
 
 
 def _first_digests(source: Source, part: Part) -> tuple[bytes, ...]:

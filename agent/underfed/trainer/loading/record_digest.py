@@ -59,9 +59,9 @@ def _parts(item: Any) -> Iterator[tuple[bytes, bool]]:
 def _tensor_content(tensor: Any) -> bytes:
     import torch
 
-    plain = tensor.detach().as_subclass(torch.Tensor).cpu().to_dense()
+    plain = tensor.detach().to_dense().as_subclass(torch.Tensor).cpu()
     shape = repr((str(plain.dtype), tuple(plain.shape))).encode()
-    return shape + plain.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    return shape + bytes(plain.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
 
 
 def _array_content(array: Any) -> bytes:
