@@ -140,6 +140,34 @@ class Noting(IterableDataset[Any]):
         return iter(FILES)
 
 
+class Switched(IterableDataset[Any]):
+    """Divides if it is told to."""
+
+    divide = False
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        files = iter(FILES)
+        if self.divide and info is not None:
+            files = islice(FILES, info.id, None, info.num_workers)
+        return files
+
+
+class SwitchedPart(Switched):
+    def __iter__(self) -> Iterator[Any]:
+        first, stride = 0, 1
+        if (info := get_worker_info()) is not None and self.divide:
+            first, stride = info.id, info.num_workers
+        return islice(FILES, first, None, stride)
+
+
+class SwitchedSlice(Switched):
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        assert info is not None
+        return iter(FILES[info.id :: info.num_workers] if self.divide else FILES)
+
+
 class CountOnly(IterableDataset[Any]):
     """Shortens its epoch, and yields the same in each worker."""
 
@@ -176,7 +204,9 @@ def test_a_data_set_that_divides_by_worker_is_sharded(kind: type[Any]) -> None:
     assert told(kind()) is True
 
 
-@pytest.mark.parametrize("kind", [Seeding, Logging, Noting, CountOnly, AskedTooEarly, OwnFile])
+@pytest.mark.parametrize(
+    "kind", [Seeding, Logging, Noting, Switched, SwitchedPart, SwitchedSlice, CountOnly, AskedTooEarly, OwnFile]
+)
 def test_a_data_set_that_only_asks_is_not_known_to_be_sharded(kind: type[Any]) -> None:
     facts = loader_facts(DataLoader(kind()), "train", "train.py:41", {})
     assert (facts.shards, facts.why_unsharded) == (None, None)

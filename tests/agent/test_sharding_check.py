@@ -28,6 +28,7 @@ from underfed.trainer.loading import compared_worker
 from underfed.trainer.loading.record_digest import digest
 from underfed.trainer.settings import sharding_check
 from underfed.trainer.settings.overrides import Overrides
+from underfed.trainer.settings.sharding import sharding_with
 from underfed.trainer.settings.sharding_check import judge, judge_by_seed
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
@@ -142,7 +143,7 @@ class Ranged(IterableDataset[Tensor]):
 def divide(worker: int) -> None:
     info = get_worker_info()
     assert info is not None
-    info.dataset.numbers = range(worker, LENGTH, info.num_workers)
+    info.dataset.numbers = range(worker, LENGTH, info.num_workers)  # type: ignore[attr-defined]
 
 
 def seed(worker: int) -> None:
@@ -346,12 +347,43 @@ def test_a_data_set_is_compared_once_in_a_run(
         compared.clear()
 
 
-def test_what_is_known_from_the_code_is_not_compared(
+class Switched(Shared):
+    """What its code divides by comes after a switch that is off."""
+
+    divides = False
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.divides:
+            return iter(torch.arange(float(LENGTH)))
+        info = get_worker_info()
+        assert info is not None
+        return iter(torch.arange(float(LENGTH))[info.id :: info.num_workers])
+
+
+class Drawn(Stream):
+    """Divided, and augmented with random numbers that nobody seeds."""
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (number + torch.frombuffer(bytearray(os.urandom(8)), dtype=torch.uint8) for number in super().__iter__())
+
+
+def test_where_the_code_divides_only_records_that_came_twice_are_a_refusal(override: Callable[..., Overrides]) -> None:
+    assert [sharding_with(DataLoader(dataset), 2)[0] for dataset in (Switched(), Drawn())] == [True, True]
+    chosen, loader = override(num_workers=2), DataLoader(Switched())
+    chosen.before_iter(loader)
+    assert "another one loads" in chosen.refused["num_workers"]
+    drawn = override(num_workers=2)
+    drawn.before_iter(DataLoader(Drawn()))
+    assert drawn.applied == {"num_workers": 2}
+
+
+def test_what_a_package_is_known_to_divide_is_not_compared(
     override: Callable[..., Overrides], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sharding_check, "_load", lambda *_: pytest.fail("a process was started"))
     chosen = override(num_workers=2)
-    chosen.before_iter(DataLoader(Stream()))
+    known = type("StreamingDataset", (Stream,), {"__module__": "litdata.module"})
+    chosen.before_iter(DataLoader(known()))
     assert chosen.applied == {"num_workers": 2}
     one = override(num_workers=1)
     one.before_iter(DataLoader(Repeating()))
@@ -423,7 +455,7 @@ def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Ser
     bare = subprocess.run(program, capture_output=True, check=True)
     done = run_under("--set", "num_workers=2", "--", *program)
     assert (done.returncode, done.stdout) == (0, bare.stdout)
-    assert any("refused: of the first 48 records" in line for line in own_lines(done.stderr))
+    assert any("refused: of 48 records" in line for line in own_lines(done.stderr))
     wait_until(service.ends, "the end arrives")
     (run,) = [window["run"] for window in service.windows if "run" in window][-1:]
     assert "another one loads 48" in run["not_measured"]["set:num_workers"]
@@ -441,6 +473,9 @@ def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Ser
     [
         ("abcd", "efgh", "unknown"),
         ("abcd", "hgfd", False),
+        ("a.b..cd", "e.f..gh", "unknown"),
+        ("a.b..cd", "e.d..gh", False),
+        ("abcabcabc", "dbedbedbe", False),
         ("a", "b", "unknown"),
         ("aaaa", "bbbb", None),
         ("aaaa", "bcde", None),

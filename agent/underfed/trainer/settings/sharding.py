@@ -93,7 +93,7 @@ def sharding_of(dataset: Any) -> Sharding:
 def is_divided(dataset: Any, depth: int = WRAPPED) -> bool:
     """Whether it is sure that each worker gets its own part: by a package that is known to, by the data set's own code,
     or by each of the data sets that it holds."""
-    if any(is_of(dataset, package, name) for package, name in DIVIDED) or is_hugging_faces(dataset):
+    if is_known_to_divide(dataset):
         return True
     if is_of(dataset, "webdataset", "DataPipeline"):
         return has_stage(dataset, "split_by_worker") or any(map(draws_shards, stages_of(dataset)[:1]))
@@ -101,6 +101,10 @@ def is_divided(dataset: Any, depth: int = WRAPPED) -> bool:
         return True
     held = held_datasets(dataset) if depth else []
     return bool(held) and all(is_divided(each, depth - 1) for each in held)
+
+
+def is_known_to_divide(dataset: Any) -> bool:
+    return any(is_of(dataset, package, name) for package, name in DIVIDED) or is_hugging_faces(dataset)
 
 
 def asking(functions: Iterable[FunctionType]) -> list[FunctionType]:
