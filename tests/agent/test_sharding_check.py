@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from tests.fakes.datasets import Stream, Unsharded
-from tests.fakes.launching import own_lines, run_under
+from tests.fakes.launching import others, own_lines, run_under
 from tests.fakes.service import Service, wait_until
 from underfed.trainer.loading import compared_worker
 from underfed.trainer.loading.record_digest import digest
@@ -191,6 +191,32 @@ def test_a_data_set_that_two_workers_share_gets_more_and_gives_each_record_once(
     assert loader.num_workers == 2
     assert records(loader) == [float(number) for number in range(LENGTH)]
     assert "refused" not in said[0]
+
+
+@pytest.mark.parametrize("is_split", [True, False])
+def test_stages_of_the_programs_own_in_a_pipeline_of_webdatasets_are_compared(
+    is_split: bool, override: Callable[..., Overrides], tmp_path: Path
+) -> None:
+    from webdataset import DataPipeline, SimpleShardList, TarWriter, tarfile_to_samples
+
+    shards = [str(tmp_path / f"{number}.tar") for number in range(4)]
+    for number, shard in enumerate(shards):
+        with TarWriter(shard) as writer:
+            for sample in range(3):
+                writer.write({"__key__": f"{number}{sample}", "text.txt": f"sample {sample} of shard {number}"})
+
+    def split(source: Any) -> Any:
+        info = get_worker_info()
+        first, stride = (info.id, info.num_workers) if info is not None and is_split else (0, 1)
+        return (shard for place, shard in enumerate(source) if place % stride == first)
+
+    loader = DataLoader(DataPipeline(SimpleShardList(shards), split, tarfile_to_samples()), batch_size=None)
+    override(num_workers=2).before_iter(loader)
+    assert loader.num_workers == (2 if is_split else 0)
+    if is_split:
+        assert sorted(sample["text.txt"] for sample in loader) == sorted(
+            f"sample {sample} of shard {number}".encode() for number in range(4) for sample in range(3)
+        )
 
 
 # What is refused
@@ -443,17 +469,19 @@ def test_a_training_that_is_ended_meanwhile_leaves_no_process_behind(number: sig
 # A run
 
 
-def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Service) -> None:
+def trained_by(kind: type[Any]) -> tuple[str, ...]:
     program = (
-        sys.executable,
-        "-c",
         "from torch.utils.data import DataLoader\n"
-        "from tests.agent.test_sharding_check import Repeating\n"
-        "for batch in DataLoader(Repeating(), batch_size=8):\n"
-        "    print(batch.sum().item())\n",
+        f"from tests.agent.test_sharding_check import {kind.__name__}\n"
+        f"for batch in DataLoader({kind.__name__}(), batch_size=8):\n"
+        "    print(batch.sum().item())\n"
     )
-    bare = subprocess.run(program, capture_output=True, check=True)
-    done = run_under("--set", "num_workers=2", "--", *program)
+    return sys.executable, "-c", program
+
+
+def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Service) -> None:
+    bare = subprocess.run(trained_by(Repeating), capture_output=True, check=True)
+    done = run_under("--set", "num_workers=2", "--", *trained_by(Repeating))
     assert (done.returncode, done.stdout) == (0, bare.stdout)
     assert any("refused: of 48 records" in line for line in own_lines(done.stderr))
     wait_until(service.ends, "the end arrives")
@@ -463,6 +491,14 @@ def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Ser
     assert loader["shards"] is False
     assert "another one loads 48" in loader["why_unsharded"]
     assert "shards" not in loader["not_measured"]
+
+
+def test_a_training_fails_as_it_would_have(service: Service) -> None:
+    bare = subprocess.run(trained_by(Raising), check=False, capture_output=True)
+    done = run_under("--set", "num_workers=2", "--", *trained_by(Raising))
+    assert (done.returncode, done.stdout, others(done.stderr)) == (1, bare.stdout, bare.stderr)
+    assert any("OSError: the store is away" in line for line in own_lines(done.stderr))
+    wait_until(service.ends, "the end arrives")
 
 
 # What is judged
