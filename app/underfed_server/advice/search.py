@@ -87,7 +87,7 @@ def is_unsharded(case: Case) -> bool:
 
 def may_not_shard(case: Case) -> bool:
     """Nothing shows whether workers would share its records out, or each load them all."""
-    return case.loader.is_iterable and case.loader.shards is None
+    return bool(case.loader.is_iterable) and case.loader.shards is None
 
 
 def why_unverifiable(case: Case) -> str | None:
