@@ -30,7 +30,7 @@ from underfed.exchange.config import Value
 from underfed.trainer.loading.worker import apply_threads
 from underfed.trainer.settings import overrides
 from underfed.trainer.settings.overrides import NOT_YET, Overrides, read_overrides
-from underfed.trainer.settings.sharding import why_unsharded
+from underfed.trainer.settings.sharding import sharding_with
 from underfed.trainer.settings.training_loaders import goes_in_order
 from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings, parse_settings
 
@@ -348,11 +348,12 @@ def test_an_iterable_data_set_that_does_not_shard_gets_no_more_workers(
     ],
 )
 def test_sharding_is_told_from_the_code(dataset: Any, is_sharded: bool) -> None:
-    assert (why_unsharded(DataLoader(dataset), 2) is None) is is_sharded
+    assert sharding_with(DataLoader(dataset), 2)[0] is is_sharded
 
 
-def test_a_worker_init_function_is_trusted_to_shard() -> None:
-    assert why_unsharded(DataLoader(Unsharded(), worker_init_fn=seed_worker), 2) is None
+def test_what_a_worker_init_function_does_is_not_known_from_the_code_but_of_a_data_set_that_divides() -> None:
+    assert sharding_with(DataLoader(Unsharded(), worker_init_fn=seed_worker), 2)[0] is None
+    assert sharding_with(DataLoader(Stream(), worker_init_fn=seed_worker), 2)[0] is True
 
 
 def test_one_worker_loads_what_none_did_and_fewer_are_no_more(override: Callable[..., Overrides]) -> None:
@@ -364,8 +365,9 @@ def test_a_datapipe_is_asked_for_its_sharding_filter() -> None:
     from torch.utils.data.datapipes.iter import IterableWrapper
 
     plain = IterableWrapper(range(8))
-    assert "no sharding_filter" in (why_unsharded(DataLoader(plain), 2) or "")
-    assert why_unsharded(DataLoader(plain.sharding_filter()), 2) is None
+    is_sharded, why = sharding_with(DataLoader(plain), 2)
+    assert is_sharded is False and "no sharding_filter" in (why or "")
+    assert sharding_with(DataLoader(plain.sharding_filter()), 2)[0] is True
 
 
 def test_pinning_needs_an_accelerator(override: Callable[..., Overrides], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from torch.utils.data import ChainDataset, DataLoader, IterableDataset, get_work
 from tests.fakes.datasets import Stream, Unsharded
 from underfed.trainer.settings import sharding
 from underfed.trainer.settings.loader_facts import loader_facts
-from underfed.trainer.settings.sharding import shards_itself, why_unsharded
+from underfed.trainer.settings.sharding import sharding_with, shards_itself
 
 FILES = [f"{number}.bin" for number in range(8)]
 
@@ -140,6 +140,34 @@ class Noting(IterableDataset[Any]):
         return iter(FILES)
 
 
+class Switched(IterableDataset[Any]):
+    """Divides if it is told to."""
+
+    divide = False
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        files = iter(FILES)
+        if self.divide and info is not None:
+            files = islice(FILES, info.id, None, info.num_workers)
+        return files
+
+
+class SwitchedPart(Switched):
+    def __iter__(self) -> Iterator[Any]:
+        first, stride = 0, 1
+        if (info := get_worker_info()) is not None and self.divide:
+            first, stride = info.id, info.num_workers
+        return islice(FILES, first, None, stride)
+
+
+class SwitchedSlice(Switched):
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        assert info is not None
+        return iter(FILES[info.id :: info.num_workers] if self.divide else FILES)
+
+
 class CountOnly(IterableDataset[Any]):
     """Shortens its epoch, and yields the same in each worker."""
 
@@ -176,12 +204,14 @@ def test_a_data_set_that_divides_by_worker_is_sharded(kind: type[Any]) -> None:
     assert told(kind()) is True
 
 
-@pytest.mark.parametrize("kind", [Seeding, Logging, Noting, CountOnly, AskedTooEarly, OwnFile])
+@pytest.mark.parametrize(
+    "kind", [Seeding, Logging, Noting, Switched, SwitchedPart, SwitchedSlice, CountOnly, AskedTooEarly, OwnFile]
+)
 def test_a_data_set_that_only_asks_is_not_known_to_be_sharded(kind: type[Any]) -> None:
     facts = loader_facts(DataLoader(kind()), "train", "train.py:41", {})
     assert (facts.shards, facts.why_unsharded) == (None, None)
     assert "whether it divides its data by that is not known" in facts.not_measured["shards"]
-    assert why_unsharded(DataLoader(kind()), 4) is None
+    assert sharding_with(DataLoader(kind()), 4)[0] is not True
 
 
 def test_a_data_set_that_does_not_ask_is_not_sharded() -> None:
@@ -268,7 +298,7 @@ def test_a_pipeline_of_webdatasets_is_sharded_by_its_stages() -> None:
     assert told(WebDataset(FILES, shardshuffle=False, workersplitter=None)) is False
     loader = DataLoader(DataPipeline(shards, tarfile_to_samples(), decoded))
     assert shards_itself(loader)[0] is False
-    assert "no split_by_worker" in (why_unsharded(loader, 2) or "")
+    assert "no split_by_worker" in (sharding_with(loader, 2)[1] or "")
 
 
 def test_what_divides_elsewhere_is_not_known() -> None:

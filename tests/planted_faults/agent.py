@@ -226,6 +226,20 @@ AGENT = (
         ("tests/agent/test_overrides.py",),
     ),
     Fault(
+        "two workers are compared only with random numbers of their own, which hide that records are the same",
+        "agent/underfed/trainer/settings/sharding_check.py",
+        "Part(0, workers, SEED), Part(1, workers, SEED))",
+        "Part(0, workers, SEED), Part(1, workers, SEED + 1))",
+        ("tests/agent/test_sharding_check.py",),
+    ),
+    Fault(
+        "a worker that loads other records at each start counts as one that loads records of its own",
+        "agent/underfed/trainer/settings/sharding_check.py",
+        "if not set(first) & set(again):",
+        "if not first and not again:",
+        ("tests/agent/test_sharding_check.py",),
+    ),
+    Fault(
         "the first rank of each host is taken for its rank in the world",
         "agent/underfed/exchange/rank.py",
         "placement.rank if placement.local_rank is None else placement.local_rank",

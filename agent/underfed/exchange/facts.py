@@ -110,7 +110,7 @@ class LoaderFacts:
     snapshot_interval_steps: int | None = None
     """Of a stateful loader: batches of which one brings its worker's state with it."""
     shards: bool | None = None
-    """Whether an iterable data set is sharded among workers, as its code shows."""
+    """Whether an iterable data set is sharded among workers, as its code shows, or two workers that were compared."""
     why_unsharded: str | None = None
     compared_batches: int | None = None
     """Found by the collector, like the one that follows: first batches of several workers, ..."""

@@ -308,6 +308,7 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
             return None
         if _state.overrides is not None:
             watched.report_settings(loader, _state.overrides.threads_for(loader))
+            watched.report_sharding(_state.overrides.sharding_of(loader))
         consumer = consumer_of(loader)
         watched.report_dispatched(dispatches(consumer))
         reason = why_no_steps(consumer)

@@ -71,7 +71,7 @@ def most_workers(case: Case) -> int:
         wanted = max(WORKERS_A_CORE_WHEN_BLOCKED * cores, SLEEPING_FACTOR * case.num_workers)
         most = max(cores, min(wanted, math.floor(usable / max(computing, 0.01))))
     most = min(MOST_WORKERS, most)
-    return min(most, max(1, case.num_workers)) if is_unsharded(case) else most
+    return min(most, max(1, case.num_workers)) if is_unsharded(case) or why_unverifiable(case) else most
 
 
 def do_workers_sleep(case: Case) -> bool:
@@ -83,6 +83,20 @@ def do_workers_sleep(case: Case) -> bool:
 def is_unsharded(case: Case) -> bool:
     """More workers would load the same samples more often: its code says so, or batches that came twice."""
     return case.loader.shards is False or case.found("unsharded_iterable") is not None
+
+
+def may_not_shard(case: Case) -> bool:
+    """Nothing shows whether workers would share its records out, or each load them all."""
+    return bool(case.loader.is_iterable) and case.loader.shards is None
+
+
+def why_unverifiable(case: Case) -> str | None:
+    """Why the agent would refuse more workers for such a data set; ``None``: it compares two as it applies them."""
+    if not may_not_shard(case):
+        return None
+    if len(case.facts.ranks) > 1:
+        return "whether workers share the data set is not known, and is not verified where there are several ranks"
+    return case.facts.not_measured.get("set:num_workers")
 
 
 def with_workers(case: Case, number: int) -> SimulatedSetting:

@@ -239,11 +239,42 @@ def test_batches_that_came_twice_are_no_reason_for_more_workers() -> None:
     assert "loads the whole data set" in refused("num_workers", found).why
 
 
-def test_an_iterable_dataset_is_warned_of_duplicates_unless_it_is_known_to_be_shared_out() -> None:
+def test_more_workers_of_a_data_set_that_may_not_shard_are_verified_when_they_are_applied() -> None:
     facts = starved(is_iterable=True)
-    assert "shards itself" in of("num_workers", recommended(facts, no_workers=0.7)).risk
-    known = altered(facts, loader={"shards": True})
-    assert "shards itself" not in of("num_workers", recommended(known, no_workers=0.7)).risk
+    best = of("num_workers", recommended(facts, no_workers=0.7))
+    assert best.title.endswith("if the data set shards")
+    assert "Verified when it is applied" in best.risk
+    assert best.command is not None and "underfed run --apply" in best.command
+    known = of("num_workers", recommended(altered(facts, loader={"shards": True}), no_workers=0.7))
+    assert "shards" not in known.title + known.risk
+    assert known.command == best.command
+
+
+def test_one_worker_needs_no_verification() -> None:
+    facts = replace(starved(is_iterable=True), not_measured={"set:num_workers": "it is slow"})
+    best = of("num_workers", recommended(facts, no_workers=0.7))
+    assert best.to == 1
+    assert "shard" not in best.title + best.risk
+
+
+def test_what_was_refused_as_it_was_applied_or_would_be_is_not_offered_again() -> None:
+    one = two_workers(is_iterable=True, num_workers=1)
+    assert "num_workers" in changes(recommended(one, too_few_workers=0.5))
+    refused_before = replace(one, not_measured={"set:num_workers": "two workers could not be compared: it is slow"})
+    found = recommended(refused_before, too_few_workers=0.5)
+    assert "num_workers" not in changes(found)
+    assert "it is slow" in refused("num_workers", found).why
+
+
+def test_where_ranks_would_not_verify_it_more_workers_are_for_data_sets_that_shard() -> None:
+    def with_ranks(shards: bool | None) -> Recommendation:
+        one = altered(two_workers(is_iterable=True, num_workers=1), loader={"shards": shards})
+        ranks = tuple(replace(one.ranks[0], rank=rank, hostname="a") for rank in range(2))
+        return recommended(replace(one, ranks=ranks), too_few_workers=0.5)
+
+    assert "num_workers" not in changes(with_ranks(None))
+    assert "several ranks" in refused("num_workers", with_ranks(None)).why
+    assert "num_workers" in changes(with_ranks(True))
 
 
 def test_forking_beside_threads_is_named_as_a_risk() -> None:

@@ -15,6 +15,7 @@ from underfed.exchange.ring_format import COPY, DEVICE, LATER_COLUMNS
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
 from underfed.trainer.settings.loader_facts import with_settings
+from underfed.trainer.settings.sharding import Sharding
 
 DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
 NOT_PREFETCHED = "copies are timed where underfed.prefetch does them"
@@ -66,6 +67,16 @@ class WatchedLoader:
         self.threads_per_worker = threads
         if self.facts is not None and (now := with_settings(self.facts, loader, threads)) != self.facts:
             self.report(now)
+
+    def report_sharding(self, verified: Sharding | None) -> None:
+        """What two workers showed of the data set before training, in place of what its code shows."""
+        if self.facts is None or verified is None:
+            return
+        shards, why = verified
+        unsharded = why if shards is False else None
+        if (shards, unsharded) != (self.facts.shards, self.facts.why_unsharded):
+            self.report(replace(self.facts, shards=shards, why_unsharded=unsharded))
+        self.lacks({"shards": why if shards is None else None})
 
     def ensure_collector(self) -> None:
         """Start another collector where this run's was killed; checks at most once a second."""

@@ -74,12 +74,12 @@ def _webdataset_shards(pipeline: Any) -> int | None:
     for stage in stages_of(pipeline)[:1]:
         urls = attributes_of(stage).get("urls")
         if is_of(stage, "webdataset", "SimpleShardList") and isinstance(urls, list):
-            rank, ranks = _place() if has_stage(pipeline, "split_by_node") else (0, 1)
+            rank, ranks = place() if has_stage(pipeline, "split_by_node") else (0, 1)
             return len(range(rank, len(urls), ranks))
     return None
 
 
-def _place() -> tuple[int, int]:
+def place() -> tuple[int, int]:
     """Rank and number of ranks, where webdataset looks for them."""
     if {"RANK", "WORLD_SIZE"} <= os.environ.keys():
         return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])

@@ -15,12 +15,17 @@ from underfed.exchange.config import Value
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import Say, first_rank_only
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.settings.sharding import why_unsharded
+from underfed.trainer.settings.loader_parts import dataset_of
+from underfed.trainer.settings.sharding import Sharding
 from underfed.trainer.settings.training_loaders import TrainingLoaders
 from underfed.trainer.settings.tunable import NAMES, format_value, needs_workers, parse_settings
+from underfed.trainer.settings.verified_sharding import VerifiedSharding
 
 PREFETCH_FACTOR = 2
 """What ``DataLoader.__init__`` takes where none is given, with workers."""
+
+WhyUnshared = Callable[[Any, int], "str | None"]
+"""Called with a loader of an iterable data set and a number of workers: why these must not be; ``None``: they may."""
 
 NOT_YET = "no training loader was iterated"
 
@@ -47,6 +52,7 @@ class Overrides:
         self._say = say
         self._said: set[str] = set()
         self._training = TrainingLoaders()
+        self._sharding = VerifiedSharding()
         self._settled: dict[int, tuple[weakref.ref[Any], Decision | None]] = {}
 
     def before_iter(self, loader: Any) -> None:
@@ -72,8 +78,12 @@ class Overrides:
         count = decision.accepted.get("threads_per_worker") if decision is not None else None
         return count if isinstance(count, int) else None
 
+    def sharding_of(self, loader: Any) -> Sharding | None:
+        """What was verified of its data set; ``None``: nothing."""
+        return self._sharding.found(dataset_of(loader))
+
     def _settle(self, loader: Any, *, was_iterated: bool) -> Decision:
-        decision = decide(loader, self._settings, was_iterated=was_iterated)
+        decision = decide(loader, self._settings, self._sharding.why_not, was_iterated=was_iterated)
         before = {name: vars(loader).get(name) for name in decision.attributes}
         vars(loader).update(decision.attributes)
         self._record(loader, decision, before)
@@ -110,8 +120,8 @@ def read_overrides(environ: Mapping[str, str], say: Say) -> Overrides | None:
     return Overrides(parse_settings(words.split(",")), first_rank_only(environ, say)) if words else None
 
 
-def decide(loader: Any, settings: Mapping[str, Value], *, was_iterated: bool) -> Decision:
-    """Decide for a loader that is trained from. Changes nothing."""
+def decide(loader: Any, settings: Mapping[str, Value], why_unshared: WhyUnshared, *, was_iterated: bool) -> Decision:
+    """Decide for a loader that is trained from. Changes nothing of it."""
     kept = why_kept(loader, was_iterated=was_iterated)
     if kept is not None:
         return Decision(refused=dict.fromkeys(settings, kept))
@@ -120,7 +130,7 @@ def decide(loader: Any, settings: Mapping[str, Value], *, was_iterated: bool) ->
     # The number of workers first, since other settings depend on it.
     for name in sorted(settings, key=NAMES.index):
         value = settings[name]
-        why = why_refused(loader, name, value, workers)
+        why = why_refused(loader, name, value, workers, why_unshared)
         if why is not None:
             decision.refused[name] = why
             continue
@@ -150,12 +160,12 @@ def why_kept(loader: Any, *, was_iterated: bool) -> str | None:
     return "the loader was iterated before, without gradients" if was_iterated else None
 
 
-def why_refused(loader: Any, name: str, value: Any, workers: int) -> str | None:
+def why_refused(loader: Any, name: str, value: Any, workers: int, why_unshared: WhyUnshared) -> str | None:
     """``workers``: as many as the loader will have."""
     if isinstance(getattr(type(loader), name, None), property):
         return f"{type(loader).__name__} computes it itself"
     if name == "num_workers":
-        return why_not_so_many(loader, value)
+        return why_not_so_many(loader, value, why_unshared)
     if not workers and needs_workers(name, value):
         return "the loader has no workers"
     if name == "in_order" and not hasattr(loader, "in_order"):
@@ -165,7 +175,7 @@ def why_refused(loader: Any, name: str, value: Any, workers: int) -> str | None:
     return None
 
 
-def why_not_so_many(loader: Any, workers: int) -> str | None:
+def why_not_so_many(loader: Any, workers: int, why_unshared: WhyUnshared) -> str | None:
     from torch.utils.data import IterableDataset
 
     if not workers:
@@ -174,7 +184,7 @@ def why_not_so_many(loader: Any, workers: int) -> str | None:
         return "this process may not start others"
     # One worker loads the same as none.
     if workers > max(loader.num_workers, 1) and isinstance(loader.dataset, IterableDataset):
-        return why_unsharded(loader, workers)
+        return why_unshared(loader, workers)
     return None
 
 

@@ -38,19 +38,21 @@ Sharding = tuple["bool | None", "str | None"]
 """Whether it is sharded, and why not or why that is not known."""
 
 
-def why_unsharded(loader: Any, workers: int) -> str | None:
-    """Why this iterable data set must not get so many workers; ``None``: it may."""
+def sharding_with(loader: Any, workers: int) -> Sharding:
+    """Whether so many workers of this loader share its iterable data set out, as far as code shows, and why not or why
+    that is not known."""
     dataset = loader.dataset
-    if loader.worker_init_fn is not None:
-        return None
-    if is_datapipe(dataset):
-        no_filter = "its datapipe has no sharding_filter: each worker would load it all"
-        return None if has_sharding_filter(dataset) else no_filter
-    dataset = inside_accelerates(dataset)
-    if is_hugging_faces(dataset) and (shards := hugging_face_shards(dataset)) is not None and workers > shards:
-        return f"{type(dataset).__name__} has {shards} shards, which {workers} workers cannot share"
-    shards_it, why = shards_itself(loader)
-    return why if shards_it is False else None
+    if is_datapipe(dataset) and has_sharding_filter(dataset):
+        return True, None
+    if is_datapipe(dataset) and loader.worker_init_fn is None:
+        return False, "its datapipe has no sharding_filter: each worker would load it all"
+    inside = inside_accelerates(dataset)
+    if is_hugging_faces(inside) and (shards := hugging_face_shards(inside)) is not None and workers > shards:
+        return False, f"{type(inside).__name__} has {shards} shards, which {workers} workers cannot share"
+    sharding = shards_itself(loader)
+    if sharding[0] is None and loader.worker_init_fn is None and never_counts(dataset):
+        return False, f"{type(inside).__name__} asks {ASKS}(), and never how many workers there are"
+    return sharding
 
 
 def shards_itself(loader: Any) -> Sharding:
@@ -59,11 +61,19 @@ def shards_itself(loader: Any) -> Sharding:
 
     Runs none of the user's code, so a datapipe's graph is not followed.
     """
-    if loader.worker_init_fn is not None:
-        return None, "a worker_init_fn may divide it"
     if is_datapipe(loader.dataset):
         return None, "a datapipe is divided as its graph says, which is known when it runs"
-    return sharding_of(inside_accelerates(loader.dataset))
+    dataset = inside_accelerates(loader.dataset)
+    if loader.worker_init_fn is not None and not is_divided(dataset):
+        return None, "a worker_init_fn may divide it"
+    return sharding_of(dataset)
+
+
+def never_counts(dataset: Any) -> bool:
+    """Whether it divides by nothing: none of its functions names the number of workers."""
+    search = Search(dataset)
+    names = {name for function in search.functions() for name in names_in(function.__code__)}
+    return not search.is_broken_off and not is_datapipe(dataset) and "num_workers" not in names
 
 
 def sharding_of(dataset: Any) -> Sharding:
@@ -83,7 +93,7 @@ def sharding_of(dataset: Any) -> Sharding:
 def is_divided(dataset: Any, depth: int = WRAPPED) -> bool:
     """Whether it is sure that each worker gets its own part: by a package that is known to, by the data set's own code,
     or by each of the data sets that it holds."""
-    if any(is_of(dataset, package, name) for package, name in DIVIDED) or is_hugging_faces(dataset):
+    if is_known_to_divide(dataset):
         return True
     if is_of(dataset, "webdataset", "DataPipeline"):
         return has_stage(dataset, "split_by_worker") or any(map(draws_shards, stages_of(dataset)[:1]))
@@ -91,6 +101,10 @@ def is_divided(dataset: Any, depth: int = WRAPPED) -> bool:
         return True
     held = held_datasets(dataset) if depth else []
     return bool(held) and all(is_divided(each, depth - 1) for each in held)
+
+
+def is_known_to_divide(dataset: Any) -> bool:
+    return any(is_of(dataset, package, name) for package, name in DIVIDED) or is_hugging_faces(dataset)
 
 
 def asking(functions: Iterable[FunctionType]) -> list[FunctionType]:

@@ -41,11 +41,11 @@ def divides_by_worker(function: FunctionType) -> bool:
     if function.__name__ in IN_MAIN:
         return False
     followed = Followed(function, CALLS)
-    return any(followed.of(each) >= BOTH for each in _divisions(followed.tree))
+    return any(followed.of(each) >= BOTH for each in _divisions(followed.always()))
 
 
 class Followed:
-    """What the names of a function depend on, whichever way its statements run."""
+    """What the names of a function depend on, whichever way its statements run in a worker."""
 
     def __init__(self, function: FunctionType, calls: int) -> None:
         self.tree = _source(function)
@@ -54,12 +54,30 @@ class Followed:
         self._names: dict[str, Known] = {}
         # What a loop assigns at its end is used at its beginning.
         for _ in range(2):
-            for node in ast.walk(self.tree):
+            for node in self.always():
                 if isinstance(node, ast.Assign):
                     for target in node.targets:
                         self._assign(target, node.value)
                 elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
                     self._assign(node.target, node.value)
+
+    def always(self) -> Iterator[ast.AST]:
+        """In their order all that it is made of, but for what it does on a condition that is not about the worker: a
+        switch of the data set's own may be off."""
+        waiting: list[ast.AST] = [self.tree]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            is_switched = isinstance(node, (ast.If, ast.IfExp)) and not self._is_of_worker(node.test)
+            waiting += [node.test] if is_switched else [*ast.iter_child_nodes(node)][::-1]  # type: ignore[attr-defined]
+
+    def _is_of_worker(self, test: ast.AST) -> bool:
+        if isinstance(test, (ast.Name, ast.Attribute, ast.Call)):
+            return bool(self.of(test))
+        if isinstance(test, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.BinOp, ast.NamedExpr)):
+            parts = (part for part in ast.iter_child_nodes(test) if isinstance(part, ast.expr))
+            return all(map(self._is_of_worker, parts))
+        return isinstance(test, ast.Constant)
 
     def of(self, node: ast.AST) -> Known:
         """What an expression depends on. Of a condition what it chooses from counts; a text divides nothing."""
@@ -126,8 +144,8 @@ class Followed:
         return _union(self.of(each) for each in inside) - {INFO}
 
 
-def _divisions(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
+def _divisions(nodes: Iterator[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
         if isinstance(node, ast.Call) and (_name(node.func) or "").rpartition(".")[2] in DIVIDING:
             yield ast.Tuple([*node.args, *(each.value for each in node.keywords)])
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):

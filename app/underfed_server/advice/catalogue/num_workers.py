@@ -12,7 +12,15 @@ from underfed_server.advice.offer import Offer, is_worthwhile, predicted_step_us
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.advice.search import do_workers_sleep, find_setting, is_unsharded, numbers, with_workers
+from underfed_server.advice.search import (
+    do_workers_sleep,
+    find_setting,
+    is_unsharded,
+    may_not_shard,
+    numbers,
+    why_unverifiable,
+    with_workers,
+)
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal, Setting
@@ -64,6 +72,7 @@ def _unpredicted(case: Case, obstacle: str) -> Offer | None:
 
 def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | str) -> Offer:
     number, current = setting.num_workers, case.num_workers
+    if_it_shards = ", if the data set shards" if _is_verified(case, number) else ""
     changed: dict[str, Setting] = {"num_workers": number, "prefetch_factor": setting.prefetch_factor}
     in_code: dict[str, Setting] = {"num_workers": number}
     if not number:
@@ -72,7 +81,7 @@ def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | s
         in_code["prefetch_factor"] = setting.prefetch_factor
     return Offer(
         to=number,
-        title=f"{'Raise' if number > current else 'Lower'} num_workers from {current} to {number}",
+        title=f"{'Raise' if number > current else 'Lower'} num_workers from {current} to {number}{if_it_shards}",
         why=why,
         risk=_risk(case, number),
         diff=diff_of(case.loader, in_code, case.facts.overrides),
@@ -137,14 +146,22 @@ def _risk(case: Case, number: int) -> str:
         return "Loading then adds to each step: measure again when the data or the machine changes."
     if number < case.num_workers:
         return "Batches keep their order; random augmentation uses the seeds of other workers."
-    if case.loader.is_iterable and case.loader.shards is None:
-        return "Only if the data set shards itself by worker: otherwise every worker yields every sample."
+    if _is_verified(case, number):
+        return (
+            "If the data set does not shard itself by worker, every worker yields every sample. Verified when it is "
+            "applied: the command compares what two workers load first, and keeps the old setting where records repeat."
+        )
     risk = "Each worker holds its own copy of the data set object in memory."
     if (case.rank.process.threads or 0) > 1 and case.loader.settings.get("multiprocessing_context") in (None, "fork"):
         risk += " Workers are forked: a lock that another thread holds at that moment stays locked in them."
     if not case.num_workers:
         risk += " Batches keep their order; random augmentation uses the workers' own seeds."
     return risk
+
+
+def _is_verified(case: Case, number: int) -> bool:
+    """Whether it depends on what the agent finds out as it applies the change. One worker loads what none does."""
+    return may_not_shard(case) and number > max(1, case.num_workers)
 
 
 def _evidence(case: Case, setting: SimulatedSetting) -> list[Evidence]:
@@ -178,6 +195,8 @@ def _why_not(case: Case, usable: float) -> str:
     if is_unsharded(case):
         reason = f": {case.loader.why_unsharded}" if case.loader.why_unsharded else ""
         return f"With several workers, each loads the whole data set{reason}."
+    if (why := why_unverifiable(case)) is not None:
+        return f"Nothing shows that more workers would not repeat its records: {why}."
     if case.found("storage_limit"):
         return "The storage gives all workers together no more, however many they are."
     if case.is_short_of_memory:
