@@ -207,6 +207,20 @@ DIAGNOSIS = (
         ("tests/app/advice/test_advise.py",),
     ),
     Fault(
+        "what cures the leading cause and has no figure stands behind what gains a little",
+        "app/underfed_server/advice/advise.py",
+        "one.change not in ahead, ",
+        "False, ",
+        ("tests/app/advice/test_advise.py",),
+    ),
+    Fault(
+        "advice that is only to be tried stands last",
+        "app/underfed_server/advice/advise.py",
+        "math.sqrt(one.low * one.high) if",
+        "0.0 if",
+        ("tests/app/advice/test_advise.py",),
+    ),
+    Fault(
         "of settings as fast as each other the one with the shortest queue wins over fewer workers",
         "app/underfed_server/advice/search.py",
         "(one.num_workers, in_flight(one))",
