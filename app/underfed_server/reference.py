@@ -26,8 +26,8 @@ This file is written by `python -m underfed_server.reference > docs/causes.md` f
 ORDER = """\
 Advice comes in this order:
 
-1. what cures the leading cause, where its gain cannot be compared with that of other changes: none of its cures has a figure,
-   or theirs is of whole epochs (`persistent_workers`), where others are of the loop between the starts of epochs;
+1. what cures the leading cause, where its gain cannot be compared with that of other changes: none of its cures has a
+   figure, or theirs is of whole epochs (`persistent_workers`) and that of the others of the loop between their starts;
 2. the others by their predicted gain; what is only to be tried by the middle of its interval;
 3. what has neither, by the cost of the causes that it cures.
 """
