@@ -12,6 +12,7 @@ from tests.scenarios.pipelines.pipeline import pipeline
 pytestmark = pytest.mark.soak(passes=2, of=3)
 
 SICK = [
+    "sick.few_shards",
     "sick.ipc_copy",
     "sick.pin_thread",
     "sick.slow_collate",

@@ -31,6 +31,8 @@ def consider(case: Case) -> Offer | None:
     sample = _sample_us(case)
     if not case.waits_for_data or case.loader.is_iterable or sample is None or sample >= SMALL_SAMPLE_US:
         return None
+    if case.loader.fetches_batches:
+        return None
     return Offer(
         to="__getitems__",
         title="Fetch a batch with one call",

@@ -51,7 +51,7 @@ def _sentence(workers: int, *, are_cores_known: bool) -> str:
 CAUSE = Cause(
     label="too few workers",
     find=find,
-    cured_by=("num_workers", "shm_size", "vectorize_getitem"),
+    cured_by=("more_shards", "num_workers", "shm_size", "vectorize_getitem"),
     signals=(
         share_signal(
             "Workers busy loading",
