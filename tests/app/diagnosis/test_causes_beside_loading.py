@@ -40,6 +40,14 @@ def test_ipc_copy_names_what_makes_the_hand_over_long() -> None:
     assert "200 MB" in finding(large, "ipc_copy").sentence
 
 
+def test_ipc_copy_does_not_say_that_batches_are_loaded_in_time_where_most_of_the_wait_is_for_another_reason() -> None:
+    most = Played(load_ms=30, work_ms=20, delivery_ms=12).facts()
+    part = Played(load_ms=30, work_ms=20, delivery_ms=5, sampler_ms=20).facts()
+    assert "loaded in time" in finding(most, "ipc_copy").sentence
+    assert finding(part, "ipc_copy").cost_fraction < judge(part).data_stall_fraction / 2
+    assert "loaded in time" not in finding(part, "ipc_copy").sentence
+
+
 def test_ipc_copy_is_silent_where_batches_come_at_once_or_late_from_loading() -> None:
     assert causes(Played(load_ms=30, work_ms=20, delivery_ms=0.5).facts()) == []
     assert causes(Played(load_ms=120, work_ms=20, delivery_ms=5).facts()) == ["too_few_workers"]

@@ -80,6 +80,11 @@ def test_too_few_workers_does_not_say_that_cores_are_free_where_that_was_not_mea
     assert [("cores are free" in each.sentence) for each in told] == [True, False]
 
 
+def test_less_than_a_free_core_is_said_in_figures() -> None:
+    facts = Played(load_ms=120, work_ms=20).facts(busy_cores=1.75, usable_cores=2.0)
+    assert "of 2 cores 0.25 are free" in finding(facts, "too_few_workers").sentence
+
+
 def test_too_few_workers_is_found_where_the_runs_own_use_of_the_cores_was_not_measured() -> None:
     # One that ends within two seconds has a single sample of the host, which is one of its own work.
     facts = made_run(

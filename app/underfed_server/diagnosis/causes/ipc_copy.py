@@ -10,7 +10,7 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, LoaderInfo
 
 LEAST_FRACTION = 0.05
 """Share of step time from which handing over batches is worth a line: the first of the bands of ``Thresholds``."""
@@ -26,7 +26,7 @@ def find(examined: Examination) -> Found | None:
         return None
     return Found(
         cost,
-        _sentence(loader.batch_tensors, loader.batch_bytes),
+        _sentence(loader, is_most=cost >= 0.5 * rank.stall_fraction),
         [
             Evidence(what="Handing over one loaded batch", value=cost * rank.step_us, unit="us"),
             evidence.step(rank),
@@ -37,8 +37,11 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def _sentence(tensors: int | None, size_bytes: int | None) -> str:
-    what = "Batches are loaded in time, but handing them over from the workers takes long"
+def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:
+    """``is_most``: of the wait. Otherwise batches are late for other reasons, too."""
+    tensors, size_bytes = loader.batch_tensors, loader.batch_bytes
+    what = "Batches are loaded in time, but handing them" if is_most else "Handing loaded batches"
+    what += " over from the workers takes long"
     if tensors is not None and tensors >= THRESHOLDS.many_tensors:
         return f"{what}: a batch has {tensors} tensors, and each needs a handshake."
     if size_bytes is not None and size_bytes >= LARGE_BATCH_BYTES:
