@@ -28,8 +28,9 @@ few_shards"""
 LATER_CAUSES = "dispatched_batches state_snapshot storage_limit"
 CONTRACT_CHANGES = """num_workers prefetch_factor persistent_workers pin_memory non_blocking in_order threads_per_worker
 tmpfs shm_size cpu_allocation prefetcher gpu_decode vectorize_collate vectorize_getitem faster_sampler shard_iterable
-multiprocessing_context sharing_strategy fewer_tensors fix_rank more_shards"""
-LATER_CHANGES = "snapshot_interval smaller_dtype cheaper_transform"
+multiprocessing_context sharing_strategy fewer_tensors fix_rank more_shards
+smaller_dtype"""
+LATER_CHANGES = "snapshot_interval cheaper_transform"
 """Of the contract, too, and not there yet: each may come by its file alone."""
 
 

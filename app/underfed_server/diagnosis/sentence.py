@@ -19,8 +19,8 @@ by cheaper loading."""
 
 
 UNEXPLAINED_FRACTION = 0.25
-"""Of the wait, from which what no cause explains is said. What a cause costs is known to some 3 % of a step: less may be
-nothing where a tenth of the step is waited for."""
+"""Of the wait, from which what no cause explains is said. What a cause costs is known to some 3 % of a step: less
+may be nothing where a tenth of the step is waited for."""
 
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 """Causes that cost what more workers would save, as far as there are cores for them."""

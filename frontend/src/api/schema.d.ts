@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 50e1df8099df499a26b20e186a6cffdab36230a2953243f2cb015e89e402a971. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 fdf29b5b8e723121bdb3e47ba7ae31a9a72527d3acb3dabeb78c06d50b2fc657. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -497,7 +497,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -565,7 +565,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -973,7 +973,7 @@ export interface components {
             /** Cause Label */
             cause_label?: string | null;
             /** Change */
-            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
+            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
             /** Change Label */
             change_label?: string | null;
             /** Inside */
@@ -1245,7 +1245,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1488,7 +1488,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default

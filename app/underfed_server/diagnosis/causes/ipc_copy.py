@@ -52,7 +52,7 @@ def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:
 CAUSE = Cause(
     label="slow hand-over",
     find=find,
-    cured_by=("fewer_tensors", "num_workers", "sharing_strategy"),
+    cured_by=("fewer_tensors", "num_workers", "sharing_strategy", "smaller_dtype"),
     signals=(
         share_signal(
             "Handing over loaded batches", lambda examined: examined.wait.delivery, LEAST_FRACTION, where=has_workers
