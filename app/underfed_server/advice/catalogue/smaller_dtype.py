@@ -51,7 +51,7 @@ def consider(case: Case) -> Offer | None:
     return Offer(
         to="uint8",
         title="Hand batches over as bytes",
-        why="A batch holds whole numbers from 0 to 255, or such divided by 255, in a type several times as large as a byte.",
+        why="A batch holds whole numbers from 0 to 255, or such divided by 255, in a type larger than a byte.",
         risk=risk,
         diff=DIFF,
         evidence=[
