@@ -488,6 +488,8 @@ class LoaderInfo(Model):
     """One rank loads for all, and sends each its batches."""
     snapshot_interval_steps: int | None = None
     """Of a stateful loader with workers: batches of which one brings its worker's state with it."""
+    keeps_state: bool | None = None
+    """Of a stateful loader: its data set has a state of its own."""
     shards: bool | None
     """Whether an iterable data set shards itself among workers, as its code shows."""
     why_unsharded: str | None

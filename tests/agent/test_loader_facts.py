@@ -411,3 +411,16 @@ def test_a_stateful_loader_tells_how_often_it_takes_its_state() -> None:
     assert facts_of(StatefulDataLoader(Numbers(), snapshot_every_n_steps=7)).snapshot_interval_steps == 7
     assert facts_of(StatefulDataLoader(Numbers())).snapshot_interval_steps == 1
     assert facts_of(DataLoader(Numbers())).snapshot_interval_steps is None
+
+
+class Stateful(Numbers):
+    def state_dict(self) -> dict[str, Any]:
+        raise AssertionError("asked")
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
+def test_a_stateful_loader_tells_whether_its_data_set_has_a_state() -> None:
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    loaders = (StatefulDataLoader(Stateful()), StatefulDataLoader(Numbers()), DataLoader(Stateful()))
+    assert [facts_of(each).keeps_state for each in loaders] == [True, False, None]

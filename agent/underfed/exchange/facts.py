@@ -113,6 +113,8 @@ class LoaderFacts:
     """One rank loads for all and sends them their batches."""
     snapshot_interval_steps: int | None = None
     """Of a stateful loader: batches of which one brings its worker's state with it."""
+    keeps_state: bool | None = None
+    """Of a stateful loader: its data set has a state of its own."""
     shards: bool | None = None
     """Whether an iterable data set is sharded among workers, as its code shows."""
     why_unsharded: str | None = None

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 fdf29b5b8e723121bdb3e47ba7ae31a9a72527d3acb3dabeb78c06d50b2fc657. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 3be4cbc267aa06ee991ee69d8f00358c0a832b7ca392ac682345e50ed0c97130. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -497,7 +497,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -565,7 +565,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -590,7 +590,7 @@ export interface components {
              * Cause
              * @enum {string}
              */
-            cause: "cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
+            cause: "cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
             /**
              * Cause Label
              * @default
@@ -606,7 +606,7 @@ export interface components {
         /** CauseHours */
         CauseHours: {
             /** Cause */
-            cause: ("cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Hours Lost */
@@ -969,11 +969,11 @@ export interface components {
          */
         HitRate: {
             /** Cause */
-            cause?: ("cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause?: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Change */
-            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
+            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
             /** Change Label */
             change_label?: string | null;
             /** Inside */
@@ -1156,7 +1156,7 @@ export interface components {
              */
             bound_label: string;
             /** Cause */
-            cause: ("cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Data Stall Fraction */
@@ -1238,14 +1238,14 @@ export interface components {
             /** Advice Of */
             advice_of: string;
             /** Cause */
-            cause?: ("cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause?: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /**
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1304,6 +1304,8 @@ export interface components {
             dispatched?: boolean | null;
             /** Fetches Batches */
             fetches_batches?: boolean | null;
+            /** Keeps State */
+            keeps_state?: boolean | null;
             /** Loader */
             loader: string;
             /** Not Measured */
@@ -1488,7 +1490,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1548,7 +1550,7 @@ export interface components {
              */
             bound_label: string;
             /** Cause */
-            cause: ("cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Command */
@@ -1749,7 +1751,7 @@ export interface components {
              */
             bound_label: string;
             /** Cause */
-            cause: ("cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            cause: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
             /** Data Stall Fraction */
@@ -1929,7 +1931,7 @@ export interface components {
              * Cause
              * @enum {string}
              */
-            cause: "cpu_limited" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
+            cause: "cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup";
             /**
              * Cause Label
              * @default

@@ -69,6 +69,7 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         if kind == "map"
         else None,
         snapshot_interval_steps=_snapshot_interval(loader),
+        keeps_state=None if _snapshot_interval(loader) is None else hasattr(type(dataset), "state_dict"),
         shards=shards,
         why_unsharded=why_unsharded,
         not_measured=reasons,
@@ -194,8 +195,8 @@ def _snapshot_interval(loader: Any) -> int | None:
 
 
 def _fetches_batches(loader: Any, dataset: Any) -> bool:
-    """torch calls ``__getitems__`` where there is one. That of its own ``Subset`` asks for what it is a part of; without
-    batching, what one index gives is a batch. The data set's class is looked at, not the data set.
+    """torch calls ``__getitems__`` where there is one. That of its own ``Subset`` asks for what it is a part of; where
+    nothing is batched, what one index gives is a batch. The data set's class is looked at, not the data set.
     """
     for _ in range(NESTED_DATASETS):
         if (type(dataset).__module__, type(dataset).__name__) != ("torch.utils.data.dataset", "Subset"):

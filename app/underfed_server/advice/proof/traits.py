@@ -39,6 +39,8 @@ def traits_of(facts: RunFacts, machine: Traits, *, has_straggler: bool) -> Trait
         "dataset_type": loader.dataset_type if loader else None,
         "batch_tensors": loader.batch_tensors if loader else None,
         "batch_bytes": loader.batch_bytes if loader else None,
+        "dispatched": loader.dispatched if loader else None,
+        "snapshot_interval_steps": loader.snapshot_interval_steps if loader else None,
         "dataset_shards": loader.dataset_shards if loader else None,
         "repeated_batches": loader.repeated_batches if loader else None,
         "storage": _storage(facts),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
+from underfed_server.diagnosis.causes.state_snapshot import state_fraction
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, LoaderInfo
@@ -21,7 +22,7 @@ the worker (own study: 0.19 ms and 0.6–0.8 ms for a megabyte)."""
 
 
 def find(examined: Examination) -> Found | None:
-    cost, loader, rank = examined.wait.delivery, examined.loader, examined.rank
+    cost, loader, rank = _cost(examined), examined.loader, examined.rank
     if cost is None or loader is None or cost < LEAST_FRACTION:
         return None
     return Found(
@@ -35,6 +36,12 @@ def find(examined: Examination) -> Found | None:
             evidence.setting("sharing_strategy", loader.settings.get("sharing_strategy")),
         ],
     )
+
+
+def _cost(examined: Examination) -> float | None:
+    """Without the workers' state that comes with a batch."""
+    delivery = examined.wait.delivery
+    return None if delivery is None else delivery - (state_fraction(examined) or 0.0)
 
 
 def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:
@@ -53,9 +60,5 @@ CAUSE = Cause(
     label="slow hand-over",
     find=find,
     cured_by=("fewer_tensors", "num_workers", "sharing_strategy", "smaller_dtype"),
-    signals=(
-        share_signal(
-            "Handing over loaded batches", lambda examined: examined.wait.delivery, LEAST_FRACTION, where=has_workers
-        ),
-    ),
+    signals=(share_signal("Handing over loaded batches", _cost, LEAST_FRACTION, where=has_workers),),
 )
