@@ -484,10 +484,16 @@ class LoaderInfo(Model):
     """A sample of its largest floating-point tensor holds whole numbers from 0 to 255, or such divided by 255."""
     dataset_shards: int | None = None
     """Shards of an iterable data set that the workers of a rank share, as its own attributes say."""
+    takes_whole_shards: bool | None = None
+    """Each worker reads shards of its own, so that more workers than shards idle; false: they share out samples."""
+    fetches_batches: bool | None = None
+    """One call of a map-style data set gives a whole batch."""
     dispatched: bool | None = None
     """One rank loads for all, and sends each its batches."""
     snapshot_interval_steps: int | None = None
     """Of a stateful loader with workers: batches of which one brings its worker's state with it."""
+    keeps_state: bool | None = None
+    """Of a stateful loader: its data set has a state of its own."""
     shards: bool | None
     """Whether an iterable data set shards itself among workers, as its code shows."""
     why_unsharded: str | None

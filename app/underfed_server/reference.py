@@ -23,6 +23,16 @@ This file is written by `python -m underfed_server.reference > docs/causes.md` f
 """
 
 
+ORDER = """\
+Advice comes in this order:
+
+1. what cures the leading cause, where its gain cannot be compared with that of other changes: none of its cures has a
+   figure, or theirs is of whole epochs (`persistent_workers`) and that of the others of the loop between their starts;
+2. the others by their predicted gain; what is only to be tried by the middle of its interval;
+3. what has neither, by the cost of the causes that it cures.
+"""
+
+
 def reference() -> str:
     causes, changes = dict(sorted(all_causes().items())), all_changes()
     cures = {name: [cause for cause in causes if name in causes[cause].cured_by] for name in changes}
@@ -35,6 +45,7 @@ def reference() -> str:
                 ((_code([name]), one.label, _about(one.find), _code(one.cured_by)) for name, one in causes.items()),
             ),
             "\n## Changes\n",
+            ORDER,
             *_table(
                 ("change", "label", "what it does", "causes that it cures"),
                 ((_code([name]), one.label, _about(one.consider), _code(cures[name])) for name, one in changes.items()),

@@ -322,6 +322,48 @@ def test_shards_are_counted_where_a_data_set_keeps_them(dataset: Any, shards: in
     assert facts_of(DataLoader(dataset)).dataset_shards == shards
 
 
+@pytest.mark.parametrize(
+    ("dataset", "is_whole"),
+    [
+        (typed("datasets", "IterableDataset", HasProperty), True),
+        (typed("accelerate", "IterableDatasetShard", dataset=typed("datasets", "IterableDataset", HasProperty)), True),
+        (typed("litdata", "StreamingDataset", subsampled_files=["a"]), False),
+        (typed("streaming", "StreamingDataset", shards=[1, 2]), False),
+        (typed("mine", "Files", shards=("a", "b")), None),
+        (Stream(), None),
+    ],
+)
+def test_workers_of_some_packages_read_whole_shards(dataset: Any, is_whole: bool | None) -> None:
+    assert facts_of(DataLoader(dataset)).takes_whole_shards is is_whole
+
+
+def test_workers_of_a_pipeline_of_webdatasets_read_whole_shards() -> None:
+    from webdataset import WebDataset
+
+    assert facts_of(DataLoader(WebDataset(["0.tar"], shardshuffle=False))).takes_whole_shards is True
+
+
+class Batched(Numbers):
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        return [self[index] for index in indices]
+
+
+class Answering(Numbers):
+    def __getattr__(self, name: str) -> Any:
+        if name == "__getitems__":
+            raise AssertionError("asked")
+        raise AttributeError(name)
+
+
+def test_a_data_set_that_is_asked_for_whole_batches_is_known() -> None:
+    plain, batched = Numbers(), Batched()
+    known = {each: facts_of(DataLoader(each)).fetches_batches for each in (plain, batched, Answering(), Stream())}
+    assert list(known.values()) == [False, True, False, None]
+    assert facts_of(DataLoader(Subset(Subset(plain, [0, 1]), [0]))).fetches_batches is False
+    assert facts_of(DataLoader(Subset(batched, [0, 1]))).fetches_batches is True
+    assert facts_of(DataLoader(plain, batch_size=None)).fetches_batches is True
+
+
 def test_shards_of_a_pipeline_of_webdatasets_are_those_that_this_rank_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     from webdataset import ResampledShards, SimpleShardList, WebDataset, split_by_node, split_by_worker
 
@@ -369,3 +411,16 @@ def test_a_stateful_loader_tells_how_often_it_takes_its_state() -> None:
     assert facts_of(StatefulDataLoader(Numbers(), snapshot_every_n_steps=7)).snapshot_interval_steps == 7
     assert facts_of(StatefulDataLoader(Numbers())).snapshot_interval_steps == 1
     assert facts_of(DataLoader(Numbers())).snapshot_interval_steps is None
+
+
+class Stateful(Numbers):
+    def state_dict(self) -> dict[str, Any]:
+        raise AssertionError("asked")
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
+def test_a_stateful_loader_tells_whether_its_data_set_has_a_state() -> None:
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    loaders = (StatefulDataLoader(Stateful()), StatefulDataLoader(Numbers()), DataLoader(Stateful()))
+    assert [facts_of(each).keeps_state for each in loaders] == [True, False, None]

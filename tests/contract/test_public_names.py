@@ -23,12 +23,14 @@ README = (ROOT / "README.md").read_text()
 BOUNDS = "data transfer compute host unknown"
 LEVELS = "healthy watch limited bound unknown"
 CONTRACT_CAUSES = """no_workers too_few_workers cpu_limited thread_oversubscription storage_wait slow_collate ipc_copy
-pin_thread worker_startup slow_samples slow_sampler unsharded_iterable pageable_copy memory_pressure slow_rank"""
-LATER_CAUSES = "few_shards dispatched_batches state_snapshot storage_limit"
+pin_thread worker_startup slow_samples slow_sampler unsharded_iterable pageable_copy memory_pressure slow_rank
+few_shards dispatched_batches state_snapshot"""
+LATER_CAUSES = "storage_limit"
 CONTRACT_CHANGES = """num_workers prefetch_factor persistent_workers pin_memory non_blocking in_order threads_per_worker
 tmpfs shm_size cpu_allocation prefetcher gpu_decode vectorize_collate vectorize_getitem faster_sampler shard_iterable
-multiprocessing_context sharing_strategy fewer_tensors fix_rank"""
-LATER_CHANGES = "more_shards snapshot_interval smaller_dtype cheaper_transform"
+multiprocessing_context sharing_strategy fewer_tensors fix_rank more_shards
+smaller_dtype snapshot_interval"""
+LATER_CHANGES = "cheaper_transform"
 """Of the contract, too, and not there yet: each may come by its file alone."""
 
 

@@ -12,12 +12,15 @@ from tests.scenarios.pipelines.pipeline import pipeline
 pytestmark = pytest.mark.soak(passes=2, of=3)
 
 SICK = [
+    "sick.dispatched_batches",
+    "sick.few_shards",
     "sick.ipc_copy",
     "sick.pin_thread",
     "sick.slow_collate",
     "sick.slow_rank",
     "sick.slow_sampler",
     "sick.slow_samples",
+    "sick.state_snapshot",
     "sick.storage_wait",
     "sick.thread_oversubscription",
     "sick.too_few_workers_cached",

@@ -105,10 +105,16 @@ class LoaderFacts:
     batch_fits_uint8: bool | None = None
     dataset_shards: int | None = None
     """Of an iterable data set: those that the workers of this rank share."""
+    takes_whole_shards: bool | None = None
+    """Each worker reads shards of its own; false: they share out samples."""
+    fetches_batches: bool | None = None
+    """One call of a map-style data set gives a whole batch."""
     dispatched: bool | None = None
     """One rank loads for all and sends them their batches."""
     snapshot_interval_steps: int | None = None
     """Of a stateful loader: batches of which one brings its worker's state with it."""
+    keeps_state: bool | None = None
+    """Of a stateful loader: its data set has a state of its own."""
     shards: bool | None = None
     """Whether an iterable data set is sharded among workers, as its code shows, or two workers that were compared."""
     why_unsharded: str | None = None

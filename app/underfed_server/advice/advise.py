@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import join, quote
 
-from underfed_server.advice.case import Case, make_case
+from underfed_server.advice.case import Case, cures, make_case
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Refusal, Setting, Verdict
+from underfed_server.names import ChangeName
 
 COMMAND = "COMMAND"
 """Placeholder for the run's command where it is not known: ranks do not see their launcher's."""
@@ -43,8 +45,34 @@ def _outcome(case: Case, change: Change) -> Advice | Refusal | None:
 
 
 def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
-    """By predicted gain; changes without one by the cost of the causes that they cure. A stable sort."""
-    return sorted(advice, key=lambda one: (-(one.predicted_speedup or 0.0), -case.cost_fraction(one.change)))
+    """First the cures of the leading cause, where their gain cannot be compared with that of the others; then by gain,
+    and what has none by the cost of the causes that it cures. A stable sort.
+    """
+    offered = list(advice)
+    ahead = _cures_ahead(case, offered)
+
+    def place(one: Advice) -> tuple[bool, float, float]:
+        return one.change not in ahead, -_gain(one), -case.cost_fraction(one.change)
+
+    return sorted(offered, key=place)
+
+
+def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:
+    """None of them has a figure: whatever else has one acts on what costs less. Or it is one of whole epochs, where the
+    others' are of the loop between their starts.
+    """
+    leading = case.verdict.causes[0] if case.verdict.causes else None
+    cures_it = [one for one in offered if leading is not None and cures(one.change, leading)]
+    between = {one.change for one in cures_it if one.predicted_speedup and all_changes()[one.change].is_between_epochs}
+    has_figure = any(one.predicted_speedup is not None for one in cures_it)
+    return between or (set() if has_figure else {one.change for one in cures_it})
+
+
+def _gain(one: Advice) -> float:
+    """The predicted one; of what is only to be tried the middle of its interval; 0 where nothing was computed."""
+    if one.predicted_speedup is not None:
+        return one.predicted_speedup
+    return math.sqrt(one.low * one.high) if one.low is not None and one.high is not None else 0.0
 
 
 def _with_commands(facts: RunFacts, advice: Sequence[Advice]) -> list[Advice]:

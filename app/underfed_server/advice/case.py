@@ -11,6 +11,7 @@ from underfed_server.advice.prediction.workload import PredictionError, recorded
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.bound import judged_rank, late_in_turn
 from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.causes.few_shards import loading_workers
 from underfed_server.diagnosis.examination import storage_place
 from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -56,8 +57,8 @@ class Case:
 
     @property
     def recorded(self) -> SimulatedSetting:
-        """The setting that the run had."""
-        return recorded_setting(self.loader)
+        """The setting that the run had. Workers that never load count for nothing."""
+        return recorded_setting(_as_it_loads(self.loader, self.rank, self.verdict))
 
     @property
     def ranks_on_host(self) -> int:
@@ -119,13 +120,23 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
     rank = judged_rank(facts)
     try:
         place = storage_place(facts, rank)
-        predictor, obstacle = (
-            make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place, facts.proven),
-            None,
-        )
+        loader = _as_it_loads(facts.loader, rank, verdict)
+        ranks = _ranks(facts, rank)
+        predictor, obstacle = make_predictor(rank, loader, facts.host, ranks, place, facts.proven), None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)
+
+
+def _as_it_loads(loader: LoaderInfo, rank: RankFacts, verdict: Verdict) -> LoaderInfo:
+    """With the workers that have a shard alone, where others have none."""
+    has_few = any(finding.cause == "few_shards" for finding in verdict.causes)
+    loading = loading_workers(rank, loader) if has_few else None
+    return (
+        loader
+        if loading is None
+        else loader.model_copy(update={"settings": {**loader.settings, "num_workers": loading}})
+    )
 
 
 def _ranks(facts: RunFacts, rank: RankFacts) -> Ranks:

@@ -25,7 +25,7 @@ def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
     ranks = max(1, len(run.ranks))
     last_step, basis = _last_step(run, diagnosis.loader)
     left_s = None if last_step is None else (last_step - run.steps) / steps_per_s
-    gain = diagnosis.advice[0].predicted_speedup if diagnosis.advice else None
+    gain = next((one.predicted_speedup for one in diagnosis.advice if one.predicted_speedup is not None), None)
     saved = None if gain is None or gain <= 1 else min(stall, 1 - 1 / gain)
     return Outlook(
         last_step=last_step,

@@ -11,6 +11,7 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.prediction.predict import Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.causes.few_shards import loading_workers
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
@@ -55,8 +56,9 @@ def cheapest(speeds: dict[SimulatedSetting, float]) -> SimulatedSetting | None:
 
 
 def numbers(case: Case) -> list[int]:
-    """Numbers of workers to try instead of the run's own: bounded by its cores, and by what one loop can feed."""
-    most = most_workers(case)
+    """Numbers of workers to try instead of the run's own: bounded by its cores, what one loop can feed, and shards."""
+    limit = shard_limit(case)
+    most = most_workers(case) if limit is None else min(limit, most_workers(case))
     least = 1 if case.loader.settings.get("timeout_s") else 0
     return [number for number in NUMBERS if least <= number <= most and number != case.num_workers]
 
@@ -72,6 +74,25 @@ def most_workers(case: Case) -> int:
         most = max(cores, min(wanted, math.floor(usable / max(computing, 0.01))))
     most = min(MOST_WORKERS, most)
     return min(most, max(1, case.num_workers)) if is_unsharded(case) or why_unverifiable(case) else most
+
+
+def shard_limit(case: Case) -> int | None:
+    """Workers beyond which one has nothing to load; ``None``: that is not known, or samples are shared out.
+
+    More shards than its own code says are taken for granted where more workers were seen to load.
+    """
+    loading, loader = loading_workers(case.rank, case.loader), case.loader
+    if case.found("few_shards"):
+        return loading
+    shards = loader.dataset_shards if loader.takes_whole_shards else None
+    return max(shards, loading or 0) if shards else None
+
+
+def more_than_shards(case: Case) -> list[SimulatedSetting]:
+    """More workers than the data set has shards, as far as the run has room for them."""
+    limit = shard_limit(case) or 0
+    options = [with_workers(case, number) for number in NUMBERS if limit < number <= most_workers(case)]
+    return [option for option in options if fits(case, option)]
 
 
 def do_workers_sleep(case: Case) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from underfed_server.diagnosis.bound import Losses, slow_at_work
+from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import instant_step_us
-from underfed_server.diagnosis.measures import input_lost_fraction, used_cores_fraction
+from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, Status
@@ -16,6 +17,13 @@ SHARED_CORES_FRACTION = 0.10
 """Share of the usable cores from which loading is said to take them from training: training can gain no more than that
 by cheaper loading."""
 
+
+UNEXPLAINED_FRACTION = 0.25
+"""Of the wait, from which what no cause explains is said. What a cause costs is known to some 3 % of a step: less
+may be nothing where a tenth of the step is waited for."""
+
+OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
+"""Causes that cost what more workers would save, as far as there are cores for them."""
 
 NO_LOADER = "No loader was seen in this run."
 
@@ -93,7 +101,9 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
     if examined.bound == "data":
         if not cause:
             return "None of the causes that Underfed knows explains the wait: the signals below were ruled out."
-        return f"{cause} {_rates(examined, samples)}".strip()
+        return " ".join(
+            text for text in (cause, _unexplained(examined, losses, causes), _rates(examined, samples)) if text
+        )
     if examined.bound == "transfer":
         return cause or "Copying batches to the device is not hidden behind the device's work."
     reason = (
@@ -105,6 +115,18 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or ("" if cause else "Nothing about the loader needs to change: a faster loader would gain next to nothing.")
     )
     return f"{cause} {reason}".strip()
+
+
+def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
+    """The share of the wait that would be left with all causes gone. Those of copies cost what comes after the wait."""
+    rest = losses.data - sum(each.cost_fraction for each in causes if not all_causes()[each.cause].is_of_copy)
+    if losses.data <= 0 or rest < UNEXPLAINED_FRACTION * losses.data:
+        return None
+    share, usable = percent(rest / losses.data), examined.facts.host.usable_cores
+    recoverable = recoverable_share(examined.rank, examined.facts.host, examined.wait.loading)
+    if usable and OF_NUMBER & {each.cause for each in causes} and examined.wait.loading * (1 - recoverable) >= rest / 2:
+        return f"Of the wait {share} would stay with more workers: then the {usable:g} cores this run may use are full."
+    return f"Of the wait {share} is explained by no cause that Underfed knows."
 
 
 def _works_longer(rank: RankFacts) -> str:

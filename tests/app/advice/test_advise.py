@@ -61,6 +61,44 @@ def test_advice_is_ordered_by_gain_and_what_cannot_be_predicted_by_what_its_caus
     ]
 
 
+def test_what_cures_the_leading_cause_is_first_though_its_gain_is_not_known() -> None:
+    verdict = made_verdict(slow_collate=0.5, too_few_workers=0.1)
+    case = made_case(busy(), verdict, lambda setting: 1.08 if setting.num_workers > 2 else 1.0)
+    assert [one.change for one in recommend(case).advice] == ["vectorize_collate", "num_workers"]
+
+
+def test_a_cure_without_a_figure_is_not_put_before_one_of_the_same_cause_that_has_it() -> None:
+    facts = altered(busy(), batches={"cpu_us": 1_000.0, "collate_us": 0.0, "samples": 64.0})
+    case = made_case(facts, made_verdict(too_few_workers=0.5), lambda setting: 1 + 0.1 * (setting.num_workers - 2))
+    assert [one.change for one in recommend(case).advice] == ["num_workers", "vectorize_getitem"]
+
+
+def test_workers_that_start_anew_are_kept_before_more_of_them_are_started() -> None:
+    case = made_case(busy(), made_verdict(worker_startup=0.3, too_few_workers=0.2), kept_or_more)
+    assert [one.change for one in recommend(case).advice] == ["persistent_workers", "num_workers"]
+    case = made_case(busy(), made_verdict(too_few_workers=0.3, worker_startup=0.2), kept_or_more)
+    assert [one.change for one in recommend(case).advice] == ["num_workers", "persistent_workers"]
+
+
+def kept_or_more(setting: SimulatedSetting) -> float:
+    return 1.2 if setting.persistent_workers else 1.0 + 0.1 * (setting.num_workers - 2)
+
+
+def test_what_is_only_to_be_tried_has_the_place_of_the_middle_of_its_interval() -> None:
+    """Keeping workers is told to gain 1.2 and can lie anywhere from 0.8 to 3.2."""
+    case = made_case(busy(), made_verdict(slow_samples=0.3, worker_startup=0.2, ipc_copy=0.1),
+                     lambda setting: 1.2 if not setting.in_order else 1.0)  # fmt: skip
+    assert case.predictor is not None
+    told = case.predictor.predict
+
+    def unsure(setting: SimulatedSetting) -> Prediction:
+        return Prediction(setting, 1.2, 0.8, 3.2, Outcome(100.0, 10.0)) if setting.persistent_workers else told(setting)
+
+    known = SimpleNamespace(**{**vars(case.predictor), "predict": unsure})
+    advice = recommend(replace(case, predictor=cast(Predictor, known))).advice
+    assert [(one.change, one.predicted_speedup) for one in advice] == [("persistent_workers", None), ("in_order", 1.2)]
+
+
 def test_a_compute_bound_run_gets_neither_advice_nor_refusal() -> None:
     assert recommended(busy(), "compute") == Recommendation()
     assert recommended(busy(), "host") == Recommendation()

@@ -396,6 +396,15 @@ def test_samples_that_cost_next_to_nothing_are_fetched_by_the_batch() -> None:
     assert "vectorize_getitem" not in changes(recommended(two_workers(), too_few_workers=0.3))
     few = altered(small, batches={"samples": 4.0})
     assert "vectorize_getitem" not in changes(recommended(few, too_few_workers=0.3))
+    batched = altered(small, loader={"fetches_batches": True})
+    assert "vectorize_getitem" not in changes(recommended(batched, too_few_workers=0.3))
+
+
+def test_samples_that_are_waited_for_one_by_one_are_not_called_work() -> None:
+    computed, waited_for = (two_workers(load_cpu_ms=1.0, load_blocked_ms=ms) for ms in (0.0, 80.0))
+    told = [of("vectorize_getitem", recommended(facts, too_few_workers=0.3)).why for facts in (computed, waited_for)]
+    assert ["most of the work" in why for why in told] == [True, False]
+    assert "waited for by itself" in told[1]
 
 
 def test_a_slow_collate_function_is_named_with_its_share() -> None:

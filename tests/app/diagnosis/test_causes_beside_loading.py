@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,9 +41,70 @@ def test_ipc_copy_names_what_makes_the_hand_over_long() -> None:
     assert "200 MB" in finding(large, "ipc_copy").sentence
 
 
+def test_ipc_copy_does_not_say_that_batches_are_loaded_in_time_where_most_of_the_wait_is_for_another_reason() -> None:
+    most = Played(load_ms=30, work_ms=20, delivery_ms=12).facts()
+    part = Played(load_ms=30, work_ms=20, delivery_ms=5, sampler_ms=20).facts()
+    assert "loaded in time" in finding(most, "ipc_copy").sentence
+    assert finding(part, "ipc_copy").cost_fraction < judge(part).data_stall_fraction / 2
+    assert "loaded in time" not in finding(part, "ipc_copy").sentence
+
+
 def test_ipc_copy_is_silent_where_batches_come_at_once_or_late_from_loading() -> None:
     assert causes(Played(load_ms=30, work_ms=20, delivery_ms=0.5).facts()) == []
     assert causes(Played(load_ms=120, work_ms=20, delivery_ms=5).facts()) == ["too_few_workers"]
+
+
+# state_snapshot
+
+
+def stateful(delivery_ms: float, **known: Any) -> RunFacts:
+    facts = Played(load_ms=10, work_ms=20, delivery_ms=delivery_ms).facts()
+    return with_loader(facts, **{"snapshot_interval_steps": 1, "keeps_state": True, **known})
+
+
+def test_state_snapshot_costs_what_the_hand_over_takes_beyond_the_batch() -> None:
+    told = [finding(stateful(ms), "state_snapshot").cost_fraction for ms in (12, 30, 60)]
+    assert is_growing(told)
+    usual_ms = 1.5 + 2 * 0.45 + 0.19
+    played = [Played(load_ms=10, work_ms=20, delivery_ms=ms) for ms in (12, 30, 60)]
+    assert told == pytest.approx([each.cost_of(delivery_ms=usual_ms) for each in played], abs=0.05)
+
+
+def test_state_snapshot_and_hand_over_share_what_comes_late() -> None:
+    assert causes(stateful(12)) == ["state_snapshot", "ipc_copy"]
+    (lone,) = judge(stateful(12, keeps_state=False)).causes
+    assert sum(each.cost_fraction for each in judge(stateful(12)).causes) == pytest.approx(lone.cost_fraction)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [{"snapshot_interval_steps": None}, {"keeps_state": False}, {"batch_tensors": 30}, {"batch_bytes": 60_000_000}],
+)
+def test_what_tensors_take_is_not_taken_for_state(known: dict[str, Any]) -> None:
+    assert causes(stateful(12, **known)) == ["ipc_copy"]
+
+
+def test_a_late_batch_is_not_taken_for_state_where_no_core_is_free_or_in_time() -> None:
+    queued = with_batches(stateful(12), cpu_us=2_000.0, runqueue_us=6_000.0)
+    assert causes(queued) == ["ipc_copy"]
+    assert causes(stateful(0.5)) == []
+
+
+# dispatched_batches
+
+
+def test_dispatched_batches_cost_half_of_a_step_that_waits_for_one_ranks_workers() -> None:
+    facts = Played(load_ms=120, work_ms=20).facts()
+    assert causes(facts) == ["too_few_workers"]
+    sent = with_loader(facts, dispatched=True)
+    assert causes(sent)[0] == "dispatched_batches"
+    assert finding(sent, "dispatched_batches").cost_fraction == pytest.approx(0.5)
+    few = finding(with_loader(Played(load_ms=50, work_ms=20).facts(), dispatched=True), "dispatched_batches")
+    assert few.cost_fraction == pytest.approx(Played(load_ms=50, work_ms=20).cost_of(num_workers=4), abs=0.03)
+
+
+def test_dispatched_batches_that_are_in_time_cost_nothing() -> None:
+    assert causes(with_loader(Played(load_ms=20, work_ms=20).facts(), dispatched=True)) == []
 
 
 # pin_thread

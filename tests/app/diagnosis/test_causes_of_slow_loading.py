@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,6 +78,11 @@ def test_too_few_workers_does_not_say_that_cores_are_free_where_that_was_not_mea
     played = Played(load_ms=120, work_ms=20)
     told = [finding(played.facts(busy_cores=busy, process_cores=None), "too_few_workers") for busy in (2.5, None)]
     assert [("cores are free" in each.sentence) for each in told] == [True, False]
+
+
+def test_less_than_a_free_core_is_said_in_figures() -> None:
+    facts = Played(load_ms=120, work_ms=20).facts(busy_cores=1.75, usable_cores=2.0)
+    assert "of 2 cores 0.25 are free" in finding(facts, "too_few_workers").sentence
 
 
 def test_too_few_workers_is_found_where_the_runs_own_use_of_the_cores_was_not_measured() -> None:
@@ -242,6 +248,49 @@ def test_thread_oversubscription_costs_more_the_longer_loads_queue_for_a_core() 
 )
 def test_thread_oversubscription_wants_pools_that_compute_and_too_few_cores(facts: RunFacts) -> None:
     assert "thread_oversubscription" not in causes(facts)
+
+
+# few_shards
+
+
+def sharded(loading: int, workers: int, load_ms: float = 80, **known: Any) -> RunFacts:
+    """``loading`` of its workers have something to load."""
+    facts = Played(load_ms=load_ms, work_ms=20, num_workers=loading, epoch_steps=120).facts(is_iterable=True)
+    return with_loader(facts, {"num_workers": workers}, **known)
+
+
+def test_few_shards_cost_what_the_idle_workers_would_save() -> None:
+    for load_ms in (60, 80, 160):
+        cost = finding(sharded(2, 4, load_ms, dataset_shards=2), "few_shards").cost_fraction
+        played = Played(load_ms=load_ms, work_ms=20, num_workers=2, epoch_steps=120)
+        assert cost == pytest.approx(played.cost_of(num_workers=4), abs=0.04)
+
+
+def test_few_shards_are_the_only_cause_where_all_workers_would_keep_up() -> None:
+    assert causes(sharded(2, 4, dataset_shards=2)) == ["few_shards"]
+    assert causes(sharded(1, 4, 60, dataset_shards=None)) == ["few_shards"]
+    assert "has 2 shards" in finding(sharded(2, 4, dataset_shards=2), "few_shards").sentence
+
+
+@pytest.mark.parametrize(("loading", "known"), [
+    (4, {"dataset_shards": 4}), (4, {"dataset_shards": 2, "takes_whole_shards": False}),
+    (4, {"dataset_shards": 2, "takes_whole_shards": True}), (2, {"dataset_shards": 8}),
+    (2, {"dataset_shards": 2, "dataset_kind": "map"}),
+])  # fmt: skip
+def test_few_shards_are_not_named_where_workers_load_or_the_data_set_has_enough(
+    loading: int, known: dict[str, Any]
+) -> None:
+    assert "few_shards" not in causes(sharded(loading, 4, 120, **known))
+
+
+def test_few_shards_are_known_by_the_data_set_where_its_batches_do_not_show_them() -> None:
+    """The judged span begins when workers may have come to the end of their shards."""
+    facts = sharded(2, 4, dataset_shards=2, takes_whole_shards=True)
+    late = facts.ranks[0].batches.batch_index + 1_000
+    later = with_steps(with_batches(facts, batch_index=late), batch_index=facts.ranks[0].steps.batch_index + 1_000)
+    assert causes(later) == ["few_shards"]
+    for unsure in (False, None):
+        assert "few_shards" not in causes(with_loader(later, takes_whole_shards=unsure))
 
 
 # unsharded_iterable

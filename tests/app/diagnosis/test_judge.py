@@ -70,6 +70,14 @@ def test_full_cores_that_loading_and_training_share_are_told(settings: dict[str,
     assert ("Nothing about the loader needs to change" in verdict.why) is not is_shared
 
 
+def test_the_share_of_the_wait_that_no_cause_explains_is_said() -> None:
+    partly = made_run(wait_ms=50, work_ms=50, num_workers=2, load_cpu_ms=30, queue_depth=0, busy_cores=1.0)
+    told = [judge(facts).why or "" for facts in (starved(), starved(usable_cores=2.0), partly)]
+    assert "Of the wait" not in told[0]
+    assert "Of the wait 29% would stay with more workers: then the 2 cores" in told[1]
+    assert "Of the wait 60% is explained by no cause" in told[2]
+
+
 @pytest.mark.parametrize("load_cpu_ms", [0.0, 200.0])
 def test_a_compute_bound_run_is_left_alone_however_slow_its_loads_are(load_cpu_ms: float) -> None:
     verdict = judge(made_run(wait_ms=1.0, work_ms=100.0, num_workers=4, load_cpu_ms=load_cpu_ms))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any
 
 from underfed.trainer.settings.loader_parts import attributes_of
+
+Kind = tuple[str, str]
+"""Package and class."""
 
 NESTED = 4
 """Depth of wrappers around a data set that are looked into."""
@@ -20,15 +23,29 @@ NESTED = 4
 
 def dataset_shards(dataset: Any) -> int | None:
     """Those that the workers of this rank share. ``None``: it has none, or nothing says so."""
-    for _ in range(NESTED):
-        for (package, name), count in COUNTS.items():
-            if is_of(dataset, package, name):
-                return count(dataset)
-        attributes = attributes_of(dataset)
-        if isinstance(shards := attributes.get("shards"), (list, tuple)):
+    for each in _wrapped(dataset):
+        if (kind := _known_kind(each)) is not None:
+            return COUNTS[kind](each)
+        if isinstance(shards := attributes_of(each).get("shards"), (list, tuple)):
             return len(shards)
-        dataset = attributes.get("dataset")
     return None
+
+
+def takes_whole_shards(dataset: Any) -> bool | None:
+    """Whether each worker reads shards of its own, so that more workers than shards idle. ``None``: not known."""
+    kinds = (_known_kind(each) for each in _wrapped(dataset))
+    return next((kind in WHOLE for kind in kinds if kind is not None), None)
+
+
+def _wrapped(dataset: Any) -> Iterator[Any]:
+    """The data set, and what it is a wrapper around."""
+    for _ in range(NESTED):
+        yield dataset
+        dataset = attributes_of(dataset).get("dataset")
+
+
+def _known_kind(dataset: Any) -> Kind | None:
+    return next((kind for kind in COUNTS if is_of(dataset, *kind)), None)
 
 
 def is_of(thing: Any, package: str, name: str) -> bool:
@@ -100,10 +117,12 @@ def _mosaicml_shards(dataset: Any) -> int | None:
     return len(shards) if isinstance(shards, list) else None
 
 
-COUNTS: Mapping[tuple[str, str], Callable[[Any], int | None]] = {
+COUNTS: Mapping[Kind, Callable[[Any], int | None]] = {
     ("datasets", "IterableDataset"): hugging_face_shards,
     ("webdataset", "DataPipeline"): _webdataset_shards,
     ("litdata", "StreamingDataset"): _litdata_chunks,
     ("streaming", "StreamingDataset"): _mosaicml_shards,
 }
-"""By package and class."""
+
+WHOLE = frozenset({("datasets", "IterableDataset"), ("webdataset", "DataPipeline")})
+"""Workers of the others share out samples."""

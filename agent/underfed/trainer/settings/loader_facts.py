@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import LoaderFacts
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.settings.dataset_shards import dataset_shards
+from underfed.trainer.settings.dataset_shards import dataset_shards, takes_whole_shards
 from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, is_fastais, samplers_of
 
 Result = TypeVar("Result")
@@ -62,7 +62,14 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         dataset_shards=_read("dataset_shards", lambda: dataset_shards(dataset), reasons)
         if kind == "iterable"
         else None,
+        takes_whole_shards=_read("takes_whole_shards", lambda: takes_whole_shards(dataset), reasons)
+        if kind == "iterable"
+        else None,
+        fetches_batches=_read("fetches_batches", lambda: _fetches_batches(loader, dataset), reasons)
+        if kind == "map"
+        else None,
         snapshot_interval_steps=_snapshot_interval(loader),
+        keeps_state=None if _snapshot_interval(loader) is None else hasattr(type(dataset), "state_dict"),
         shards=shards,
         why_unsharded=why_unsharded,
         not_measured=reasons,
@@ -185,6 +192,17 @@ def _snapshot_interval(loader: Any) -> int | None:
     """torchdata's ``StatefulDataLoader`` has one."""
     steps = attributes_of(loader).get("snapshot_every_n_steps")
     return steps if isinstance(steps, int) else None
+
+
+def _fetches_batches(loader: Any, dataset: Any) -> bool:
+    """torch calls ``__getitems__`` where there is one. That of its own ``Subset`` asks for what it is a part of; where
+    nothing is batched, what one index gives is a batch. The data set's class is looked at, not the data set.
+    """
+    for _ in range(NESTED_DATASETS):
+        if (type(dataset).__module__, type(dataset).__name__) != ("torch.utils.data.dataset", "Subset"):
+            break
+        dataset = attributes_of(dataset).get("dataset")
+    return getattr(type(dataset), "__getitems__", None) is not None or not loader._auto_collation
 
 
 def _dataset_kind(loader: Any) -> str:

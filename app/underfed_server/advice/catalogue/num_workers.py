@@ -19,6 +19,8 @@ from underfed_server.advice.search import (
     may_not_shard,
     numbers,
     why_unverifiable,
+    numbers,
+    shard_limit,
     with_workers,
 )
 from underfed_server.diagnosis import evidence, measures
@@ -197,6 +199,9 @@ def _why_not(case: Case, usable: float) -> str:
         return f"With several workers, each loads the whole data set{reason}."
     if (why := why_unverifiable(case)) is not None:
         return f"Nothing shows that more workers would not repeat its records: {why}."
+    limit = shard_limit(case)
+    if limit is not None and limit <= case.num_workers:
+        return _why_no_shard(case, limit)
     if case.found("storage_limit"):
         return "The storage gives all workers together no more, however many they are."
     if case.is_short_of_memory:
@@ -204,6 +209,13 @@ def _why_not(case: Case, usable: float) -> str:
     if used is not None and used >= THRESHOLDS.saturated_cores_fraction:
         return f"The {usable:g} cores this run may use are already busy."
     return _why_no_room(case) or "Simulated with this run's own batches, no number of workers gains 5% or more."
+
+
+def _why_no_shard(case: Case, limit: int) -> str:
+    shards = case.loader.dataset_shards
+    if shards is None or shards > limit:
+        return f"Only {limit} of {case.num_workers} workers have anything to load, and another one would have nothing."
+    return f"The data set has {shards} {'shard' if shards == 1 else 'shards'}: further workers would have none to load."
 
 
 def _why_no_room(case: Case) -> str | None:

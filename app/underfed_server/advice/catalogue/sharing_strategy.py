@@ -19,6 +19,8 @@ DIFF = """\
 def consider(case: Case) -> Offer | None:
     if not case.num_workers or case.loader.settings.get("sharing_strategy") == "file_system":
         return None
+    if case.found("state_snapshot"):
+        return None  # its simulation would take the hand-over of state for handshakes
     return Offer(
         to="file_system",
         title="Share tensors by name",

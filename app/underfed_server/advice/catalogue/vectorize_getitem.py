@@ -5,6 +5,7 @@ from __future__ import annotations
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
+from underfed_server.advice.search import do_workers_sleep
 from underfed_server.diagnosis import measures
 from underfed_server.model import Evidence
 
@@ -27,14 +28,21 @@ MANY_SAMPLES = 32
 """In a batch, from which one call for all of them saves calls worth saving."""
 
 
+WAITED_FOR = "Each sample is waited for by itself: one call can ask for all of a batch at once."
+
+
 def consider(case: Case) -> Offer | None:
     sample = _sample_us(case)
     if not case.waits_for_data or case.loader.is_iterable or sample is None or sample >= SMALL_SAMPLE_US:
         return None
+    if case.loader.fetches_batches:
+        return None
     return Offer(
         to="__getitems__",
         title="Fetch a batch with one call",
-        why="A sample takes so little that calling Python for each is most of the work.",
+        why=WAITED_FOR
+        if do_workers_sleep(case)
+        else "A sample is so small that calling Python for it is most of the work.",
         risk="Only for data in arrays that can be indexed by a list. Batches keep their order.",
         diff=DIFF,
         evidence=[

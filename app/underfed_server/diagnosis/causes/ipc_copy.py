@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
+from underfed_server.diagnosis.causes.state_snapshot import state_fraction
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, LoaderInfo
 
 LEAST_FRACTION = 0.05
 """Share of step time from which handing over batches is worth a line: the first of the bands of ``Thresholds``."""
@@ -21,12 +22,12 @@ the worker (own study: 0.19 ms and 0.6–0.8 ms for a megabyte)."""
 
 
 def find(examined: Examination) -> Found | None:
-    cost, loader, rank = examined.wait.delivery, examined.loader, examined.rank
+    cost, loader, rank = _cost(examined), examined.loader, examined.rank
     if cost is None or loader is None or cost < LEAST_FRACTION:
         return None
     return Found(
         cost,
-        _sentence(loader.batch_tensors, loader.batch_bytes),
+        _sentence(loader, is_most=cost >= 0.5 * rank.stall_fraction),
         [
             Evidence(what="Handing over one loaded batch", value=cost * rank.step_us, unit="us"),
             evidence.step(rank),
@@ -37,8 +38,17 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def _sentence(tensors: int | None, size_bytes: int | None) -> str:
-    what = "Batches are loaded in time, but handing them over from the workers takes long"
+def _cost(examined: Examination) -> float | None:
+    """Without the workers' state that comes with a batch."""
+    delivery = examined.wait.delivery
+    return None if delivery is None else delivery - (state_fraction(examined) or 0.0)
+
+
+def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:
+    """``is_most``: of the wait. Otherwise batches are late for other reasons, too."""
+    tensors, size_bytes = loader.batch_tensors, loader.batch_bytes
+    what = "Batches are loaded in time, but handing them" if is_most else "Handing loaded batches"
+    what += " over from the workers takes long"
     if tensors is not None and tensors >= THRESHOLDS.many_tensors:
         return f"{what}: a batch has {tensors} tensors, and each needs a handshake."
     if size_bytes is not None and size_bytes >= LARGE_BATCH_BYTES:
@@ -49,10 +59,6 @@ def _sentence(tensors: int | None, size_bytes: int | None) -> str:
 CAUSE = Cause(
     label="slow hand-over",
     find=find,
-    cured_by=("fewer_tensors", "num_workers", "sharing_strategy"),
-    signals=(
-        share_signal(
-            "Handing over loaded batches", lambda examined: examined.wait.delivery, LEAST_FRACTION, where=has_workers
-        ),
-    ),
+    cured_by=("fewer_tensors", "num_workers", "sharing_strategy", "smaller_dtype"),
+    signals=(share_signal("Handing over loaded batches", _cost, LEAST_FRACTION, where=has_workers),),
 )

@@ -38,7 +38,7 @@ def _exposed_share(examined: Examination) -> float | None:
 CAUSE = Cause(
     label="pageable copy",
     find=find,
-    cured_by=("non_blocking", "pin_memory", "prefetcher"),
+    cured_by=("non_blocking", "pin_memory", "prefetcher", "smaller_dtype"),
     signals=(
         share_signal(
             "Copy to the device that is not hidden",

@@ -30,6 +30,6 @@ def _is_pinned(examined: Examination) -> bool:
 CAUSE = Cause(
     label="slow pinning",
     find=find,
-    cured_by=("fewer_tensors", "prefetcher"),
+    cured_by=("fewer_tensors", "prefetcher", "smaller_dtype"),
     signals=(share_signal("Waiting for the pin thread", lambda examined: examined.wait.pin, where=_is_pinned),),
 )

@@ -33,7 +33,7 @@ def find(examined: Examination) -> Found | None:
 CAUSE = Cause(
     label="slow collate",
     find=find,
-    cured_by=("vectorize_collate",),
+    cured_by=("smaller_dtype", "vectorize_collate"),
     signals=(load_signal("Joining samples into batches", "collate_us", LEAST_SHARE, "slow collate"),),
     is_of_loading=True,
 )

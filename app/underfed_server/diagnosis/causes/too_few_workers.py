@@ -1,4 +1,4 @@
-"""The workers load all the time and cannot keep up with the training loop, though cores are free."""
+"""The workers load all the time and cannot keep up with the training loop, though the cores are not full."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import Evidence
 
 BUSY_FRACTION = 0.85
@@ -23,7 +24,7 @@ def find(examined: Examination) -> Found | None:
     blocked = examined.loads.blocked_else
     return Found(
         examined.unexplained * measures.recoverable_share(rank, host, examined.wait.loading),
-        _sentence(workers, are_cores_known=used is not None),
+        _sentence(workers, _free(rank, host)),
         [
             Evidence(what="Time the workers spent loading", value=busy, unit="fraction"),
             evidence.load(rank),
@@ -43,15 +44,24 @@ def _are_behind(examined: Examination) -> bool:
     return (busy is not None and busy >= BUSY_FRACTION) or (pressure is not None and pressure >= 1.0)
 
 
-def _sentence(workers: int, *, are_cores_known: bool) -> str:
+def _sentence(workers: int, free: str) -> str:
     who = "1 worker loads without a pause and cannot" if workers == 1 else f"{workers} workers load and cannot"
-    return f"{who} keep up with the training loop{'; cores are free' if are_cores_known else ''}."
+    return f"{who} keep up with the training loop{free}."
+
+
+def _free(rank: RankFacts, host: HostShare) -> str:
+    """Of cores; of less than one, which a further worker would have to share, how much."""
+    used, usable = measures.used_cores(rank), host.usable_cores
+    if used is None or not usable:
+        return ""
+    free = usable - used
+    return "; cores are free" if free >= 1 else f"; of {usable:g} cores {free:.2f} are free"
 
 
 CAUSE = Cause(
     label="too few workers",
     find=find,
-    cured_by=("num_workers", "shm_size", "vectorize_getitem"),
+    cured_by=("more_shards", "num_workers", "shm_size", "vectorize_getitem"),
     signals=(
         share_signal(
             "Workers busy loading",
