@@ -55,18 +55,13 @@ MOST_PROVEN = 50
 
 def with_proven(store: Store, facts: RunFacts) -> RunFacts:
     """``facts`` with what advice gained on the same host, beside what was predicted for it."""
-    here = {rank.hostname for rank in facts.ranks}
-    entries = [
-        each
-        for each in store.proven()
+    here = {rank.hostname for rank in facts.ranks if rank.hostname is not None}
+    found = [
+        math.log(each.observed_speedup / each.predicted_speedup)
+        for each in store.proven(hostnames=here, newest=MOST_PROVEN)
         if each.predicted_speedup and each.observed_speedup and facts.run_id not in (each.run_id, each.advice_of)
-    ][-MOST_PROVEN:]
-    own = [each for each in entries if here & {host.hostname for host in store.run(each.run_id).hosts}]
-    return replace(facts, proven=tuple(math.log(_ratio(each)) for each in own))
-
-
-def _ratio(entry: LedgerEntry) -> float:
-    return (entry.observed_speedup or 1.0) / (entry.predicted_speedup or 1.0)
+    ]
+    return replace(facts, proven=tuple(found))
 
 
 def named(loader: str | None) -> Choose:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -84,13 +84,25 @@ def read_team_run(connection: Connection, run_id: str) -> TeamRun:
     return _team_runs(connection, [run_row(connection, run_id)])[0]
 
 
-def read_proven(connection: Connection, project: str | None = None) -> list[LedgerEntry]:
-    """What each run that carried advice gained by it, of all runs or of one project; oldest first."""
-    run, judged = tables.run.c, tables.diagnosis.c
+def read_proven(
+    connection: Connection,
+    project: str | None = None,
+    *,
+    hostnames: Collection[str] | None = None,
+    newest: int | None = None,
+) -> list[LedgerEntry]:
+    """What each run that carried advice gained by it, oldest first: of all runs, of one project, or of some hosts.
+
+    ``newest``: only so many of them.
+    """
+    run, judged, rank = tables.run.c, tables.diagnosis.c, tables.rank.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
     statement = statement.where(run.deleted_at.is_(None), tables.of_project(project))
+    if hostnames is not None:
+        statement = statement.where(run.run_id.in_(select(rank.run_id).where(rank.hostname.in_(hostnames))))
+    statement = statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at.desc()).limit(newest)
     found = []
-    for run_id, body in connection.execute(statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at)):
+    for run_id, body in reversed(connection.execute(statement).all()):
         entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
         found += [entry for entry in entries if entry.run_id == run_id and entry.observed_speedup is not None]
     return found
