@@ -18,9 +18,8 @@ from underfed_server.advice.search import (
     is_unsharded,
     may_not_shard,
     numbers,
-    why_unverifiable,
-    numbers,
     shard_limit,
+    why_unverifiable,
     with_workers,
 )
 from underfed_server.diagnosis import evidence, measures
@@ -194,14 +193,8 @@ def _refusal(case: Case, predictor: Predictor) -> Refusal:
 
 def _why_not(case: Case, usable: float) -> str:
     used = measures.used_cores_fraction(case.rank, case.facts.host)
-    if is_unsharded(case):
-        reason = f": {case.loader.why_unsharded}" if case.loader.why_unsharded else ""
-        return f"With several workers, each loads the whole data set{reason}."
-    if (why := why_unverifiable(case)) is not None:
-        return f"Nothing shows that more workers would not repeat its records: {why}."
-    limit = shard_limit(case)
-    if limit is not None and limit <= case.num_workers:
-        return _why_no_shard(case, limit)
+    if (why := _why_not_divided(case)) is not None:
+        return why
     if case.found("storage_limit"):
         return "The storage gives all workers together no more, however many they are."
     if case.is_short_of_memory:
@@ -209,6 +202,17 @@ def _why_not(case: Case, usable: float) -> str:
     if used is not None and used >= THRESHOLDS.saturated_cores_fraction:
         return f"The {usable:g} cores this run may use are already busy."
     return _why_no_room(case) or "Simulated with this run's own batches, no number of workers gains 5% or more."
+
+
+def _why_not_divided(case: Case) -> str | None:
+    """``None``: more workers would each have a part of the data set."""
+    if is_unsharded(case):
+        reason = f": {case.loader.why_unsharded}" if case.loader.why_unsharded else ""
+        return f"With several workers, each loads the whole data set{reason}."
+    if (why := why_unverifiable(case)) is not None:
+        return f"Nothing shows that more workers would not repeat its records: {why}."
+    limit = shard_limit(case)
+    return _why_no_shard(case, limit) if limit is not None and limit <= case.num_workers else None
 
 
 def _why_no_shard(case: Case, limit: int) -> str:

@@ -27,7 +27,8 @@ class Stream(IterableDataset[Tensor]):
 
     def __iter__(self) -> Iterator[Tensor]:
         worker = get_worker_info()
-        for index in range(worker.id, self.length, worker.num_workers):
+        own = range(self.length) if worker is None else range(worker.id, self.length, worker.num_workers)
+        for index in own:
             wait(self.ms)
             yield torch.full((64,), float(index))
 

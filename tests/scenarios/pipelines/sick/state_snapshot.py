@@ -27,7 +27,8 @@ class Buffered(IterableDataset[Tensor]):
 
     def __iter__(self) -> Iterator[Tensor]:
         worker = get_worker_info()
-        for index in range(worker.id, self.length, worker.num_workers):
+        own = range(self.length) if worker is None else range(worker.id, self.length, worker.num_workers)
+        for index in own:
             wait(LOAD_MS)
             self.position = index
             self.buffer[index % len(self.buffer)] = -index
