@@ -144,6 +144,8 @@ class RankDiagnosis(Model):
     rank: int
     data_stall_fraction: float | None
     straggler: bool
+    works_longer: bool = False
+    """Its own work, not its loader, keeps the others waiting."""
 
 
 class LedgerEntry(Model):

@@ -112,11 +112,18 @@ DIAGNOSIS = (
     ),
     Fault(
         "hours lost are those of the host's clock, whatever the device says",
-        "app/underfed_server/diagnosis/judge.py",
+        "app/underfed_server/diagnosis/bound.py",
         "rank.total_stall_us for rank",
         "rank.total_data_wait_us for rank",
         ("tests/app/diagnosis/test_judge.py",),
         escapes_before=True,
+    ),
+    Fault(
+        "what ranks wait for their input while one works longer is the loader's loss",
+        "app/underfed_server/diagnosis/bound.py",
+        "return at_work.rank if at_work else median_of(facts.ranks)",
+        "return median_of(facts.ranks)",
+        ("tests/app/diagnosis/test_causes_beside_loading.py",),
     ),
     Fault(
         "a run with exactly as many steps as a verdict needs gets none",
@@ -137,8 +144,8 @@ DIAGNOSIS = (
     Fault(
         "a rank whose step is longest is the slow one, not the one that waits longest",
         "app/underfed_server/diagnosis/bound.py",
-        "key=lambda rank: rank.stall_fraction, default",
-        "key=lambda rank: rank.step_us, default",
+        "return max(slow, key=lambda rank: rank.stall_fraction)",
+        "return max(slow, key=lambda rank: rank.step_us)",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
         ("tests/app/diagnosis", "tests/app/advice/test_surroundings.py"),
         escapes_before=True,

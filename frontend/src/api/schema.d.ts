@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 82691f4b7bf34965700ba660a30286090333a9c003598da5630fbf701ffe5383. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 7eaff04ca16c75f8cc63f3446e60812ee91196ebc071e385ae9707016405279b. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1477,6 +1477,11 @@ export interface components {
             rank: number;
             /** Straggler */
             straggler: boolean;
+            /**
+             * Works Longer
+             * @default false
+             */
+            works_longer: boolean;
         };
         /** Refusal */
         Refusal: {
