@@ -228,6 +228,7 @@ RECORDED: Mapping[str, Mapping[str, Measurement]] = {
 """By kind of lane, the columns of its rows."""
 
 COMPUTE, STALL, STALL_FRACTION, OWN_CORES = "compute_us", "stall_us", "data_stall_fraction", "own_cores"
+COPY = "exposed_copy_us"
 RATES = {
     f"{name}_per_s": name for name, each in RECORDED["host"].items() if (each.kind, each.unit) == ("total", "bytes")
 }
@@ -239,6 +240,7 @@ COMPUTED: Mapping[str, Mapping[str, Measurement]] = {
         COMPUTE: replace(BINNED_DURATION, made_of=_OF_STEPS),
         STALL: replace(DURATION, is_served=False, made_of=_OF_STEPS),
         STALL_FRACTION: Measurement("fraction", "fraction", made_of=_OF_STEPS),
+        COPY: replace(DURATION, is_served=False, made_of=("h2d_exposed_us", "queue_depth")),
     },
     "process": {
         OWN_CORES: Measurement("amount", "cores", made_of=("process_cpu_us", "workers_cpu_us", "at_us")),

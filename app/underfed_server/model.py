@@ -221,7 +221,9 @@ class LoaderLine(Model):
     share_of_run_fraction: float
     """Time in its steps, stalled or not, of the time in all loops of the run."""
     steps: int
-    """Of the rank that is furthest."""
+    """Of the rank that is furthest, as of ``epochs``."""
+    epochs: int = 0
+    """Begun in the whole run."""
 
 
 class Verdict(Model):
@@ -532,6 +534,8 @@ class EpochInfo(Model):
     first_step_index: int
     steps: int | None
     end_us: int | None
+    ending_us: int | None = None
+    """Of an exhausted one: the request that found no more batches, in which workers are stopped."""
     ended: Literal["exhausted", "broken_off", "error"] | None
 
 

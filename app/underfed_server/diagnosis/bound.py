@@ -90,6 +90,11 @@ class SlowWork:
         """Share of each step in which the others wait for input, and would wait for this rank without that."""
         return self.longer_us / self.rank.step_us
 
+    def lost_us(self, ranks: Sequence[RankFacts]) -> float:
+        """Of all ranks, over the whole run."""
+        waits = [each.total_stall_us for each in ranks if each.rank != self.rank.rank]
+        return len(ranks) * max(0.0, min(waits) - self.rank.total_stall_us)
+
 
 def slow_at_work(facts: OfRanks) -> SlowWork | None:
     """The rank whose own work keeps the others waiting inside their steps: alone it waits less for its input than they
@@ -113,7 +118,7 @@ def input_lost_us(facts: OfRanks) -> float:
         return sum(min(rank.total_stall_us, slow.rank.total_stall_us) for rank in facts.ranks)
     if together := late_in_turn(facts):
         # Each waits for all of them, inside its step.
-        return max(waits, together.lost_fraction * sum(rank.total_step_us for rank in facts.ranks))
+        return min(waits * together.lost_for_waited, sum(rank.total_step_us for rank in facts.ranks))
     return waits
 
 

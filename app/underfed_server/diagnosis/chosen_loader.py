@@ -64,6 +64,7 @@ def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
         hours_lost=(input_lost_us(facts) if each is facts.judged_loader else each.lost_us) / US_PER_HOUR,
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
         steps=each.steps,
+        epochs=each.epochs,
     )
 
 

@@ -18,7 +18,7 @@ from underfed_server.diagnosis.bound import (
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.instant_data import instant_step_us
-from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
+from underfed_server.diagnosis.measures import anatomy_of, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -130,11 +130,10 @@ def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
 
 
 def _exposed_us(rank: RankFacts) -> float | None:
-    """Over all its steps, taking copies of those judged for all; at most what the steps took beside their waits."""
-    mean_us = exposed_copy_us(rank)
-    if mean_us is None:
+    """Over all its steps; at most what these took beside their waits."""
+    if rank.total_copy_us is None:
         return None
-    return min(mean_us * rank.total_steps, max(0.0, rank.total_step_us - rank.total_data_wait_us))
+    return min(rank.total_copy_us, max(0.0, rank.total_step_us - rank.total_data_wait_us))
 
 
 def _ranks(facts: RunFacts) -> list[RankDiagnosis]:

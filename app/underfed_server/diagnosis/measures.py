@@ -9,6 +9,7 @@ import numpy as np
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
 from underfed_server.measurements import Column, HostRows
 from underfed_server.model import Anatomy
+from underfed_server.store.columns import copies
 
 
 def mean(column: Column) -> float | None:
@@ -186,18 +187,8 @@ def load_tail(rank: RankFacts) -> Tail | None:
 
 
 def exposed_copy_us(rank: RankFacts) -> float | None:
-    """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed.
-
-    Copies are timed in every step that could block and in few of the others: each kind is weighted by its steps.
-    """
-    exposed = rank.steps.h2d_exposed_us
-    ready = rank.steps.queue_depth >= 1
-    total, steps = 0.0, 0
-    for kind in (ready, ~ready):
-        seen = mean(exposed[kind])
-        if seen is not None:
-            total, steps = total + seen * int(np.count_nonzero(kind)), steps + int(np.count_nonzero(kind))
-    return total / steps if steps else None
+    """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed."""
+    return mean(copies.exposed_copy_us(rank.steps.h2d_exposed_us, rank.steps.queue_depth))
 
 
 def anatomy_of(rank: RankFacts) -> Anatomy:

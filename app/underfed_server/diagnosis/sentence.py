@@ -94,9 +94,9 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
 
 
 def _works_longer(slow: SlowWork, facts: RunFacts) -> str:
-    rank, used_us = slow.rank, sum(each.total_step_us for each in facts.ranks)
+    rank = slow.rank
     where = f" (host {rank.hostname})" if rank.hostname else ""
-    hours = three_digits(slow.lost_fraction * used_us / US_PER_HOUR)
+    hours = three_digits(slow.lost_us(facts.ranks) / US_PER_HOUR)
     return (
         f"Rank {rank.rank}{where} works longer in each step than the others, by {three_digits(slow.longer_us / 1e3)} "
         f"ms or more: its device or its host is slower, not its loader. {percent(slow.lost_fraction)} of every step "

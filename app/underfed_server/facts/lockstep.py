@@ -44,10 +44,18 @@ class Lockstep:
     """Of the median rank."""
     lost_us: Column
     """The longest wait of any rank, at most the step."""
+    waited_us: float
+    """Of all ranks and steps, what each of them waited for its own input."""
 
     @property
     def lost_fraction(self) -> float:
         return float(np.sum(self.lost_us) / np.sum(self.step_us))
+
+    @property
+    def lost_for_waited(self) -> float:
+        """What all ranks lose together for what each waits by itself: their number where one is late at a time, 1 where
+        all are at once."""
+        return self.ranks * float(np.sum(self.lost_us)) / self.waited_us if self.waited_us else 1.0
 
     @property
     def late_fraction(self) -> float:
@@ -70,7 +78,7 @@ def in_lockstep(ranks: Sequence[RankFacts]) -> Lockstep | None:
     usual = np.median(steps, axis=0)
     if np.sum(np.max(steps, axis=0)) > (1 + TOGETHER_FRACTION) * np.sum(usual):
         return None
-    return Lockstep(len(ranks), usual, np.minimum(usual, np.max(waits, axis=0)))
+    return Lockstep(len(ranks), usual, np.minimum(usual, np.max(waits, axis=0)), float(np.sum(waits)))
 
 
 def longer_work_us(ranks: Sequence[RankFacts], slow: RankFacts) -> float | None:

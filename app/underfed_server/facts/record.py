@@ -83,6 +83,11 @@ class RankFacts:
     total_data_wait_us: float = 0.0
     total_stall_us: float = 0.0
     """Of the whole run's wait, what the device's clock confirms; all of it where there is none."""
+    total_copy_us: float | None = None
+    """Of the whole run, in copies to the device that no work hid. ``None``: none was timed."""
+    total_epochs: int = 0
+    total_edges_us: float = 0.0
+    """Of the whole run's wait, constructing iterators and stopping workers when an epoch is over."""
     others_wait_us: Column | None = None
     """Of each judged step, after its own wait: within other loaders' requests, which is no work. ``None``: the rank has
     no other loader."""
@@ -203,6 +208,11 @@ class LoaderFacts:
     @property
     def steps(self) -> int:
         return max((rank.total_steps for rank in self.ranks), default=0)
+
+    @property
+    def epochs(self) -> int:
+        """Of the rank that is furthest."""
+        return max((rank.total_epochs for rank in self.ranks), default=0)
 
     @property
     def spent_us(self) -> float:

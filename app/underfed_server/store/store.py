@@ -231,7 +231,7 @@ class Store:
     def epochs(self, run_id: str, rank: int, loader: str, last: int) -> tuple[EpochInfo, ...]:
         """The newest epochs of a rank with a loader, oldest first."""
         with self.database.reading.begin() as connection:
-            return details.read_epochs(connection, run_id, last, rank, loader)
+            return details.read_epochs(connection, run_id, rank, loader, last)
 
     def steps(self, run_id: str, rank: int, loader: str, last: int | None = None) -> StepRows:
         """All steps of a rank with a loader, or the newest ``last``."""

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 7eaff04ca16c75f8cc63f3446e60812ee91196ebc071e385ae9707016405279b. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 ac68f83ce742a4129a98c65f23aa8ae060f21f9868463a1940fa79a1893993e4. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -847,6 +847,8 @@ export interface components {
             end_us: number | null;
             /** Ended */
             ended: ("exhausted" | "broken_off" | "error") | null;
+            /** Ending Us */
+            ending_us?: number | null;
             /** Epoch Index */
             epoch_index: number;
             /** First Step Index */
@@ -1344,6 +1346,11 @@ export interface components {
             bound_label: string;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
+            /**
+             * Epochs
+             * @default 0
+             */
+            epochs: number;
             /** Hours Lost */
             hours_lost: number;
             /** Loader */

@@ -263,6 +263,7 @@ epoch = Table(
     Column("first_step_index", BigInteger, nullable=False),
     Column("steps", BigInteger),
     Column("end_us", BigInteger),
+    Column("ending_us", BigInteger),
     Column("ended", Text),
     sqlite_with_rowid=False,
 )
