@@ -162,6 +162,10 @@ class WorkerRows:
     threads: Count
     cpu_us: CpuTotal
     """Of the process."""
+    received_bytes: Annotated[Column, Measurement("total", "bytes", is_rolled_up=False)]
+    """By its own TCP connections; NaN: they come and go too fast, or were not seen."""
+    connections: Annotated[Column, replace(COUNT, is_rolled_up=False)]
+    """Of them, those open when it was asked."""
 
     def __len__(self) -> int:
         return len(self.at_us)

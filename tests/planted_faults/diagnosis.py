@@ -139,6 +139,27 @@ DIAGNOSIS = (
         ("tests/app/facts/test_condense.py",),
     ),
     Fault(
+        "any traffic of a worker is what it loads",
+        "app/underfed_server/diagnosis/measures.py",
+        "return received >= max(READS_BYTES, asked)",
+        "return received > 0",
+        ("tests/app/diagnosis/test_causes_of_slow_loading.py",),
+    ),
+    Fault(
+        "connections of the training process count as those of every worker that was forked from it",
+        "agent/underfed/trainer/loading/received.py",
+        "if cookie not in self._inherited}",
+        "}",
+        ("tests/agent/test_received.py",),
+    ),
+    Fault(
+        "what short connections received is the sum that was seen of them",
+        "agent/underfed/trainer/loading/received.py",
+        "is_known = self._ended <= ENDED_SHARE * self._met",
+        "is_known = True",
+        ("tests/agent/test_received.py",),
+    ),
+    Fault(
         "a run with exactly as many steps as a verdict needs gets none",
         "app/underfed_server/diagnosis/judge.py",
         "if facts.judged_steps < THRESHOLDS.needed_steps:",

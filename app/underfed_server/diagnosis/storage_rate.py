@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import load_share
+from underfed_server.diagnosis.measures import READS_BYTES, load_share, reads_network
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RankFacts
 from underfed_server.measurements import BatchRows, Column, chosen
@@ -26,10 +26,6 @@ FEW_BATCHES = 8
 LIMITED_GROWTH = 0.7
 """Of blocked time with the number of loads at once, as a power: 0 where they do not touch each other, 1 where they
 share a rate. From here on twice the readers get a quarter more at most."""
-
-READS_BYTES = 64 << 10
-"""Bytes a batch from which a loader reads files: less comes through the pipes that bring the indices."""
-
 
 SERVES_MANY = ("nvme", "ssd", "memory")
 """Kinds of storage that take many reads at once."""
@@ -104,8 +100,9 @@ def loads_at_once(all_batches: BatchRows, batches: BatchRows) -> Column:
 
 
 def reads_files(rank: RankFacts) -> bool:
+    """Or what a network brings instead."""
     asked = rank.batches.asked_bytes[np.isfinite(rank.batches.asked_bytes)]
-    return bool(len(asked) and np.mean(asked) >= READS_BYTES)
+    return bool(len(asked) and np.mean(asked) >= READS_BYTES) or reads_network(rank)
 
 
 def _that_read(batches: BatchRows) -> BatchRows:

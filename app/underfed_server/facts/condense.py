@@ -131,10 +131,10 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
     )
 
 
-def _rate(samples: ProcessRows | WorkerRows, cumulative_us: Column, span: Span) -> float | None:
-    """Growth of a cumulative time per time that passed; a new process counts from 0 again, which is no growth."""
-    inside = span.holds(samples.at_us) & np.isfinite(cumulative_us)
-    at_us, values = samples.at_us[inside], cumulative_us[inside]
+def _rate(samples: ProcessRows | WorkerRows, cumulative: Column, span: Span) -> float | None:
+    """Growth of a cumulative amount per microsecond; a new process counts from 0 again, which is no growth."""
+    inside = span.holds(samples.at_us) & np.isfinite(cumulative)
+    at_us, values = samples.at_us[inside], cumulative[inside]
     if len(values) < 2:
         return None
     grown = np.diff(values)
@@ -154,7 +154,19 @@ def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
         bytes_per_hour=growth_per_hour(samples.at_us, memory),
         is_growing=is_growing(samples.at_us, memory),
         died=record.ended.get("died", 0),
+        received_bytes_per_s=_per_s(record.samples, record.samples.received_bytes, span),
+        connections=_most(samples.connections),
     )
+
+
+def _per_s(samples: WorkerRows, cumulative: Column, span: Span | None) -> float | None:
+    rate = None if span is None else _rate(samples, cumulative, span)
+    return None if rate is None else rate * 1e6
+
+
+def _most(column: Column) -> int | None:
+    known = column[np.isfinite(column)]
+    return int(np.max(known)) if len(known) else None
 
 
 def _own_memory(samples: WorkerRows) -> Column:

@@ -48,6 +48,10 @@ class WorkerFacts:
     is_growing: bool | None = None
     died: int = 0
     """Processes of this number that ended without an exception."""
+    received_bytes_per_s: float | None = None
+    """By its own TCP connections, over the judged span."""
+    connections: int | None = None
+    """Most of them that were open at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,6 +236,14 @@ def test_a_device_that_was_timed_in_every_sixteenth_ready_step_decides(store: St
     assert rank.stall_us <= rank.input_lost_us <= rank.data_wait_us
 
 
+def test_what_a_worker_received_is_growth_over_the_judged_span(store: Store) -> None:
+    at_us = [100_000, 500_000, 900_000]
+    samples = {"loader": "train", "worker": 0, "at_us": at_us, "received_bytes": [0, 2_000_000, 8_000_000]}
+    post(store, [even_window(worker_samples=[samples | {"connections": [1, 3, 2]}])])
+    (worker,) = condensed(store, warmup_steps=0).ranks[0].workers
+    assert (worker.received_bytes_per_s, worker.connections) == (pytest.approx(10e6), 3)
+
+
 def test_sampler_time_and_pinning_are_condensed(store: Store) -> None:
     window = even_window(0)
     window["steps"][0]["sampler_us"] = list(range(10))

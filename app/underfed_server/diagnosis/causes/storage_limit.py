@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, has_workers, share_signal
-from underfed_server.diagnosis.examination import Examination, describe, storage_place
+from underfed_server.diagnosis.examination import Examination, read_from
 from underfed_server.diagnosis.storage_rate import LIMITED_GROWTH, reads_files, storage_rate
 from underfed_server.model import Evidence
 
@@ -17,7 +17,7 @@ def find(examined: Examination) -> Found | None:
     blocked, rate = measures.load_share(rank, rank.batches.blocked_us), storage_rate(rank)
     if rate is None or not rate.is_limited or blocked is None or blocked < LEAST_SHARE or not reads_files(rank):
         return None
-    where = describe(storage_place(examined.facts, rank))
+    where = read_from(examined)
     return Found(
         min(examined.unexplained, examined.wait.loading * blocked),
         f"Loads that read from {where} at the same time share one rate: more readers get no more of it together.",
