@@ -261,6 +261,20 @@ class Verdict(Model):
     ranks: list[RankDiagnosis]
 
 
+class ReadRate(Model):
+    """What the loads of one loader read from a place together, of all ranks that share it."""
+
+    place: str
+    """A network share, by what it is mounted from; a disk, by its host, device and mount."""
+    readers: float
+    """Loads at once."""
+    bytes_per_s: float
+    sample_bytes: float
+    """Of one sample: small reads reach no high rate."""
+    is_limited: bool
+    """More loads at once read no more together."""
+
+
 class Diagnosis(Verdict):
     run_id: str
     status: Status
@@ -281,6 +295,8 @@ class Diagnosis(Verdict):
     ledger: list[LedgerEntry]
     shared: list[SharedCause] = []
     """Other runs that share the leading cause of this one."""
+    read_rate: ReadRate | None = None
+    """``None``: its data come from no storage that can be told from others, or what it reads was not measured."""
     judged_at: datetime | None
 
 

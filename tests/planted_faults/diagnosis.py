@@ -139,6 +139,27 @@ DIAGNOSIS = (
         ("tests/app/facts/test_condense.py",),
     ),
     Fault(
+        "what a disk of another host gave is taken for this one's",
+        "app/underfed_server/facts/places.py",
+        'f"{place.mount} ({place.device}) on {place.hostname}"',
+        'f"{place.mount} ({place.device})"',
+        ("tests/app/facts/test_places.py",),
+    ),
+    Fault(
+        "a rate that other runs reached with small reads limits one that reads large files",
+        "app/underfed_server/diagnosis/storage_rate.py",
+        "if each.is_limited and ALIKE_SIZE * each.sample_bytes >= own.sample_bytes]",
+        "if each.is_limited]",
+        ("tests/app/advice/test_storage_limit.py",),
+    ),
+    Fault(
+        "runs of another project tell what they read",
+        "app/underfed_server/store/team/read_rates.py",
+        "rate.run_id != run_id, run.project == project",
+        "rate.run_id != run_id",
+        ("tests/app/store/team/test_read_rates.py",),
+    ),
+    Fault(
         "any traffic of a worker is what it loads",
         "app/underfed_server/diagnosis/measures.py",
         "return received >= max(READS_BYTES, asked)",

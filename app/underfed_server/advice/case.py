@@ -13,6 +13,7 @@ from underfed_server.diagnosis.bound import judged_rank, late_in_turn
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.examination import storage_place
 from underfed_server.diagnosis.instant_data import instant_step_us
+from underfed_server.diagnosis.storage_rate import seen_elsewhere
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
 from underfed_server.names import CauseName, ChangeName
@@ -119,7 +120,9 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
     rank = judged_rank(facts)
     try:
         place = storage_place(facts, rank)
-        predictor, obstacle = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place), None
+        elsewhere = seen_elsewhere(facts, rank)
+        predictor = make_predictor(rank, facts.loader, facts.host, _ranks(facts, rank), place, elsewhere)
+        obstacle = None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)

@@ -7,7 +7,7 @@ import numpy as np
 from underfed_server.diagnosis import measures
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
-from underfed_server.model import Evidence, LoaderInfo
+from underfed_server.model import Evidence, LoaderInfo, ReadRate
 
 LITTLE_TRAFFIC = 1e6
 """Bytes a second that monitoring and remote logins may take."""
@@ -76,6 +76,16 @@ def network(rank: RankFacts) -> list[Evidence]:
         Evidence(what="Received through the workers' own connections", value=received or None, unit="bytes_per_s"),
         Evidence(what="Connections of a worker", value=max(open_at_once, default=None), unit="count"),
         Evidence(what="Received by the host's networks, by any process", value=by_host, unit="bytes_per_s"),
+    ]
+
+
+def read_elsewhere(most: ReadRate | None) -> list[Evidence]:
+    """What another run read from the same storage."""
+    if most is None:
+        return []
+    return [
+        Evidence(what="Most that another run read from it", value=most.bytes_per_s, unit="bytes_per_s"),
+        Evidence(what="Loads at once of that run", value=most.readers, unit="count"),
     ]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.hosts import Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
+from underfed_server.facts.places import told_apart
 from underfed_server.facts.record import (
     HostShare,
     LoaderFacts,
@@ -48,6 +49,8 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
     hosts = Hosts(store, run_id, store.samplers(run_id))
     loaders = read_loaders(hosts, run, warmup_steps, judged_steps)
     name = choose(loaders, run.status)
+    storage = tuple(place for place in run.storage if place.loader == name)
+    place = told_apart(max(storage, key=lambda each: each.files_seen, default=None))
     ranks = next((each.ranks for each in loaders if each.loader == name), ())
     info = next((each for each in run.loaders if each.loader == name), None)
     return RunFacts(
@@ -58,7 +61,8 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
         ranks=tuple(_whole(hosts, rank, name or "", judged_steps) for rank in ranks),
         warmup_steps=warmup_steps,
         loaders=loaders,
-        storage=tuple(place for place in run.storage if place.loader == name),
+        storage=storage,
+        read_elsewhere=tuple(store.read_rates(run_id, place)) if place else (),
         overrides=run.overrides,
         advice_of=run.advice_of,
         command=_command(run),

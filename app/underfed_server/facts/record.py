@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from underfed_server.facts.lost import device_work_us, input_lost_us
 from underfed_server.measurements import BatchRows, Column, HostRows, StepRows, chosen
-from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Role, Setting, Status, StoragePlace
+from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, ReadRate, Role, Setting, Status, StoragePlace
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 Mask = NDArray[np.bool_]
@@ -251,6 +251,8 @@ class RunFacts:
     """All loaders of the run, those that most time was spent with first."""
     storage: tuple[StoragePlace, ...] = ()
     """Where files of the judged loader's data set lie."""
+    read_elsewhere: tuple[ReadRate, ...] = ()
+    """By other runs of the project, the newest first, from the place that most of these files lie in."""
     overrides: Mapping[str, Setting] = field(default_factory=dict)
     """What ``--set`` or ``--apply`` changed."""
     advice_of: str | None = None

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 ac68f83ce742a4129a98c65f23aa8ae060f21f9868463a1940fa79a1893993e4. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 e4ee3cf3035aa1b02b2c0632a6bc1f970e42fceec00869f6091d0e19d55f330d. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -783,6 +783,7 @@ export interface components {
             needed_steps: number;
             /** Ranks */
             ranks: components["schemas"]["RankDiagnosis"][];
+            read_rate?: components["schemas"]["ReadRate"] | null;
             /** Reason */
             reason: string | null;
             /** Refusals */
@@ -1489,6 +1490,22 @@ export interface components {
              * @default false
              */
             works_longer: boolean;
+        };
+        /**
+         * ReadRate
+         * @description What the loads of one loader read from a place together, of all ranks that share it.
+         */
+        ReadRate: {
+            /** Bytes Per S */
+            bytes_per_s: number;
+            /** Is Limited */
+            is_limited: boolean;
+            /** Place */
+            place: string;
+            /** Readers */
+            readers: number;
+            /** Sample Bytes */
+            sample_bytes: number;
         };
         /** Refusal */
         Refusal: {
@@ -2362,6 +2379,7 @@ export type Outlook = components['schemas']['Outlook'];
 export type ProjectInfo = components['schemas']['ProjectInfo'];
 export type ProjectRetention = components['schemas']['ProjectRetention'];
 export type RankDiagnosis = components['schemas']['RankDiagnosis'];
+export type ReadRate = components['schemas']['ReadRate'];
 export type Refusal = components['schemas']['Refusal'];
 export type Replay = components['schemas']['Replay'];
 export type RetentionWish = components['schemas']['RetentionWish'];

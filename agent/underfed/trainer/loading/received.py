@@ -91,4 +91,4 @@ class Received:
         if self._getsockopt(file, level, option, self._answer, self._by_reference) != 0:
             return None
         end = position + 8
-        return int.from_bytes(self._answer[position:end], "little") if self._length.value >= end else None
+        return int.from_bytes(self._answer.raw[position:end], "little") if self._length.value >= end else None

@@ -10,11 +10,11 @@ from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.margin import OF_CPU, Margin, read_margin
 from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
-from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
+from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
 from underfed_server.diagnosis.instant_data import instant_step_us, shares_cores
-from underfed_server.diagnosis.storage_rate import most_readers_seen
+from underfed_server.diagnosis.storage_rate import UNKNOWN, Elsewhere, most_readers_seen, usual_readers
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import LoaderInfo, StoragePlace
 
@@ -60,7 +60,7 @@ class Predictor:
     def adds_readers(self, setting: SimulatedSetting) -> bool:
         """More load at once than was seen."""
         most = max(1, self.workload.setting.num_workers)
-        return self.most_readers is not None and setting.num_workers > most
+        return self.most_readers is not None and setting.num_workers > max(most, self.most_readers)
 
     def quick(self, setting: SimulatedSetting) -> float:
         """The speed-up alone, for searching.
@@ -119,13 +119,19 @@ def make_predictor(
     host: HostShare,
     ranks: Ranks = ALONE,
     place: StoragePlace | None = None,
+    elsewhere: Elsewhere = UNKNOWN,
 ) -> Predictor:
-    """``place``: where the data set's files lie.
+    """``place``: where the data set's files lie. ``elsewhere``: what other runs show of it.
 
     Raises:
         PredictionError: see :func:`read_workload`.
     """
-    workload = read_workload(rank, loader, host, ranks)
+    workload, most_readers = read_workload(rank, loader, host, ranks), most_readers_seen(rank, place)
+    if workload.readers == UNLIMITED and elsewhere.limit_readers is not None:
+        workload = replace(workload, readers=max(elsewhere.limit_readers, usual_readers(rank)))
+        most_readers = None
+    elif most_readers is not None:
+        most_readers = max(most_readers, elsewhere.most_readers or 0.0)
     epochs = read_epochs(rank, workload.setting, workload.handover)
     recorded = _outcome(workload, rank, epochs, workload.setting)
     ceiling = rank.step_us / max(instant_step_us(rank, host, ranks.together), 1.0)
@@ -138,7 +144,7 @@ def make_predictor(
         ceiling=ceiling,
         highest=ceiling * (math.exp(OF_CPU) if shares_cores(rank, host) else 1.0),
         margin=read_margin(rank, loader, recorded),
-        most_readers=most_readers_seen(rank, place),
+        most_readers=most_readers,
     )
 
 

@@ -297,6 +297,21 @@ storage = Table(
     sqlite_with_rowid=False,
 )
 
+read_rate = Table(
+    "read_rate",
+    metadata,
+    # Of the judged loader, in the place that most of its files lie in.
+    _key("run_id", Text),
+    Column("place", Text, nullable=False),
+    Column("readers", Float, nullable=False),
+    Column("bytes_per_s", Float, nullable=False),
+    Column("sample_bytes", Float, nullable=False),
+    Column("is_limited", Boolean, nullable=False),
+    Column("measured_at", Instant, nullable=False),
+    Index(None, "place", "measured_at"),
+    sqlite_with_rowid=False,
+)
+
 peak = Table(
     "peak",
     metadata,
